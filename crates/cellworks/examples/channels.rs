@@ -1,6 +1,6 @@
-//! Workers on two SPEs take tasks from one channel and write results to another. On this computer
-//! items move between processes by ownership. On the simulated blade the same program runs on SPEs
-//! that share no memory.
+//! Workers on two SPEs take tasks from one channel and write results to another channel. On this
+//! computer items move between processes by ownership. On the simulated blade the SPEs share no
+//! memory.
 
 use cellworks::prelude::*;
 use cellworks::sim::Description;
@@ -18,7 +18,7 @@ fn sum_of_squares<M: Machine>(machine: &M) -> Result<u64, NetworkError> {
             }
         });
     }
-    // The workers have the last writers of `results`: when they end, `results` is closed.
+    // The workers have the last writers of `results`: when the workers end, `results` is closed.
     drop((worker, results));
     network.process("source", SpeId::new(0), move |process| {
         (1..=100).try_for_each(|number| Ok(tasks.write(process, number)?))

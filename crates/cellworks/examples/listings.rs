@@ -24,7 +24,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
     let (right, to_tail) = channel("to tail");
     let (from_tail, without_first) = channel("without the first");
 
-    // Two processes are on each of three SPEs, where they take turns.
+    // Each of three SPEs has two processes, which take turns.
     let [a, b, c] = [0, 1, 2].map(SpeId::new);
     let mut network = Network::on(machine);
     network.process("prefix 1", a, |process| {

@@ -1,5 +1,5 @@
-//! A struct that derives `Pod` is staged as numbers are: here particles, on this computer and on a
-//! simulated PlayStation 3.
+//! Stages a struct that derives `Pod`, here a particle, on this computer and on a simulated
+//! PlayStation 3.
 //!
 //! cargo run --package cellworks --example particles
 
@@ -9,7 +9,7 @@ use cellworks::bytemuck::{Pod, Zeroable};
 use cellworks::prelude::*;
 use cellworks::sim::Description;
 
-/// The second line is only for a program that does not depend on bytemuck itself.
+/// Only a program that does not depend on bytemuck needs the second line.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[bytemuck(crate = "cellworks::bytemuck")]
 #[repr(C)]
@@ -17,7 +17,7 @@ struct Particle {
     position: [f32; 3],
     velocity: [f32; 3],
     mass: f32,
-    /// Makes the size 32 bytes. A struct with padding bytes would not be plain data.
+    /// Makes the size 32 bytes, because a struct with padding bytes would not be plain data.
     unused: f32,
 }
 

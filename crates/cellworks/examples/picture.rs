@@ -1,4 +1,4 @@
-//! The Mandelbrot set as one task, which the pool splits while the task runs. It is drawn on this
+//! Draws the Mandelbrot set as one task, which the pool splits while the task runs, on this
 //! computer and on a simulated PlayStation 3.
 
 use cellworks::machine::{Cycles, Time};
@@ -13,7 +13,7 @@ const ITERATIONS: u16 = 500;
 /// The cycles of an iteration on an SPU: three operations of 6 cycles, which depend on each other.
 const CYCLES: u64 = 18;
 
-/// The number of iterations until a point of the picture leaves the set.
+/// Returns the number of iterations until a point of the picture leaves the set.
 fn iterations(x: usize, y: usize) -> u16 {
     let (cx, cy) = (x as f32 / 24.0 - 2.2, y as f32 / 10.0 - 1.15);
     let (mut zx, mut zy) = (0.0_f32, 0.0_f32);

@@ -7,7 +7,6 @@ use cellworks::machine::Cycles;
 use cellworks::prelude::*;
 use cellworks::sim::Description;
 
-/// The number of values that an SPE has in its local store at a time.
 const TILE: usize = 1_024;
 
 /// The sum of the squares of the values in `part`. The code names no machine.

@@ -49,27 +49,27 @@
 //!
 //! A feature that is off is not built. A program that runs only on the host needs no feature.
 
-/// The code in the guide to memory latency is tested.
+/// Tests the code in the guide to memory latency.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/latency.md")]
 struct GuideToLatency;
 
-/// The code in the guide to channels is tested.
+/// Tests the code in the guide to channels.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/channels.md")]
 struct GuideToChannels;
 
-/// The code in the guide to simulated machines is tested.
+/// Tests the code in the guide to simulated machines.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/simulate.md")]
 struct GuideToSimulation;
 
-/// The code in the guide to the pool is tested.
+/// Tests the code in the guide to the pool.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks.md")]
 struct GuideToTasks;
 
-/// The code in the guide to placing tasks is tested.
+/// Tests the code in the guide to placing tasks.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mapping.md")]
 struct GuideToMapping;

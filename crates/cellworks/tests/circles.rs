@@ -1,9 +1,9 @@
-//! No circles between the files of a crate: if two files need each other, a reader cannot read one
-//! after the other.
+//! Checks that no files of a crate need each other in a circle, because a reader cannot read such
+//! files one after the other.
 //!
-//! A file needs another one if it names an item that the other defines. It names the item by `use`
-//! or by a path that begins with `crate`, `self` or `super`. A re-export is no definition: the test
-//! follows it to the file that defines the name. Modules of tests do not count.
+//! A file needs another file if it names an item that the other file defines, by `use` or by a path
+//! that begins with `crate`, `self` or `super`. A re-export is no definition: the test follows the
+//! re-export to the file that defines the name. Modules of tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fs;
@@ -72,11 +72,8 @@ struct Crate {
 #[derive(Default)]
 struct Module {
     file: PathBuf,
-    /// The names that the module imports or re-exports, and their paths.
     aliases: HashMap<String, ModulePath>,
-    /// Modules from which this module re-exports all names.
     globs: Vec<ModulePath>,
-    /// The names that the module defines.
     defines: BTreeSet<String>,
     /// The items of this crate that the module names, by paths from the root.
     uses: BTreeSet<ModulePath>,
@@ -136,7 +133,7 @@ impl Crate {
 
     /// The file that defines the item at a path from the root, if the item is in this crate.
     fn definer(&self, path: &[String], depth: usize) -> Option<&Path> {
-        // Two re-exports refer to each other without end.
+        // Two re-exports may refer to each other without end.
         if depth > 20 {
             return None;
         }
@@ -160,7 +157,7 @@ impl Crate {
         })
     }
 
-    /// The files that each file needs, and for each of them a name that it needs from there.
+    /// Returns the files that each file needs, each with one of the needed names.
     fn edges(&self) -> BTreeMap<&Path, BTreeMap<&Path, String>> {
         let mut edges: BTreeMap<&Path, BTreeMap<&Path, String>> = BTreeMap::new();
         for module in self.modules.values() {
@@ -177,7 +174,7 @@ impl Crate {
         edges
     }
 
-    /// The shortest circle through each file that is in a circle. Each circle occurs once.
+    /// Returns the shortest circle through each file that is in a circle, each circle once.
     fn circles(&self) -> BTreeSet<String> {
         let edges = self.edges();
         let circles = edges.keys().filter_map(|&start| {
@@ -200,7 +197,7 @@ impl Crate {
     }
 }
 
-/// The text of a circle. It begins with the circle's first file in alphabetical order.
+/// Returns the text of a circle, from the circle's first file in alphabetical order.
 fn circle(
     start: &Path,
     last: &Path,
@@ -230,7 +227,6 @@ fn short(file: &Path) -> String {
         .to_owned()
 }
 
-/// Collects the names that the code of a module uses.
 struct Names<'a> {
     path: &'a ModulePath,
     module: &'a mut Module,
@@ -298,7 +294,8 @@ impl Names<'_> {
         self.module.aliases.insert(as_name, path);
     }
 
-    /// As [`absolute`](Self::absolute). A `use` may also begin with a child of this module.
+    /// Does the same as [`absolute`](Self::absolute), but a `use` may also begin with a child of
+    /// this module.
     fn absolute_or_child(&self, written: &[String]) -> Option<ModulePath> {
         self.absolute(written).or_else(|| {
             let first = written.first()?;
@@ -315,7 +312,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {
-        // Such a module is read on its own.
+        // A nested module is read on its own.
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -1,5 +1,5 @@
-//! Programs that must not compile. They use buffers while a transfer is under way or after the
-//! buffers are gone, or take programs and threads to where they do not belong.
+//! Programs that must not compile: they use buffers during a transfer or after their lifetime, or
+//! send programs and threads to places where they must not be.
 
 #[test]
 #[cfg_attr(

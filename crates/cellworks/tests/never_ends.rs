@@ -23,7 +23,7 @@ fn main() {
         }
         _ => {
             let start = |machine| CASES.map(|case| (machine, case, start(machine, case)));
-            // The children run side by side, because each takes some seconds.
+            // The children run at the same time, because each takes some seconds.
             let children = ["host", "qs20"].map(start);
             for (machine, case, child) in children.into_iter().flatten() {
                 the_error_names_the_program(machine, case, child);
@@ -33,8 +33,8 @@ fn main() {
     }
 }
 
-/// Begins a run in which every program waits for another, so the run is cancelled. One of the
-/// programs does not end.
+/// Begins a run in which every program waits for another program, so the run is cancelled, but one
+/// program does not end.
 fn never_end<M: CellMachine>(machine: &M, case: &str) {
     let end = machine.run(|ppe| {
         let first = SpeId::new(0);
@@ -99,7 +99,7 @@ fn the_error_names_the_program(machine: &str, case: &str, child: Child) {
          waits in a destructor while it unwinds. "
     );
     assert!(error.contains(&what), "{context}");
-    // In the case `main` the program on SPE 0 may have ended, and then it is not in the list.
+    // In the case `main` the program on SPE 0 may have ended.
     if case != "main" {
         let (_, programs) = error
             .split_once("Programs that had not ended:\n")

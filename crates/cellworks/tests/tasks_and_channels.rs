@@ -115,7 +115,7 @@ fn a_worker_runs_others_while_a_task_waits_for_a_channel<M: Machine>(machine: &M
     assert_eq!(received, Some(Ok(20)));
 }
 
-/// Each of twelve tasks waits for the one before it. The test uses 1, 2 and 4 workers.
+/// Each of twelve tasks waits for the task before it, with 1, 2 and 4 workers.
 fn tasks_pass_items_round_a_ring<M: Machine>(machine: &M) {
     const TASKS: usize = 12;
     const ROUNDS: usize = 50;
@@ -152,7 +152,7 @@ fn tasks_pass_items_round_a_ring<M: Machine>(machine: &M) {
     }
 }
 
-/// All tasks except one wait, each with a stack of its own, for the task that was submitted last.
+/// All tasks wait, each with a stack of its own, for the task that was submitted last.
 fn tasks_of_a_phase_use_channels<M: Machine>(machine: &M) {
     const TASKS: u64 = 24;
     let mut squares = vec![0_u64; TASKS as usize];
@@ -261,7 +261,7 @@ fn a_task_waits_for_a_channel_and_for_its_own_closures<M: Machine>(machine: &M) 
 }
 
 /// Runs a task that reads from a channel, and `other`, which begins when that task waits. Returns
-/// how the channel has ended.
+/// the end of the channel.
 fn read_while<M: Machine, T: Item + 'static>(
     machine: &M,
     workers: usize,

@@ -2,7 +2,7 @@
 
 use crate::spe::core::SpeCore;
 
-/// A named activity of a thread of an SPE. When this value is dropped, the activity ends: see
+/// A named activity of a thread of an SPE. Dropping this value ends the activity: see
 /// [`Spe::activity`](crate::Spe::activity).
 #[must_use = "an activity ends when this is dropped"]
 pub struct Activity<'a, S: SpeCore>(&'a S);

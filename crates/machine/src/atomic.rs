@@ -4,16 +4,16 @@
 //! (`getllar`), changes the line in its local store, and stores it (`putllc`). The store succeeds
 //! only if no other processor has stored to the line in between. The SPE repeats these steps until
 //! the store succeeds. [`fetch_update_words`](crate::fetch_update_words) is this loop, on any Cell.
-//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) does the same to one word in the fastest
-//! way of the machine.
+//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) updates one word in the fastest way of
+//! the machine.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
 
 /// A read-modify-write operation on a 32-bit word. Arithmetic wraps around.
 ///
-/// CellStats (its section 3.1.5) measures five of these operations: `Add(n)`, `Subtract(n)`,
-/// `Add(1)`, `Subtract(1)` and `Set(n)`.
+/// The paper CellStats, section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)`
+/// and `Set(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {
     /// Adds this number to the word.
@@ -23,10 +23,7 @@ pub enum AtomicOp {
     /// Replaces the word by this number.
     Set(u32),
     /// Replaces the word if it is `expected`. Otherwise the operation stores nothing. The operation
-    /// returns the old value of the word: if the old value is `expected`, the word was replaced.
-    ///
-    /// CellStats does not measure this operation. Tools that measure the latency between cores do
-    /// (the CAS test of core-to-core-latency).
+    /// was successful if the old value that it returns is `expected`.
     CompareAndSwap {
         /// The value that the word must have.
         expected: u32,
@@ -36,7 +33,7 @@ pub enum AtomicOp {
 }
 
 impl AtomicOp {
-    /// The value of the word after the operation, if it was `word` before.
+    /// Returns the value of the word after the operation. `word` is the value before it.
     ///
     /// ```
     /// use cellworks_machine::AtomicOp;
@@ -53,8 +50,8 @@ impl AtomicOp {
         }
     }
 
-    /// Whether the operation stores anything if the word was `word` before. Only a compare-and-swap
-    /// may store nothing, if the word is not `expected`.
+    /// Whether the operation stores a value if the word is `word`. Only a compare-and-swap may
+    /// store nothing.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
@@ -63,7 +60,7 @@ impl AtomicOp {
     }
 }
 
-/// The reason why a read-modify-write operation was not possible.
+/// The error of a read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AtomicError {
     /// The word does not start at a multiple of 4.

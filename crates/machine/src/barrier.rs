@@ -1,16 +1,15 @@
-//! A store-load barrier for two threads that is cheap for one of them and expensive for the other.
+//! A store-load barrier for two threads that is cheap for one thread and expensive for the other.
 //!
-//! Assume that each of two threads writes a word of its own and then reads the word of the other.
-//! Each thread needs a full barrier between its write and its read. Without barriers both threads
-//! may miss the other's write.
+//! Assume that each of two threads writes a word of its own and then reads the word of the other
+//! thread. Each thread needs a full barrier between its write and its read. Without barriers both
+//! threads may miss the other thread's write.
 //!
-//! If one thread does this often and the other thread seldom, the first thread calls [`light`],
-//! which costs almost nothing. The second thread calls [`heavy`], which makes the kernel interrupt
-//! every core that runs this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer
-//! this call, or under Miri, both functions are fences.
+//! The thread that executes the barrier often calls [`light`], which costs almost nothing. The
+//! thread that executes it seldom calls [`heavy`], which makes the kernel interrupt every core that
+//! runs this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer this call, or
+//! under Miri, both functions are fences.
 
-// Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux. This module
-// makes the two system calls itself.
+// Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux.
 
 #[cfg(not(loom))]
 mod imp {
@@ -103,8 +102,8 @@ mod imp {
 
 /// The barrier for the thread that calls the barrier often.
 ///
-/// The first call of [`light`] or [`heavy`] in a process registers the process with the kernel.
-/// That may take tens of milliseconds if the process has several threads.
+/// The first call of [`light`] or [`heavy`] in a process registers the process with the kernel. The
+/// registration may take tens of milliseconds if the process has several threads.
 #[inline]
 pub fn light() {
     imp::light();

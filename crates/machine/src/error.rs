@@ -10,16 +10,15 @@ use crate::time::{Span, Time};
 /// The payload of a panic: the value that the panic carries to the code that catches it.
 pub type Payload = Box<dyn Any + Send>;
 
-/// The payload of the panic that unwinds a cancelled program. When a run has failed, its programs
-/// are cancelled.
+/// The payload of the panic that unwinds a cancelled program. If a run fails, its programs are
+/// cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
 /// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program panicked, or a program that was not joined panicked. If several panicked,
-    /// this is the first panic. If a panic caused a deadlock, the run reports the panic.
+    /// The main program, or a program that was not joined, was the first to panic.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// Where the program ran.
@@ -29,13 +28,13 @@ pub enum RunError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// All programs waited, and none could wake another. They were cancelled by unwinding.
+    /// All programs waited, and none could wake another program. The run unwound the programs.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
         /// An entry for each waiting program.
         waits: Vec<Waiting>,
     },
-    /// The system gave no thread for a processor. The programs were cancelled by unwinding.
+    /// The system gave no thread for a processor. The run unwound the programs.
     #[error(
         "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
          more memory (ulimit -v)"
@@ -46,7 +45,7 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The run reached its limit of simulated time. Its programs were cancelled by unwinding.
+    /// The run reached its limit of simulated time. The run unwound its programs.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
@@ -72,16 +71,16 @@ pub struct Waiting {
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
-    /// When the wait began. Only simulated machines know this.
+    /// The time when the wait began. Only simulated machines know this time.
     pub since: Option<Time>,
 }
 
 impl RunError {
-    /// Resumes the panic of a [`RunError::Panic`]. Panics with the text of any other error.
+    /// Resumes the panic of a [`RunError::Panic`]. For another error, panics with its text.
     ///
     /// # Panics
     ///
-    /// Always.
+    /// Always panics.
     pub fn resume(self) -> ! {
         match self {
             Self::Panic { payload, .. } => std::panic::resume_unwind(payload),
@@ -91,31 +90,29 @@ impl RunError {
 }
 
 /// The state of a run when all its programs have ended. [`conclude`](Self::conclude) derives the
-/// result of [`Machine::run`] from it.
-///
-/// [`Machine::run`]: crate::Machine::run
+/// result of [`Machine::run`](crate::Machine::run) from this state.
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
     /// Whether the main program was unwound only because a run was cancelled: this run, or a run
-    /// that encloses it.
+    /// whose program called this run.
     pub main_was_cancelled: bool,
     /// Whether this run had been cancelled when the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that was not joined, before the main program ended: a
-    /// [`RunError::Panic`].
+    /// The first panic of a program that was not joined, as a [`RunError::Panic`], if the program
+    /// panicked before the main program ended.
     pub panic_before: Option<RunError>,
-    /// The first panic of a program that was not joined, after the main program ended: a
-    /// [`RunError::Panic`]. Its only cause may be that the programs were cancelled.
+    /// The first panic of a program that was not joined, as a [`RunError::Panic`], if the program
+    /// panicked after the main program ended. The panic may be a mere effect of the cancellation.
     pub panic_after: Option<RunError>,
-    /// If the machine has cancelled the programs, the reason: a deadlock, the limit of simulated
-    /// time, or a thread that the system did not give.
+    /// The reason why the machine cancelled the programs, if it did: a deadlock, the limit of
+    /// simulated time, or a thread that the system did not give.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Decides what the run returns. If there are several failures, the run reports the failure
-    /// that may have caused the others. This is the first one in the following order:
+    /// Decides what the run returns. Of several failures the run reports the failure that may have
+    /// caused the other failures: the first in this order:
     ///
     /// 1. panics of programs while the main program ran
     /// 2. the panic of the main program
@@ -124,11 +121,11 @@ impl<R> RunEnd<R> {
     ///
     /// # Errors
     ///
-    /// The first failure in this order.
+    /// Returns the first failure in this order.
     ///
     /// # Panics
     ///
-    /// If a run around this one was cancelled, but this run was not, resumes the unwinding.
+    /// If a run around this run was cancelled, but this run was not, resumes the unwinding.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);

@@ -9,8 +9,8 @@ macro_rules! id {
         pub struct $name(u16);
 
         impl $name {
-            /// The part with this number, counted from 0. The machine's
-            /// [`Topology`](crate::Topology) says whether it has such a part.
+            /// Returns the id with this number, counted from 0. Only the machine's
+            /// [`Topology`](crate::Topology) says whether the machine has a part with this id.
             pub const fn new(index: u16) -> Self {
                 Self(index)
             }
@@ -34,13 +34,11 @@ id! {
     SpeId, "SPE"
 }
 id! {
-    /// A group of SPEs that are near each other: one Cell chip, or on the host the cores that
-    /// share a last-level cache.
+    /// A group of near SPEs: a Cell chip, or the host's cores under one last-level cache.
     CellId, "Cell"
 }
 id! {
-    /// A part of main memory that is near some SPEs: an XDRAM module of a Cell blade, or on the
-    /// host a NUMA node.
+    /// A part of main memory: an XDRAM module of a Cell blade, or a NUMA node of the host.
     ModuleId, "memory module"
 }
 

@@ -1,5 +1,5 @@
-//! Interleaved work: many independent pieces of work at once. While some pieces wait for their
-//! data, another piece computes.
+//! Interleaved work: while some of many independent pieces of work wait for their data, another
+//! piece computes.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -11,40 +11,42 @@
 //!
 //! A piece of work is ordinary sequential code that stages slices and waits for their data. The
 //! number of pieces *in flight* (begun and not ended) decides how much of the latency is hidden.
-//! With too few pieces the core still waits. With too many, they evict each other's data from the
-//! cache. If the data is near, one piece at a time is best.
+//! With too few pieces the core still waits. With too many pieces, the pieces evict each other's
+//! data from the cache. If the data is near, one piece at a time is best.
 //!
-//! [`InFlight::Automatic`] measures which number is best. It works on the first inputs with 1 and
-//! with 8 threads, which shows whether there is latency to hide. If there is, it also tries up to
-//! 128 threads. It goes on with the fastest number. From time to time it measures again, because
+//! [`InFlight::Automatic`] measures which number is best. The first inputs are worked on with 1 and
+//! with 8 threads, which shows whether there is latency to hide. If so, numbers up to 128 threads
+//! are measured too. The fastest number is kept, but from time to time measured again, because
 //! caches fill and inputs change.
 //!
-//! One piece in flight has a loop of its own. On a machine that reads staged data in place, this is
-//! the loop that a program would write without this module: `stage` returns the slice, and the
-//! checks for other threads are made once for many inputs. If the iterator's `size_hint` says that
-//! these are the last inputs, the loop does not even count them.
+//! One piece in flight has a loop of its own. On a machine that reads staged data in place, this
+//! loop is as fast as a loop without this module: `stage` returns the slice, and the checks for
+//! other threads are made once for many inputs. If the iterator's `size_hint` says that few inputs
+//! are left, the loop does not even count inputs.
 //!
 //! The code uses these words. A thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is the inputs that are worked on
-//! with one number of threads. A *trial* measures a batch. A thread *holds* the flow while it uses
-//! the inputs and the sink, which takes the results.
+//! with one number of threads. A *trial* measures a batch. A *flow* is the shared state of the
+//! threads. A thread *holds* the flow while it uses the inputs and the *sink*, the closure that
+//! takes the results.
 
-// Rejected: `interleave` as an iterator of results. If such an iterator is leaked, it leaves
-// threads behind that borrow values which no longer exist. Results go to a closure instead, which
-// outlives the call.
-// Rejected: a body that uses the SPE around it. Such a body has the same code whether it is the
-// only work or not. So each `stage` checked for other work, and no value stayed in a register
-// across `stage` (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method
-// would avoid this, but is no ordinary code.
-// Rejected: taking several inputs in advance when one piece is in flight. An input may depend on
-// the last result.
-// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 this gains
-// nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128 look-ups in
-// flight takes 2.45 ns a miss with such prefetches, and 2.42 without. In 4 GiB it takes 1.2 to 1.6
-// times as long. A trial that chooses the cache costs more than it gains. With a loop for each
-// cache, the body has a third caller and is no longer inlined (2.0 becomes 3.4 ns a turn). With a
-// check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by a report, group prefetching
-// into the second-level cache is twice as fast as AMAC with 32 in flight. No Zen 4 was at hand.
+// Rejected: `interleave` as an iterator of results. If such an iterator is leaked, its threads go
+// on and borrow values which no longer exist. Instead, results go to a closure, which outlives the
+// call.
+// Rejected: a body that uses the SPE around it. Such a body cannot know whether it is the only
+// work, so each `stage` checked for other work, and no value stayed in a register across `stage`
+// (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method would avoid
+// these costs, but is no ordinary code.
+// Rejected: taking several inputs in advance when one piece is in flight, because an input may
+// depend on the last result.
+// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 such
+// prefetches gain nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128
+// look-ups in flight takes 2.45 ns a miss with prefetches, and 2.42 without. In 4 GiB the
+// prefetches make AMAC 1.2 to 1.6 times as slow. A trial that chooses the cache costs more than it
+// gains. With a loop for each cache, the body has a third caller and is no longer inlined (2.0
+// becomes 3.4 ns a turn). With a check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by
+// a report, group prefetching into the second-level cache is twice as fast as AMAC with 32 in
+// flight. No Zen 4 was at hand.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -71,8 +73,8 @@ use trial::{Trial, inputs_in};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
     /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), measured with the first
-    /// inputs. Where data is moved to a local store, the room there limits the number: each piece
-    /// of work needs room for twice the data that a single piece has used so far.
+    /// inputs. On machines that move data to a local store, the number is limited so that each
+    /// piece of work has room for twice the data that a single piece has used so far.
     Automatic,
     /// This number of pieces. 0 means 1.
     Fixed(usize),
@@ -104,8 +106,7 @@ pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled, and the caller is a destructor that runs during the unwinding. Any
-    /// other caller is unwound instead.
+    /// The run was cancelled, and the caller is a destructor that runs during the unwinding.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -113,9 +114,8 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. Pieces of work that had begun were finished, and the sink got their
-    /// results. No other input was begun after the panic, with one exception: if the sink was
-    /// waiting when the body panicked, one more input was begun.
+    /// The body panicked. The pieces of work in flight were finished, the sink got their results,
+    /// and at most one more input was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The number of the input, counted from 0.
@@ -133,14 +133,13 @@ impl fmt::Debug for InterleaveError {
 
 /// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// Only [`stage`](Self::stage) differs from the SPE's own method: it knows whether other pieces of
-/// work are in flight. If there are no others, and data need not be moved, nothing has to be waited
-/// for, and `stage` compiles to nothing. All other methods of [`Spe`](crate::Spe) can be called
-/// too, and do the same as elsewhere.
+/// All methods of [`Spe`](crate::Spe) can be called. Only [`stage`](Self::stage) differs, because
+/// it knows whether other pieces of work are in flight. If no other piece is in flight, and data
+/// need not be moved, `stage` compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
     /// Whether there is no other thread and no data to wait for. The value is a constant in each of
-    /// the two loops that call the body. So the loop for one piece compiles to a plain loop.
+    /// the two loops that call the body, so the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -153,13 +152,14 @@ impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
 impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits until it has arrived. Meanwhile other pieces of work go on. If there
-    /// are none, this method need not switch threads: other threads of the SPE may have to wait for
-    /// some tenths of a millisecond, and threads that the body starts may have to wait longer.
+    /// Gets a slice and waits until the slice has arrived. Meanwhile other pieces of work go on. If
+    /// no other piece is in flight, this method need not switch threads. Other threads of the SPE
+    /// may then wait for some tenths of a millisecond, and threads that the body starts may wait
+    /// longer.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     #[inline(always)]
     pub fn stage<'b, T: PlainData>(self, source: &'b [T]) -> Result<Staged<'b, T, S>, StageError>
@@ -207,13 +207,13 @@ where
         }
     }
 
-    /// Works on all inputs. Calls `sink` with each result as soon as the result is complete, and
-    /// with the number of its input.
+    /// Works on all inputs. As soon as a result is complete, calls `sink` with the number of the
+    /// input and the result.
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the local store has no room for the threads, or
-    /// the run was cancelled.
+    /// Returns [`InterleaveError`] if the body panicked, the local store has no room for the
+    /// threads, or the run was cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -254,7 +254,6 @@ where
         }
         let inputs = flow.taken.get();
         if !flow.is_exhausted.get() {
-            // The threads ended before all inputs were taken.
             return Err(InterleaveError::Cancelled { inputs });
         }
         Ok(Interleaved {
@@ -263,13 +262,13 @@ where
         })
     }
 
-    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. If a
-    /// result is complete before an earlier one, it is kept until its turn.
+    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. A result
+    /// that is complete too early is kept until its turn.
     ///
     /// # Errors
     ///
-    /// [`InterleaveError`] if the body panicked, the local store has no room for the threads, or
-    /// the run was cancelled. All results after the first missing one are lost.
+    /// Returns [`InterleaveError`] if the body panicked, the local store has no room for the
+    /// threads, or the run was cancelled. All results after the first missing result are lost.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;
@@ -296,7 +295,7 @@ where
     ///
     /// # Errors
     ///
-    /// As [`in_order`](Self::in_order).
+    /// Returns the errors of [`in_order`](Self::in_order).
     pub fn collect(self) -> Result<Vec<R>, InterleaveError> {
         let mut results = Vec::with_capacity(self.inputs.size_hint().0);
         self.in_order(|result| results.push(result))?;
@@ -308,23 +307,20 @@ where
 struct Flow<'a, S, I, R, F, K> {
     spe: &'a S,
     body: F,
-    /// The number of threads that work now, or that worked last.
+    /// The number of threads of the present or last batch.
     in_flight: Cell<usize>,
     /// The number of inputs that were taken, or [`HELD`] while a thread holds the flow.
     taken: Cell<usize>,
-    /// The inputs and the sink. Only the thread that holds the flow uses them. They may wait, and
-    /// other threads run meanwhile. `None` while [`work_plainly`] has them, and after a panic in
-    /// that function.
+    /// The inputs and the sink, for the thread that holds the flow. `None` during [`work_plainly`],
+    /// and after a panic in `work_plainly`.
     ends: UnsafeCell<Option<Ends<I, K>>>,
     /// The threads that wait until no thread holds the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// When this number of inputs has been taken, a thread has to check the fields below. So one
-    /// comparison for each input decides whether a thread only takes an input or has to do more.
+    /// When this number of inputs has been taken, a thread has to check the fields below.
     stop: Cell<usize>,
     /// When this number of inputs has been taken, the batch is complete.
     end: Cell<usize>,
-    /// If this batch is measured, the trial that measures it.
     trial: Cell<Option<Trial>>,
     /// The number of inputs of a portion, and the time that a portion should take.
     portion: Cell<usize>,
@@ -333,14 +329,13 @@ struct Flow<'a, S, I, R, F, K> {
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// The most bytes of local store that a piece of work has used while it was alone in flight.
+    /// The largest number of bytes of local store that a piece of work used alone.
     most_staged: Cell<usize>,
     /// The input at which the body first panicked.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
 }
 
-/// The source of inputs and the sink of results.
 struct Ends<I, K> {
     inputs: I,
     sink: K,
@@ -349,19 +344,17 @@ struct Ends<I, K> {
 /// The value of `Flow::taken` while a thread hands over a result or takes an input.
 const HELD: usize = usize::MAX;
 
-/// The numbers of threads that are tried. Numbers below [`FEW`] are tried only if there is no room
-/// for more threads.
+/// The numbers of threads that trials measure, below [`FEW`] only if there is no room for more.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
 /// The number of threads that shows whether there is latency to hide.
 const FEW: usize = 8;
 
-/// If an input takes longer with [`FEW`] threads than with one by more than this factor, no larger
-/// number is tried.
+/// No larger number is measured if [`FEW`] threads take longer than one thread by this factor.
 const HOPELESS_LOSS: u128 = 2;
 
 /// A chosen number of threads is kept for at least this time, and for at least [`HOLD_SHARE`] times
-/// the duration of the trials. So trials take a small part of the time.
+/// the duration of the trials, so that trials take a small part of the time.
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
 /// See [`HOLD`].
@@ -370,24 +363,23 @@ const HOLD_SHARE: u128 = 64;
 /// The number of inputs of the first portion, when the time of an input is unknown.
 const FIRST_PORTION: usize = 16;
 
-/// The largest portion of inputs that are taken one by one. It is limited because later inputs may
-/// take longer than the measured ones.
+/// The largest portion of inputs that are taken one by one. The limit exists because later inputs
+/// may take longer than the measured inputs.
 const PORTION_MAX: usize = 1 << 14;
 
-/// The factor by which a portion may be larger than the last one, if data is in place.
+/// The factor by which a portion may be larger than the last portion, if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The time of a portion, for several threads and for one thread with data that is not in place.
+/// The duration of a portion for several threads, or if data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads is chosen only if it shortens the time of an input by more than `1 /
-/// LEAST_GAIN`. With 128 threads an input often takes as long as with 64, but longer while other
-/// programs use the memory.
+/// A larger number of threads is chosen only if it saves more than `1 / LEAST_GAIN` of the time of
+/// an input, because many threads suffer more if other programs use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads are chosen only if they need less time for an input than the plain loop, by more
-/// than `1 / LEAST_GAIN_OVER_LOOP`. A trial makes the plain loop look too slow: the trial counts
-/// inputs, but the loop for the last inputs does not. Besides, where memory is the limit, a CPU
+/// Several threads are chosen only if they save more than `1 / LEAST_GAIN_OVER_LOOP` of the time of
+/// an input in the loop for one piece. Trials overestimate this time, because a trial counts inputs
+/// and the loop for the last inputs does not. In addition, where memory is the limit, a CPU
 /// overlaps more inputs of a shorter loop.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
@@ -398,7 +390,6 @@ where
     F: Fn(InterleavedSpe<'_, S>, I::Item) -> R,
     K: FnMut(usize, R),
 {
-    /// Works on up to `inputs` inputs with `threads` threads.
     fn work_on_batch(
         &self,
         threads: usize,
@@ -440,8 +431,7 @@ where
         Ok(())
     }
 
-    /// Works on the inputs before `end` one after the other. If there is a trial, works on the
-    /// inputs of the trial.
+    /// Works on the inputs before `end`, or of the trial, one after the other.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
         loop {
@@ -471,7 +461,7 @@ where
         }
     }
 
-    /// As [`work_on_inputs`](Self::work_on_inputs), for one thread with staged data in place.
+    /// Works on inputs in one thread, with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -479,7 +469,7 @@ where
                 return;
             }
             let to = self.stop.get();
-            // SAFETY: this flow has no other thread, so no thread holds it.
+            // SAFETY: this flow has no other thread, so no thread holds the flow.
             let ends = unsafe { (*self.ends.get()).take() };
             let Some(Ends { inputs, sink }) = ends else {
                 unreachable!("after a panic nothing is gone on with")
@@ -497,7 +487,7 @@ where
         }
     }
 
-    /// Works on all inputs, with the number of threads that is measured to be the fastest.
+    /// Works on all inputs with the fastest number of threads.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         loop {
             let begin = self.spe.now();
@@ -509,8 +499,8 @@ where
         }
     }
 
-    /// Measures with which number of threads an input takes the least time. Returns this number and
-    /// this time, or `None` if there are too few inputs.
+    /// Measures with which number of threads an input takes the least time. Returns the number and
+    /// the time, or `None` if there are too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -538,29 +528,28 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Whether the local store has room for the stacks of `threads` threads and for the data that
-    /// they stage. Each thread is given room for twice the data that one piece of work has used,
-    /// because pieces of work differ.
+    /// Whether the local store has room for the stacks of `threads` threads and, because pieces of
+    /// work differ, for twice the data that one piece has used.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// The number of taken inputs at which a thread looks outside or the batch is complete.
+    /// Returns the number of taken inputs at which a thread looks outside or the batch is complete.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sets the time of a portion. If the new time is shorter, the size of portions starts anew,
-    /// because the old size may be too large by a million inputs.
+    /// Sets the duration of a portion. A shorter duration starts with small portions again, because
+    /// the old size of portions may be too large by a million inputs.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Chooses the size of the next portion, at most `most` inputs, so that it takes
+    /// Sets the size of the next portion, at most `most` inputs, so that the portion takes
     /// `portion_span`. The last `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
@@ -571,7 +560,7 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// The time that an input takes with `threads` threads. Returns `None` if there are too few
+    /// Returns the time that an input takes with `threads` threads, or `None` if there are too few
     /// inputs, or no room for the threads.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
@@ -584,12 +573,12 @@ where
         }
     }
 
-    /// Works on inputs until there are no more, or the batch is complete. Other threads of the flow
-    /// do the same at the same time.
+    /// Works on inputs until the batch is complete or no input is left, at the same time as other
+    /// threads.
     ///
-    /// `body` is called here and in [`work_plainly`]. The compiler inlines a short body in both
-    /// places and a long body in neither. The CPU predicts the return of a long body correctly,
-    /// because all threads call it from this place.
+    /// `body` is called in this function and in [`work_plainly`]. The compiler inlines a short body
+    /// in both places and a long body in neither. The CPU predicts the return of a long body
+    /// correctly, because all threads call the body from the same place.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -611,8 +600,7 @@ where
 
     /// Hands over the result of the input at `index`, and takes the next input.
     ///
-    /// The exchange of a result for an input takes one load of the word that all threads share, and
-    /// two stores to it.
+    /// The fast path loads `taken`, which all threads share, once and stores `taken` twice.
     #[inline(always)]
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
@@ -627,8 +615,7 @@ where
         held.take()
     }
 
-    /// As [`exchange`](Self::exchange), if `stop` inputs have been taken, or if there is no result
-    /// to hand over.
+    /// Hands over a result, if any, and takes the next input, with all checks.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -653,7 +640,7 @@ where
         held.take()
     }
 
-    /// Waits until no other thread holds the flow, and then holds it.
+    /// Waits until no other thread holds the flow, and then holds the flow.
     fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
@@ -661,14 +648,13 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) does that.
+    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) looks.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Takes the right to use the inputs and the sink. The caller has just seen that no other
-    /// thread has this right.
+    /// Takes the right to use the inputs and the sink, which no thread has now.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -713,8 +699,7 @@ where
         }
     }
 
-    /// Is called when `stop` inputs have been taken. If a trial needs it, reads the clock. Returns
-    /// whether another input may be taken.
+    /// Returns whether another input may be taken, and reads the clock for a trial.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -726,8 +711,7 @@ where
         {
             let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
-                // The clock was read for the last time, and the next input is not taken yet. So the
-                // batch ends after that input.
+                // The clock was read for the last time, so the batch ends after the next input.
                 self.end.set(taken + 1);
                 trial.next = taken + 1;
             }
@@ -741,13 +725,14 @@ where
     }
 }
 
-/// Works on `next.left` inputs, or on fewer if there are no more. This is the loop of a program
-/// that knows that staged data is in place.
+/// Works on `next.left` inputs, or on fewer if no more are left: the loop of a program that knows
+/// that staged data is in place.
 ///
-/// The optimiser should compile it to the same code as that program. So the state that changes must
-/// not lie in memory to which other pointers may exist. Therefore the function is not inlined, and
-/// gets and returns the inputs and the sink by value. Then a sum to which the sink adds can stay in
-/// a register. The optimiser unrolls only loops with one exit, so there are two loops below.
+/// The optimiser should compile this loop to the same code as in such a program. Therefore the
+/// changing state must not lie in memory to which other pointers may exist: the function is not
+/// inlined, and gets and returns the inputs and the sink by value. A sum to which the sink adds can
+/// then stay in a register. The optimiser unrolls only loops with one exit, so there are two loops
+/// below.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -795,16 +780,13 @@ where
     }
 }
 
-/// The result of [`work_plainly`].
 struct Worked<I, K> {
     ends: Ends<I, K>,
-    /// The number of inputs that have been taken.
     taken: usize,
-    /// Whether there are no more inputs.
     is_exhausted: bool,
 }
 
-/// The right to use the inputs and the sink. Only one thread has it at a time.
+/// The right to use the inputs and the sink, which only one thread has at a time.
 struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
@@ -871,17 +853,16 @@ where
 }
 
 /// A guard around the work on an input. If the work returns, the guard is forgotten. If the body,
-/// the sink or the inputs panic, the guard is dropped and records the input.
+/// the sink or the inputs panic, the guard's destructor records the input.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input is `end - left`: a loop that counts down only changes `left`.
+    /// The number of the input is `end - left`, so that the loop only changes `left`.
     end: usize,
     left: usize,
 }
 
 impl Failing<'_> {
-    /// The number of the input.
     #[inline(always)]
     fn index(&self) -> usize {
         self.end.wrapping_sub(self.left)
@@ -892,7 +873,7 @@ impl Drop for Failing<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.failed.set(self.failed.get().or(Some(self.index())));
-        // With this value no thread takes another input.
+        // After this store no thread takes another input.
         self.stop.set(0);
     }
 }

@@ -6,8 +6,8 @@
 //! | outbound | 1 | the SPE that has the mailbox | the PPE |
 //! | outbound interrupt | 1 | the SPE that has the mailbox | the PPE |
 //!
-//! On the hardware, if the PPE writes to a full inbound mailbox, a word is lost. On the machines of
-//! this crate no word is lost: a write waits, or returns [`MailboxFull`].
+//! If the hardware's PPE writes to a full inbound mailbox, a word is lost. Machines of this crate
+//! lose no word: a write waits, or returns [`MailboxFull`].
 
 use crate::id::SpeId;
 
@@ -41,8 +41,8 @@ impl Outbound {
     }
 }
 
-/// The error if a mailbox is full, with the word that was not written. Each method that returns
-/// this error has a variant without `try_` in its name, which waits for room.
+/// The error of a write to a full mailbox. Each method that returns this error has a variant
+/// without `try_` in its name, which waits for room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"

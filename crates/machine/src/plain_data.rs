@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 /// A type that can be staged: plain data with bytes that mean the same in every local store. Every
-/// type that is [`Pod`] is plain data: numbers, arrays, and structs that derive `Pod`.
+/// [`Pod`] type is plain data: numbers, arrays, and structs that derive `Pod`.
 ///
 /// ```
 /// use cellworks_machine::bytemuck::{Pod, Zeroable};
@@ -22,8 +22,8 @@ use bytemuck::Pod;
 /// }
 /// ```
 ///
-/// The derives name the crate `bytemuck`. If a program does not depend on that crate, it states the
-/// crate's path in one more line: `#[bytemuck(crate = "cellworks::bytemuck")]`.
+/// The derives name the crate `bytemuck`. A program that does not depend on `bytemuck` adds the
+/// line `#[bytemuck(crate = "cellworks::bytemuck")]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no plain data, so it cannot be staged",
     label = "not `Pod`",

@@ -1,16 +1,15 @@
 //! The problem-state areas: where an SPE's mailbox and signal registers appear in main memory.
 //!
-//! Another SPE writes to such a register by a DMA transfer of 4 bytes, `put` or `sndsig`, to the
+//! Another SPE writes to a register by a DMA transfer of 4 bytes, `put` or `sndsig`, to the
 //! register's effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
 
 use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
 
-/// The size of one SPE's area in bytes.
 const AREA_BYTES: u64 = 0x2_0000;
 
 /// The address where the areas start. No region can be mapped in the areas: a process of the host
-/// has no such addresses, and simulated machines keep them free.
+/// has no such addresses, and simulated machines keep these addresses free.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.
@@ -33,9 +32,9 @@ impl ProblemStateRegister {
         }
     }
 
-    /// The effective address of the register in `spe`. A transfer needs the same low four bits at
-    /// both ends, and the low four bits of this address are 0xc. So the word to send must lie at
-    /// offset 12 of a quadword in the local store.
+    /// The effective address of the register in `spe`. The word to send must lie at offset 12 of a
+    /// quadword in the local store, because both addresses of a transfer have the same low four
+    /// bits, here 0xc.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};
@@ -46,7 +45,7 @@ impl ProblemStateRegister {
         EffectiveAddress(BASE + spe.index() as u64 * AREA_BYTES + self.offset())
     }
 
-    /// The SPE and register with this address, or `None` if the address is not that of a register.
+    /// The SPE and register with this address, or `None` if no register has this address.
     pub fn at(ea: EffectiveAddress) -> Option<(SpeId, Self)> {
         let within = ea.0.checked_sub(BASE)?;
         let spe = SpeId::new(u16::try_from(within / AREA_BYTES).ok()?);

@@ -1,4 +1,4 @@
-//! Programs that a machine runs on an SPE, and their outcomes.
+//! Programs that a machine runs on an SPE, and the outcomes of these programs.
 
 use std::fmt;
 use std::panic::Location;
@@ -14,7 +14,7 @@ pub struct Program<S> {
     spawned_at: &'static Location<'static>,
 }
 
-/// The closure of a program. It stores the program's result in a place that the handle shares.
+/// The closure of a program, which stores its result in a place that the handle shares.
 pub(crate) type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
 
 /// Whether a program has ended, and the payload of its panic if it panicked.
@@ -25,7 +25,7 @@ pub struct Outcome {
 }
 
 impl<S> Program<S> {
-    /// A program that was spawned at `spawned_at`, and the place for its outcome.
+    /// Returns a program that was spawned at `spawned_at`, and the place for its outcome.
     pub(crate) fn new(
         body: Body<'static, S>,
         name: &'static str,
@@ -41,8 +41,8 @@ impl<S> Program<S> {
         (program, outcome)
     }
 
-    /// The name of the type of the program's closure. It contains the name of the function in which
-    /// the closure stands.
+    /// The name of the type of the program's closure, which contains the name of the function that
+    /// created the closure.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -52,17 +52,17 @@ impl<S> Program<S> {
         self.spawned_at
     }
 
-    /// The program's outcome. The machine keeps it while the program runs.
+    /// The program's outcome. The machine keeps the outcome while the program runs.
     pub fn outcome(&self) -> Arc<Outcome> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program. This method never unwinds. The machine then hands the result to
-    /// [`Outcome::end`] and notifies the PPE.
+    /// Runs the program and never unwinds. The machine then passes the result to [`Outcome::end`]
+    /// and notifies the PPE.
     ///
     /// # Errors
     ///
-    /// The payload of the program's panic.
+    /// Returns the payload of the program's panic.
     pub fn run(self, spe: &S) -> Result<(), Payload> {
         (self.body)(spe)
     }

@@ -2,8 +2,8 @@
 //! words.
 //!
 //! A read takes the word and empties the register. If the register is empty, a read waits (channels
-//! 3 and 4). In overwrite mode a second signal replaces the first. In OR mode the register collects
-//! the bits of both signals, so that many senders can share the register (CBEA sections 8.7 and
+//! 3 and 4). In overwrite mode a new signal replaces an unread signal. In OR mode the register
+//! collects the bits of all unread signals, so many senders can share it (CBEA sections 8.7 and
 //! 9.10; CellStats section 2.2).
 
 use std::fmt;
@@ -30,10 +30,10 @@ impl fmt::Display for SignalRegister {
     }
 }
 
-/// What happens when a signal arrives and the last one was not read yet.
+/// The effect of a signal that arrives while an earlier signal is unread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SignalMode {
-    /// The new signal replaces the old one.
+    /// The new signal replaces the unread signal.
     #[default]
     Overwrite,
     /// The register holds the bits of both signals.
@@ -41,8 +41,8 @@ pub enum SignalMode {
 }
 
 impl SignalMode {
-    /// The content of the register after the signal `arriving`. `unread` is the word in the
-    /// register that was not read yet, if there was one.
+    /// Returns the content of the register after the signal `arriving`. `unread` is the register's
+    /// unread word, if any.
     pub const fn combine(self, unread: Option<u32>, arriving: u32) -> u32 {
         match (self, unread) {
             (Self::Or, Some(unread)) => unread | arriving,

@@ -1,9 +1,8 @@
 //! Sizes in bytes as text, for messages and results.
 
-/// The units. Each is 1,024 times the previous one.
 const UNITS: [&str; 4] = ["B", "KB", "MB", "GB"];
 
-/// The text of a size in the largest unit that divides it without a remainder.
+/// Returns the text of a size in the largest unit that divides the size without a remainder.
 ///
 /// ```
 /// use cellworks_machine::sizes::size;
@@ -14,7 +13,7 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
-/// As [`size`], for sentences: the unit of bytes is written out.
+/// Returns the same text as [`size`], with the unit of bytes written out, for sentences.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_words;
@@ -28,7 +27,7 @@ pub fn in_words(bytes: usize) -> String {
     }
 }
 
-/// As [`size`], in the notation of command-line flags.
+/// Returns the text of a size as command-line flags take it.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_flags;
@@ -39,8 +38,8 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// As [`in_words`], for a size that the user has not chosen, such as the memory that is left. If
-/// the exact size has many digits, it is rounded down to a tenth of its unit.
+/// Returns the same text as [`in_words`], but rounds a size with many digits down to a tenth of its
+/// unit. The function is for sizes that the user has not chosen, such as the free memory.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;
@@ -56,7 +55,7 @@ pub fn rounded(bytes: usize) -> String {
     format!("{}.{tenths} {}", bytes / of, UNITS[unit])
 }
 
-/// A size in the largest unit that divides it without a remainder, and that unit's index.
+/// Returns a size in its largest unit without a remainder, and the index of this unit.
 fn divided(bytes: usize) -> (usize, usize) {
     let fits = |unit: &usize| bytes >= 1 << (10 * unit) && bytes.is_multiple_of(1 << (10 * unit));
     let unit = (1..UNITS.len()).rev().find(fits).unwrap_or(0);

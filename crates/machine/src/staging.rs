@@ -9,25 +9,25 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A get borrows its source slice shared, and a put borrows its target slice exclusively. So the
-//! borrow checker keeps other code from changing or using a slice while its transfer is under way.
-//! A get reads the slice when the get is issued, and a put writes the slice when the view is
-//! committed: the borrow is alive at both times. A view that is leaked therefore keeps room in the
-//! local store until the program ends, but breaks no memory safety.
+//! A *get* copies a slice into the local store, and a *put* copies it back. A get borrows its
+//! source slice shared, and a put borrows its target slice exclusively. Therefore no other code can
+//! change or use a slice during its transfer. A get reads the slice when the get is issued, and a
+//! put writes the slice when the view is committed: the borrow is alive at both times. A leaked
+//! view therefore keeps room in the local store until the program ends, but breaks no memory
+//! safety.
 //!
-//! A *strict* host copies slices through local stores, as a simulated machine does. On a host that
-//! is not strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on
-//! such a host, its writes have happened. On other machines they are lost. A [`PendingMut`] that
-//! was not waited for has no writes, so dropping it puts nothing back.
+//! A simulated machine and a *strict* host copy slices through local stores. On a host that is not
+//! strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on such a
+//! host, its writes have happened. On other machines the writes are lost. A [`PendingMut`] that was
+//! not waited for has no writes, so dropping a `PendingMut` puts nothing back.
 
-// Rejected: a destructor that waits, for typed views. If a view is leaked, its destructor does not
-// run. A get copies when it is issued and a put when it is committed, both while the borrow lives,
-// so nothing depends on destructors.
-// Rejected: a `Deref` that waits. It would yield without being seen: in
+// Rejected: a destructor of typed views that waits. A leaked view's destructor does not run. A get
+// copies when it is issued and a put when it is committed, both while the borrow lives, so no
+// safety depends on destructors.
+// Rejected: a `Deref` that waits, because the yield would be invisible. In
 // `cell.borrow_mut().push(f(&tile))` the thread would yield while the cell is borrowed.
-// `Pending::wait` is explicit.
 // Rejected: `stream` as an `Iterator`. A program could keep the items until the local store is
-// full. That happens inside `next`, which has no error to return. A stream lends its items.
+// full, and `next` has no error to return. A stream lends its items instead.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -47,7 +47,7 @@ pub struct Pending<'a, T, S: SpeCore> {
     spe: &'a S,
 }
 
-// The methods below are inlined for speed. After a switch of threads the CPU mispredicts the return
+// The methods below are inlined for speed: after a switch of threads the CPU mispredicts the return
 // of each function between the switch and the program.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
@@ -75,8 +75,8 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 
 /// A get that is under way, of a slice that will be put back.
 ///
-/// Until [`wait`](Self::wait), the target is borrowed and has no view. If this value is dropped
-/// without a wait, nothing is put back. The room in the local store is free once the get has ended.
+/// Until [`wait`](Self::wait), the target is borrowed and has no view. Dropping this value without
+/// a wait puts nothing back. The room in the local store is free once the get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -113,7 +113,7 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
         self.into_view()
     }
 
-    /// Returns the view without waiting: its data may not have arrived yet.
+    /// Returns the view without waiting, so the data may not have arrived yet.
     pub(crate) fn into_view(self) -> StagedMut<'a, T, S> {
         StagedMut {
             view: self.view,
@@ -127,8 +127,8 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
 
 /// A view of a slice in the local store, for reading.
 ///
-/// This type has no destructor of its own. So it is covariant, and a view may be kept in a variable
-/// that was declared before the slice.
+/// This type has no destructor of its own. Therefore the type is covariant, and a variable that was
+/// declared before the slice can hold a view.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -136,7 +136,6 @@ pub struct Staged<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
-    /// The view of `source`, made from the result of [`SpeCore::hold`].
     #[inline(always)]
     fn new(source: &'a [T], (local, hold): (NonNull<u8>, S::Hold)) -> Self {
         Self {
@@ -146,7 +145,7 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         }
     }
 
-    /// Gets `source` and waits until it has arrived.
+    /// Gets `source` and waits until the slice has arrived.
     #[inline(always)]
     pub(crate) fn get(
         spe: &S,
@@ -160,12 +159,11 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         Ok(Self::new(source, held))
     }
 
-    /// As [`get`](Self::get), for a machine that reads staged data in place, so that no data has to
-    /// arrive.
+    /// Gets `source` without waiting, on a machine that reads staged data in place.
     ///
     /// # Safety
     ///
-    /// [`SpeCore::uninterrupted_span`] has returned a time in the present program.
+    /// [`SpeCore::uninterrupted_span`] must have returned a time in the present program.
     #[inline(always)]
     pub(crate) unsafe fn get_in_place(
         spe: &S,
@@ -186,17 +184,18 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of its length in
-        // initialised bytes, aligned for T, and not written. This holds as long as the hold lives
-        // and the source is borrowed, and both outlast `self`. Any bytes are a T, because T is Pod.
+        // initialised bytes, aligned for T, and not written. The pointer stays valid as long as the
+        // hold lives and the source is borrowed, and both outlast `self`. Any bytes are a T,
+        // because T is Pod.
         unsafe { self.view.as_ref() }
     }
 }
 
-/// A view of a slice in the local store, for reading and writing. The slice is put back when the
-/// view is committed or dropped.
+/// A view of a slice in the local store, for reading and writing. Committing or dropping the view
+/// puts the slice back.
 ///
-/// [`commit`](Self::commit) waits for the put. A drop does not wait, so that it is possible during
-/// unwinding.
+/// [`commit`](Self::commit) waits for the put. A drop does not wait, because a destructor may run
+/// during unwinding.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     view: NonNull<[T]>,
@@ -204,7 +203,7 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     memory: NonNull<T>,
     spe: &'a S,
     // Because this type itself has a destructor, the compiler makes the target outlive the view. If
-    // only the hold had a destructor, the put could write to memory that was freed.
+    // only the hold had a destructor, the put could write to freed memory.
     _target: PhantomData<&'a mut [T]>,
 }
 
@@ -248,10 +247,10 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
 }
 
 /// A long slice that is moved to the local store tile by tile: the next tile arrives while the
-/// program uses the current one.
+/// program uses the current tile.
 ///
 /// Each tile can be used until the next call of [`next`](Self::next), so room for two tiles is
-/// always enough.
+/// enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
@@ -277,14 +276,14 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         }
     }
 
-    /// Returns the next tile, or `None` at the end. All tiles have the length that was asked for,
-    /// except that the last one may be shorter. This method waits until the tile has arrived. Other
-    /// threads of the SPE run meanwhile.
+    /// Waits until the next tile has arrived and returns the tile, or `None` at the end. Meanwhile
+    /// other threads of the SPE run. All tiles have the length that the program chose, except that
+    /// the last tile may be shorter.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room for this tile and the next one. No tile is
-    /// skipped: another call tries the same tile again.
+    /// Returns [`StageError`] if the local store has no room for this tile and the next one.
+    /// Another call tries the same tile again.
     #[expect(
         clippy::should_implement_trait,
         reason = "it lends: an iterator's items could be hoarded until the local store is full"
@@ -307,7 +306,8 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         Ok(Some(self.current.insert(arriving.wait())))
     }
 
-    /// Starts the get of the next tile. If there is no room, the tile stays the next one.
+    /// Starts the get of the next tile. If there is no room, a later call tries the same tile
+    /// again.
     fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
         let mut tiles = self.tiles.clone();
         let Some(tile) = tiles.next() else {

@@ -1,4 +1,4 @@
-//! Cooperative threads of one SPE, as its programs see them (CellMT, section 4).
+//! Cooperative threads of one SPE (CellMT, section 4).
 //!
 //! ```text
 //!   ppe.spawn_threads(spe, arguments, program) ──► one program that starts a thread for each argument
@@ -6,12 +6,13 @@
 //!   spe.thread_scope(|scope| ...) ───────────────► scope.spawn(f) ──► ThreadHandle ── join ──► result
 //! ```
 //!
-//! Threads take turns: they switch only where they wait or yield. So they may share values that are
-//! not `Sync`. While one thread waits for a transfer, the others compute. The threads end before
-//! the call that started them returns, so they may borrow the caller's values.
+//! Threads take turns: a core switches to another thread only where the running thread waits or
+//! yields. Therefore threads may share values that are not `Sync`, and one thread computes while
+//! another thread waits for a transfer. All threads end before the call that started them returns,
+//! so threads may borrow the caller's values.
 
 // Rejected: a scope that its threads can use to start more threads. On every machine the scope
-// would have to outlive the function that gets it. A thread that needs threads opens another scope.
+// would have to outlive the function that gets it. A thread opens a scope of its own instead.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -25,14 +26,14 @@ use crate::id::{SpeId, ThreadId};
 use crate::local_store::{LocalBuffer, StageError};
 use crate::spe::core::{NewThread, SpeCore, StartThread};
 
-/// The default size of a cooperative thread's stack: the bytes that the stack takes from the local
-/// store. It is the size in CellMT's own test (listing 11).
+/// The default size of a cooperative thread's stack in a local store. CellMT's own test (listing
+/// 11) uses this size.
 pub const THREAD_STACK_BYTES: usize = 4096;
 
 /// The alignment of a stack in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The local store has no room for the stacks of cooperative threads.
+/// The error if the local store has no room for the stacks of cooperative threads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}: {source}; {} would fit: start fewer threads, or give them smaller stacks or less data",
@@ -64,7 +65,7 @@ impl StackError {
         self.threads
     }
 
-    /// The number of those threads that would have fitted.
+    /// The number of threads that would have had room.
     pub fn fit(&self) -> usize {
         self.fit
     }
@@ -81,7 +82,7 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// The payloads of threads that have panicked and were not joined, in the order of the panics.
+/// The payloads of panics of threads that were not joined, in the order of the panics.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
 /// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
@@ -91,7 +92,7 @@ pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
     stack_bytes: Option<usize>,
 }
 
-/// A handle to the result of a cooperative thread. If the handle is dropped, the thread goes on.
+/// A handle to the result of a cooperative thread. Dropping the handle does not end the thread.
 pub struct ThreadHandle<'scope, R, S: SpeCore> {
     spe: &'scope S,
     id: ThreadId,
@@ -145,7 +146,6 @@ fn scope_at<'env, S: SpeCore, R>(
     }
 }
 
-/// Runs `body` in `count` threads.
 #[track_caller]
 pub(crate) fn threads<S: SpeCore>(
     spe: &S,
@@ -153,7 +153,6 @@ pub(crate) fn threads<S: SpeCore>(
     body: &impl Fn(ThreadId),
 ) -> Result<(), StackError> {
     let at = Location::caller();
-    // All stacks are reserved before any thread runs.
     let stacks = (0..count).map(|_| stack_room(spe, None, at));
     let stacks: Vec<_> = collect_stacks(stacks, count, THREAD_STACK_BYTES)?;
     scope_at(at, spe, |scope| {
@@ -203,13 +202,13 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that calls `f` with the thread's id. The thread runs for the first time when
-    /// the caller waits, yields or leaves the scope.
+    /// Starts a thread that calls `f` with the thread's id. The thread first runs when the caller
+    /// waits, yields or leaves the scope.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for the thread's stack. This happens only
-    /// where stacks take room in the local store.
+    /// Returns [`StackError`] if the local store has no room for the thread's stack. Only machines
+    /// that keep stacks in the local store return this error.
     #[track_caller]
     pub fn spawn<R, F>(&self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
     where
@@ -219,7 +218,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
         self.builder().spawn(f)
     }
 
-    /// A builder, which can set the size of the thread's stack.
+    /// Returns a builder, which can set the size of the thread's stack.
     pub fn builder(&self) -> ThreadBuilder<'_, 'scope, 'env, S> {
         ThreadBuilder {
             scope: self,
@@ -250,7 +249,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             let _stack = stack;
             match catch_unwind(AssertUnwindSafe(|| f(id))) {
                 Ok(value) => outcome.value.set(Some(value)),
-                // The run was cancelled: the thread goes on unwinding, so that the run can end.
+                // The run was cancelled. The thread continues to unwind, so that the run can end.
                 Err(panic) if spe.is_cancelled() => resume_unwind(panic),
                 Err(panic) => panics.borrow_mut().push((id, panic)),
             }
@@ -278,9 +277,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
-    /// to whole quadwords, from its local store; the default is [`THREAD_STACK_BYTES`]. On a real
-    /// computer this is the size of the real stack, which is at least 16 KiB, and the default is a
-    /// setting of the machine.
+    /// to whole quadwords, from its local store, [`THREAD_STACK_BYTES`] by default. On a real
+    /// computer the real stack has this size, but at least 16 KiB, and the default is a setting of
+    /// the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -290,7 +289,7 @@ impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     ///
     /// # Errors
     ///
-    /// As [`ThreadScope::spawn`].
+    /// Returns the errors of [`ThreadScope::spawn`].
     #[track_caller]
     pub fn spawn<R, F>(self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
     where
@@ -321,13 +320,13 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
         self.result.has_ended.get()
     }
 
-    /// Waits for the thread to end. Meanwhile the other threads of the SPE run.
+    /// Waits until the thread has ended. Meanwhile the other threads of the SPE run.
     ///
     /// # Errors
     ///
-    /// The payload of the thread's panic, if it panicked. The panic then counts as handled.
-    /// [`Cancelled`] if the run was cancelled and the caller could not wait, because it is
-    /// unwinding.
+    /// Returns the payload of the thread's panic, if the thread panicked. The panic then counts as
+    /// handled. Returns [`Cancelled`] if the run was cancelled and the caller could not wait,
+    /// because the caller is unwinding.
     #[track_caller]
     pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
         let has_ended = &self.result.has_ended;
@@ -345,7 +344,6 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
     }
 }
 
-/// Describes the event for which `join` waits.
 struct Ending(ThreadId);
 
 impl fmt::Display for Ending {

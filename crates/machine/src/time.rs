@@ -3,8 +3,8 @@
 //! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
 //! picoseconds. A time has 128 bits.
 
-// Rejected: 64 bits of femtoseconds. They overflow after five hours, and runs on hosts last longer.
-// 128 bits cost nothing where programs read the time.
+// Rejected: 64 bits of femtoseconds. A time would overflow after five hours, and runs on hosts last
+// longer.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -128,7 +128,7 @@ impl Div<u128> for Span {
 
 impl Div for Span {
     type Output = u128;
-    /// How many times the other span fits into this one. A span of zero counts as one femtosecond.
+    /// How many times `other` fits into this span. A span of zero counts as one femtosecond.
     fn div(self, other: Self) -> u128 {
         self.0 / other.0.max(1)
     }
@@ -159,7 +159,7 @@ impl Timebase {
     ///
     /// # Panics
     ///
-    /// If `hertz` is 0.
+    /// Panics if `hertz` is 0.
     pub const fn from_hertz(hertz: u64) -> Self {
         assert!(hertz > 0, "a timebase counts at least once a second");
         Self { hertz }
@@ -185,7 +185,8 @@ impl Timebase {
 }
 
 /// An SPE's decrementer: a 32-bit register that counts down by one at each tick of the timebase and
-/// wraps (CBEA section 9.7). Its value depends only on the time, so all machines share this type.
+/// wraps (CBEA section 9.7). All machines share this type, because the register's value depends
+/// only on the time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decrementer {
     written: u32,

@@ -8,7 +8,7 @@ use crate::id::{CellId, ModuleId, SpeId};
 
 /// The parts of a machine and where they sit.
 ///
-/// Within a Cell, the SPEs that a program should use first have the lowest numbers.
+/// Within each Cell, programs should use the SPEs with the lowest numbers first.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -26,7 +26,7 @@ pub struct Topology {
     /// The nearest memory module of each Cell.
     cells: Vec<ModuleId>,
     spes: Vec<SpeSite>,
-    /// The nearest memory module of each SPE, if SPEs of one Cell have different ones.
+    /// The nearest memory module of each SPE, if SPEs of one Cell have different nearest modules.
     modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
     place_of_ppe: Option<String>,
@@ -39,28 +39,27 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core, if other SPEs may share the core. On the host, SPEs share a
-    /// core if they are hardware threads of one core (SMT), or take turns on one CPU. `None` if the
-    /// SPE has a core of its own, as on a Cell.
+    /// A number for the SPE's core, if other SPEs may share the core, by hardware threads (SMT) or
+    /// by turns on one CPU. `None` if the SPE has a core of its own, as on a Cell.
     pub core: Option<u32>,
     /// The name of the place for users, such as `CPU 3`. The name may be empty.
     pub place: String,
 }
 
-/// How far apart two SPEs are, from near to far. [`Topology::name_of`] returns the name of a
-/// distance that suits the machine.
+/// The distance between two SPEs. The variants are ordered from near to far. [`Topology::name_of`]
+/// returns the name of a distance on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
     Same,
-    /// Two SPEs on one core: on the host, hardware threads of the core.
+    /// Two SPEs on one core. On the host, the SPEs are hardware threads of the core.
     SameCore,
-    /// Two SPEs of one Cell: on the host, cores under one last-level cache.
+    /// SPEs of one Cell. On the host, the SPEs' cores share a last-level cache.
     SameCell,
     /// SPEs of two Cells that have the same nearest memory module.
     AcrossCells,
-    /// SPEs of two Cells that have different nearest memory modules: on a Cell blade SPEs of the
-    /// two chips, on the host SPEs of different NUMA nodes, and so of different sockets.
+    /// SPEs of two Cells that have different nearest memory modules. On a Cell blade, the Cells are
+    /// its two chips. On the host, the SPEs are on different NUMA nodes.
     AcrossModules,
 }
 
@@ -88,7 +87,7 @@ impl Topology {
     ///
     /// # Panics
     ///
-    /// If there is no Cell, or an SPE names a Cell that is not in `cells`.
+    /// Panics if there is no Cell, or an SPE names a Cell that is not in `cells`.
     pub fn new(name: impl Into<String>, cells: Vec<ModuleId>, spes: Vec<SpeSite>) -> Self {
         assert!(!cells.is_empty(), "a machine has at least one Cell");
         for (index, site) in spes.iter().enumerate() {
@@ -112,21 +111,21 @@ impl Topology {
         }
     }
 
-    /// The same machine with at least `count` memory modules. By this method a machine can have
-    /// modules that are not the nearest module of any Cell.
+    /// Returns the same machine with at least `count` memory modules. A module that is not nearest
+    /// to any Cell can be added in this way.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
     }
 
-    /// The same machine, where SPE `s` is nearest to the memory module `modules[s]`. This is for a
-    /// Cell that spans several modules, as a last-level cache spans the NUMA nodes of sub-NUMA
-    /// clustering. By default, the nearest module of an SPE is the nearest module of its Cell.
+    /// Returns the same machine, where SPE `s` is nearest to the memory module `modules[s]`. This
+    /// method is for a Cell that spans several modules, as with sub-NUMA clustering. By default,
+    /// the nearest module of an SPE is the nearest module of its Cell.
     ///
     /// # Panics
     ///
-    /// If the number of modules is not the number of SPEs.
+    /// Panics if the number of modules is not the number of SPEs.
     ///
     /// ```
     /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -149,15 +148,15 @@ impl Topology {
         self.with_modules(highest.map_or(0, |highest| highest as u16 + 1))
     }
 
-    /// The same machine with these capabilities instead of [`Capabilities::default`].
+    /// Returns the same machine with these capabilities instead of [`Capabilities::default`].
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// The capabilities that decide how the machine is measured: [`Capabilities::default`], unless
-    /// [`with_capabilities`](Self::with_capabilities) has set others.
+    /// The capabilities that decide how the machine is measured. The default is
+    /// [`Capabilities::default`].
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -192,7 +191,7 @@ impl Topology {
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine has no such SPE.
     pub fn cell_of(&self, spe: SpeId) -> CellId {
         self.spes[spe.index()].cell
     }
@@ -201,12 +200,12 @@ impl Topology {
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine has no such SPE.
     pub fn place_of(&self, spe: SpeId) -> &str {
         &self.spes[spe.index()].place
     }
 
-    /// The same machine, where `place` is the name of the place of the PPE for users.
+    /// Returns the same machine, where `place` is the name of the PPE's place for users.
     #[must_use]
     pub fn with_place_of_ppe(mut self, place: impl Into<String>) -> Self {
         self.place_of_ppe = Some(place.into());
@@ -218,7 +217,7 @@ impl Topology {
         self.place_of_ppe.as_deref()
     }
 
-    /// The same machine, where the last-level cache of each Cell has `bytes` bytes.
+    /// Returns the same machine, where the last-level cache of each Cell has `bytes` bytes.
     #[must_use]
     pub fn with_last_level_cache(mut self, bytes: usize) -> Self {
         self.last_level_cache_bytes = Some(bytes);
@@ -234,7 +233,7 @@ impl Topology {
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine has no such SPE.
     pub fn module_of(&self, spe: SpeId) -> ModuleId {
         match &self.modules_of_spes {
             Some(modules) => modules[spe.index()],
@@ -242,21 +241,20 @@ impl Topology {
         }
     }
 
-    /// The memory module that is nearest to a Cell. If the Cell spans several modules, this is the
-    /// module of the SPEs that a program should use first. [`module_of`](Self::module_of) returns
-    /// the module of each SPE.
+    /// The memory module that is nearest to a Cell. If SPEs of the Cell have different [nearest
+    /// modules](Self::module_of), this is the module of the SPEs that a program should use first.
     ///
     /// # Panics
     ///
-    /// If the machine has no such Cell.
+    /// Panics if the machine has no such Cell.
     pub fn nearest_module(&self, cell: CellId) -> ModuleId {
         self.cells[cell.index()]
     }
 
-    /// The name of a distance on this machine, for users. If the machine has two Cells, SPEs of
-    /// different Cells are in the `other Cell`, whatever their memory modules. If it has more Cells
-    /// and each has a nearest memory module of its own, SPEs of different Cells are `across Cells`.
-    /// In all other cases a distance has its usual name.
+    /// The name of a distance on this machine, for users. On a machine with two Cells, SPEs of
+    /// different Cells are in the `other Cell`, whatever their memory modules. On a machine with
+    /// more Cells, SPEs of different Cells are `across Cells` if each Cell has a nearest memory
+    /// module of its own. All other distances have fixed names.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};
@@ -284,7 +282,7 @@ impl Topology {
     ///
     /// # Panics
     ///
-    /// If the machine has no such SPE.
+    /// Panics if the machine has no such SPE.
     pub fn distance(&self, a: SpeId, b: SpeId) -> Distance {
         let (of_a, of_b) = (&self.spes[a.index()], &self.spes[b.index()]);
         if a == b {

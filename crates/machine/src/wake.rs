@@ -18,23 +18,22 @@ use crate::time::Time;
 
 /// Waiting. Every operation of a machine that waits is built on this trait.
 pub trait Wait {
-    /// Waits until `ready` returns true. Other cooperative threads run meanwhile.
+    /// Waits until `ready` returns true. Meanwhile the other cooperative threads of the core run.
+    /// The report of a deadlock contains "waits for" and the text of `why`.
     ///
-    /// While this thread waits, the machine calls `ready` repeatedly: at least once after every
-    /// [`notify`](Wake::notify) of this processor, and always on the thread's own core. Once
-    /// `ready` has returned true, it is not called again. `ready` must not wait or panic. `why`
-    /// says what the thread waits for: the report of a deadlock contains "waits for" and this text.
+    /// The machine calls `ready` on the thread's own core, at least once after every
+    /// [`notify`](Wake::notify) of this processor, until `ready` returns true. `ready` must not
+    /// wait or panic.
     ///
-    /// Every condition that `ready` checks must become true together with a `notify`. Otherwise the
-    /// run ends as a deadlock when all other threads wait. So do not use this method to wait for a
-    /// time on a clock, or for an action of a plain OS thread. To wait for a time, use
-    /// [`wait_until_deadline`](Wake::wait_until_deadline). To wait for any other such condition,
-    /// write a loop that checks it and calls [`yield_now`](crate::Spe::yield_now).
+    /// Every change that makes `ready` return true must be followed by a `notify`. Otherwise the
+    /// run ends as a deadlock when all other threads wait. To wait for a time, use
+    /// [`wait_until_deadline`](Wake::wait_until_deadline). To wait for an action of a plain OS
+    /// thread, write a loop that checks the condition and calls
+    /// [`yield_now`](crate::Spe::yield_now).
     ///
-    /// Returns true, with one exception. A run is cancelled if every program waits for another one,
-    /// or if the main program panicked. If the run is cancelled, the waiting thread is unwound. If
-    /// a destructor calls this method *during* that unwinding and `ready` returns false, this
-    /// method returns false.
+    /// Returns true, with one exception. If the run is cancelled, because of a deadlock or because
+    /// the main program panicked, the waiting thread is unwound. If a destructor calls this method
+    /// during that unwinding and `ready` returns false, this method returns false.
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool;
 }
@@ -49,57 +48,58 @@ pub trait Wake: Wait {
 
     /// Makes the waiting threads of `to` check their conditions again. A program calls this method
     /// after it has changed ordinary memory for which another processor [waits](Wait::wait_until).
-    /// Mailboxes, signals and the MFC of a Cell notify by themselves.
+    /// Mailboxes, signals and the MFC of a Cell notify without a call.
     ///
     /// # Panics
     ///
-    /// If `to` is an SPE that the machine does not have.
+    /// Panics if `to` is an SPE that the machine does not have.
     #[track_caller]
     fn notify(&self, to: Processor);
 
-    /// A handle to the calling thread, by which other threads can [`wake`](Self::wake) it.
+    /// Returns a handle to the calling thread, by which other threads can [`wake`](Self::wake) that
+    /// thread.
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets a description of the calling thread's work, such as "process `a`", and returns the old
-    /// one. If the stack of the thread overflows, the report contains the description. Machines
-    /// that report no overflows do nothing.
+    /// Sets a description of the calling thread's work, such as "process `a`", for the report of a
+    /// stack overflow. Returns the old description. Machines that report no overflows do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None
     }
 
-    /// As [`wait_until`](Wait::wait_until), for a condition that another thread makes true before
-    /// it [wakes](Self::wake) this thread. After a [`notify`](Self::notify) a machine need not call
-    /// `ready`. So a `notify` takes no longer if many threads of the core wait in this way.
+    /// Waits as [`wait_until`](Wait::wait_until) does, but for a condition that another thread
+    /// makes true before it [wakes](Self::wake) this thread. The machine need not call `ready`
+    /// after a [`notify`](Self::notify). Therefore a `notify` stays fast if many threads of the
+    /// core wait in this way.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// A hint for a thread that another core will [wake](Self::wake): whether to wait by
-    /// [`wait_until`](Wait::wait_until), and to give the waking thread a sleeper that
-    /// [polls](Sleeper::polling). This method returns true if no other thread of the core is ready
-    /// and few threads wait by `wait_until`. Such a core polls all the time, and waking one of its
-    /// threads takes less time.
+    /// Returns a hint for a thread that another core will [wake](Self::wake): whether the thread
+    /// should wait by [`wait_until`](Wait::wait_until) and give the waking thread a
+    /// [polling](Sleeper::polling) sleeper. The hint is true if no other thread of the core is
+    /// ready and few threads wait by `wait_until`, because such a core polls all the time and wakes
+    /// its threads faster.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
     }
 
-    /// Whether `sleeper` is the calling thread. The caller must know that the thread of `sleeper`
-    /// has not ended. Once that thread has ended, `sleeper` may equal the handle of a newer thread.
+    /// Whether `sleeper` is the calling thread. The thread of `sleeper` must not have ended: after
+    /// its end, `sleeper` may equal the handle of a newer thread.
     #[inline]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         self.sleeper() == sleeper
     }
 
     /// Makes one thread check again the condition for which it [waits](Wait::wait_until). The
-    /// caller has just made the condition true.
+    /// caller has just made the condition true. Does nothing if the thread does not wait, or has
+    /// ended.
     ///
     /// On a host, a thread of the caller's own core is woken directly, which takes a few
-    /// nanoseconds. A thread of another core is woken by a queue of its core. Neither way takes
-    /// longer if many threads wait. If the thread does not wait, or has ended, nothing happens.
+    /// nanoseconds. A thread of another core is woken through a queue of that core.
     ///
     /// On a simulated machine this method and [`notify`](Self::notify) take no simulated time. The
     /// caller simulates the communication that carries the news to the other processor.
@@ -110,44 +110,43 @@ pub trait Wake: Wait {
         }
     }
 
-    /// As [`wake`](Self::wake), if the thread belongs to the caller's own core and can be woken
-    /// directly. Otherwise does nothing and returns false.
+    /// Does the same as [`wake`](Self::wake), if the thread belongs to the caller's own core and
+    /// can be woken directly. Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
         false
     }
 
-    /// As [`wake`](Self::wake), for a thread for which [`wake_here`](Self::wake_here) has returned
-    /// false.
+    /// Does the same as [`wake`](Self::wake), for a thread for which [`wake_here`](Self::wake_here)
+    /// has returned false.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// A handle that wakes threads of this run from any of its programs. The handle needs no
-    /// reference to a processor, so a destructor can use it.
+    /// Returns a handle that wakes threads of this run from any of its programs. The handle holds
+    /// no reference to a processor, so a destructor can use the handle.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits in a cancelled run until `done` returns true. Afterwards the calling thread is
-    /// unwound. Call this method in a thread if programs that have not ended still borrow from its
-    /// stack. Meanwhile the other threads of its processor are unwound.
+    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. A
+    /// thread calls this method while unfinished programs borrow from its stack. Meanwhile the
+    /// other threads of the core are unwound.
     ///
-    /// `done` is called repeatedly. Call this method after the panic that unwound the thread was
-    /// caught and before that panic is resumed, never while the thread unwinds. No simulated time
-    /// passes.
+    /// The machine calls `done` repeatedly. The caller must have caught the panic that unwound this
+    /// thread and must not have resumed the panic yet. No simulated time passes.
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
-    /// Waits for some nanoseconds and returns true. In this time another core may fulfil the
-    /// condition that the caller is about to wait for. If another thread of this core is ready,
-    /// this method does nothing and returns false. On a PPE, and where time is simulated, the
-    /// method always returns false.
+    /// Waits for some nanoseconds, in which another core may fulfil the condition that the caller
+    /// is about to wait for, and returns true. If another thread of this core is ready, this method
+    /// does not wait and returns false. On a PPE, and where time is simulated, the method always
+    /// returns false.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false
     }
 
-    /// As [`wait_until`](Wait::wait_until), but returns false if `deadline` has passed and `ready`
-    /// does not return true.
+    /// Waits as [`wait_until`](Wait::wait_until) does, but returns false if `deadline` has passed
+    /// and `ready` still returns false.
     ///
-    /// A thread that waits with a deadline is never part of a deadlock, because it will go on.
+    /// A thread that waits with a deadline is never part of a deadlock.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -162,17 +161,19 @@ pub trait Wake: Wait {
 pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 
 impl RemoteWaker {
-    /// A waker that calls `wake`, which wakes a thread of the run. Machines call this. `wake` may
-    /// be called on any OS thread, and after the end of the run. During the run it must work on OS
-    /// threads that run programs of the machine and on [admitted](Outside::admit) threads. In other
-    /// cases it may do nothing.
+    /// Returns a waker that calls `wake`, which wakes a thread of the run. Machines call this
+    /// function.
+    ///
+    /// `wake` may be called on any OS thread, and after the end of the run. During the run `wake`
+    /// must work on OS threads that run programs of the machine and on [admitted](Outside::admit)
+    /// threads. In other cases `wake` may do nothing.
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
 
-    /// Makes a thread check its condition again, as [`Wake::wake`] does. If the run has ended,
-    /// nothing happens. The same holds if the calling OS thread runs no program of the run and is
-    /// not [admitted](Outside::admit).
+    /// Makes a thread check its condition again, as [`Wake::wake`] does. Does nothing if the run
+    /// has ended, or if the calling OS thread neither runs a program of the run nor is
+    /// [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
         (self.0)(sleeper);
     }
@@ -184,34 +185,35 @@ impl fmt::Debug for RemoteWaker {
     }
 }
 
-/// A run, as it is seen by OS threads that run none of its programs but wake its threads: see
-/// [`PpeCore::outside`](crate::PpeCore::outside).
+/// The interface of a run for *outside threads*: OS threads that run no program of the run, but
+/// wake its threads. See [`PpeCore::outside`](crate::PpeCore::outside).
 ///
-/// Such an outside thread is counted as a thread of the run. A counted thread may still wake a
-/// program of the run, so the run is not in a deadlock.
+/// A run counts outside threads, because a run is not in a deadlock while an outside thread may
+/// still wake its programs.
 pub trait Outside: Send + Sync {
-    /// As [`Wake::now`].
+    /// See [`Wake::now`].
     fn now(&self) -> Time;
 
-    /// As [`Wake::is_cancelled`].
+    /// See [`Wake::is_cancelled`].
     fn is_cancelled(&self) -> bool;
 
-    /// As [`Wake::notify`]. The caller must be a counted thread.
+    /// See [`Wake::notify`]. The caller must be a counted outside thread.
     #[track_caller]
     fn notify(&self, to: Processor);
 
     /// Counts one more outside thread. The caller must be a program of the run that does not wait,
-    /// or a counted thread.
+    /// or a counted outside thread.
     fn admit(&self);
 
-    /// Counts one outside thread less: the thread has ended, or waits for a program of the run.
-    /// Before that program wakes the outside thread, the program [admits](Self::admit) it again. If
-    /// all other threads of the run wait too, this call ends the run as a deadlock.
+    /// Counts one outside thread less. An outside thread calls this method when it ends, and before
+    /// it waits for a program of the run. Before that program wakes the thread, the program
+    /// [admits](Self::admit) the thread again. If all other threads of the run wait too, this call
+    /// ends the run as a deadlock.
     fn dismiss(&self);
 }
 
-/// Calls `attempt` until it returns a value. If the run was cancelled and the caller is already
-/// unwinding, returns the type's default.
+/// Calls `attempt` until `attempt` returns a value. In the unwinding of a cancelled run, returns
+/// the default.
 #[track_caller]
 #[inline]
 pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
@@ -236,23 +238,23 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of the thread's SPE, or [`PPE`]. If the wait is polled, the bit [`POLLS`] is set.
-    /// Both are in one word because threads that wake others copy this value often.
+    /// The number of the thread's SPE, or [`PPE`], and the bit [`POLLS`]. One word holds both
+    /// values, because wakers copy this word often.
     processor: u32,
 }
 
-/// The number that stands for the PPE. No SPE has it.
+/// The number that stands for the PPE. No SPE has this number.
 const PPE: u32 = POLLS - 1;
 
-/// A bit above all numbers of SPEs.
+/// The bit that says that the wait is polled. The bit is above all numbers of SPEs.
 const POLLS: u32 = 1 << 31;
 
 impl Sleeper {
-    /// The handle of a thread of a processor. Machines call this.
+    /// Returns the handle of a thread of a processor. Machines call this function.
     ///
     /// # Safety
     ///
-    /// `thread` is the data by which the machine finds the thread. Only the machine knows which
+    /// `thread` must be data by which the machine finds the thread. Only the machine knows which
     /// values are valid.
     #[inline]
     pub unsafe fn new(processor: Processor, thread: (usize, u64)) -> Self {
@@ -263,9 +265,9 @@ impl Sleeper {
         Self { thread, processor }
     }
 
-    /// A handle of the same thread. `polls` says whether the thread waits by
-    /// [`wait_until`](Wait::wait_until). If so, its core polls the condition, and a
-    /// [`notify`](Wake::notify) of its processor is enough to wake the thread.
+    /// Returns a handle of the same thread. `polls` says whether the thread waits by
+    /// [`wait_until`](Wait::wait_until). If so, the thread's core polls the condition, and a
+    /// [`notify`](Wake::notify) is enough to wake the thread.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };
@@ -290,7 +292,7 @@ impl Sleeper {
         }
     }
 
-    /// The data that was passed to [`new`](Self::new). Machines call this.
+    /// The data that was passed to [`new`](Self::new), for machines.
     #[inline]
     pub fn thread(self) -> (usize, u64) {
         self.thread

@@ -47,11 +47,9 @@ impl Binding {
     }
 
     /// All CPUs that have a task, in ascending order, as in `0-3,8`, for `taskset --cpu-list` and
-    /// `numactl --physcpubind`. These tools restrict a process and all its threads to the listed
-    /// CPUs; they do not choose a CPU for each thread. If each task is a process, bind each process
-    /// to its own CPU, which is in [`cpus`](Self::cpus).
-    ///
-    /// Source: the manual pages taskset(1) of util-linux and numactl(8).
+    /// `numactl --physcpubind` (manual pages taskset(1) of util-linux and numactl(8)). These tools
+    /// bind a process and all its threads to all listed CPUs. If each task is a process, bind each
+    /// process to its own CPU, which is in [`cpus`](Self::cpus).
     pub fn cpu_list(&self) -> String {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
@@ -67,26 +65,19 @@ impl Binding {
 
     /// The value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
     /// program, starting with thread 0. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
-    /// number of tasks, thread i is bound to the CPU of task i.
-    ///
-    /// Source: the environment variables of these names in the OpenMP Application Programming
-    /// Interface 5.2.
+    /// number of tasks, thread i is bound to the CPU of task i (OpenMP API 5.2).
     pub fn openmp(&self) -> String {
         self.joined(|cpu| format!("{{{cpu}}}"))
     }
 
     /// The value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a node,
-    /// starting with task 0.
-    ///
-    /// Source: the manual page srun(1) of Slurm.
+    /// starting with task 0 (manual page srun(1) of Slurm).
     pub fn slurm(&self) -> String {
         format!("map_cpu:{}", self.joined(usize::to_string))
     }
 
     /// The cpuset of each task, starting with task 0, for `hwloc-bind` and hwloc's XML. A cpuset is
-    /// a number such as `0x00000040`.
-    ///
-    /// Source: `hwloc_bitmap_snprintf` in the manual of hwloc 2.
+    /// a number such as `0x00000040` (`hwloc_bitmap_snprintf` in the manual of hwloc 2).
     pub fn hwloc(&self) -> Vec<String> {
         self.cpus.iter().map(|cpu| cpuset(&[*cpu])).collect()
     }
@@ -96,8 +87,8 @@ impl Binding {
     }
 }
 
-/// Writes CPUs as hwloc does: as a number in which the bit of each CPU is set. The number is
-/// written in words of 32 bits with commas between them, the highest word first.
+/// Writes CPUs as hwloc does: as a number in which the bit of each CPU is set, in words of 32 bits
+/// with commas between the words, the highest word first.
 pub(crate) fn cpuset(cpus: &[usize]) -> String {
     let highest = cpus.iter().max().map_or(0, |cpu| cpu / 32);
     let mut words = vec![0_u32; highest + 1];

@@ -1,8 +1,7 @@
 //! A lower bound of the cost of all placements.
 
-// Rejected: `pathfinding` or `lapjv` for the linear assignment. `pathfinding` takes only whole
-// numbers, and `lapjv` only square matrices of `ndarray`. `lsap` takes fractions, and problems with
-// fewer tasks than places.
+// Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` takes only whole
+// numbers, and `lapjv` only square matrices. `lsap` takes fractions, and fewer tasks than places.
 
 use crate::Problem;
 use crate::slots::Slots;
@@ -15,10 +14,9 @@ impl Problem {
     /// Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM Journal 10,
     /// 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9, 1963).
     ///
-    /// If a task is at a place, then at best its largest volumes meet the lowest costs of that
-    /// place. This gives a lower bound of the cost of each task at each place. The lower bound of
-    /// the whole cost is the cost of the best assignment of tasks to places by these bounds.
-    /// Finding this assignment is a linear problem.
+    /// A task at a place costs least if the task's largest volumes meet the lowest costs of the
+    /// place. The cheapest assignment of tasks to places by these least costs, a linear problem, is
+    /// the bound.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;

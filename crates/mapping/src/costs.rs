@@ -5,10 +5,8 @@ use crate::ids::Place;
 use crate::volumes::square;
 
 /// The cost of a unit of volume from each place to each place, in one unit of the caller's choice,
-/// such as nanoseconds or hops.
-///
-/// The cost from a place to itself counts for tasks that share the place, and for the volume that a
-/// task sends to itself.
+/// such as nanoseconds or hops. The cost from a place to itself applies to tasks that share the
+/// place, and to the volume that a task sends to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,
@@ -17,18 +15,19 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs of a matrix. Row i has the costs from place i to place 0, to place 1 and so on.
+    /// Returns the costs of a matrix. Row i has the costs from place i to place 0, to place 1 and
+    /// so on.
     ///
     /// # Errors
     ///
-    /// Fails if the matrix is not square, or if a cost is negative or not finite. A missing element
-    /// of a measured matrix is a NaN, so it is an error.
+    /// Fails if the matrix is not square, or if a cost is negative, infinite or a NaN (a missing
+    /// element).
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
     }
 
-    /// The costs that a function returns, from its first argument to its second argument.
+    /// Returns the costs that a function returns, from its first argument to its second argument.
     ///
     /// # Errors
     ///
@@ -59,7 +58,7 @@ impl Costs {
     ///
     /// # Panics
     ///
-    /// If there is no such place.
+    /// Panics if there is no such place.
     pub fn between(&self, from: Place, to: Place) -> f64 {
         assert!(to.0 < self.places, "{to} of {} places", self.places);
         self.values[from.0 * self.places + to.0]

@@ -2,7 +2,7 @@
 
 use crate::{Place, Task};
 
-/// Why a problem or a placement is not valid.
+/// The reason why a problem or a placement is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// The problem has no tasks.
@@ -65,7 +65,7 @@ pub enum ProblemError {
         "the matrix of {matrix} has {rows} rows, but the length of row {row}, counted from 0, is {length}: make it square"
     )]
     NotSquare {
-        /// Which matrix it is: `volumes` or `costs`.
+        /// The contents of the matrix: `volumes` or `costs`.
         matrix: &'static str,
         /// The number of rows.
         rows: usize,

@@ -2,8 +2,8 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The weight of the costs of the busiest task, relative to the costs of the busiest link. It was
-/// fitted to simulated times of a stencil of 16 tasks on both Cells of a QS22.
+/// The weight of the cost of the busiest task, relative to the cost of the busiest link, fitted to
+/// simulated times of a stencil of 16 tasks on both Cells of a QS22.
 const OF_A_TASK: f64 = 0.02;
 
 /// The volume that one task sends to another, and the cost of this volume with two placements.
@@ -27,9 +27,8 @@ impl PairCosts {
 }
 
 impl Problem {
-    /// The costs of each pair of communicating tasks with two placements. The pairs with the
-    /// largest differences come first. The sum over all pairs is the [`cost`](Self::cost) of a
-    /// placement.
+    /// Returns the costs of each pair of communicating tasks with two placements, the largest
+    /// difference first. The sum over all pairs is the [`cost`](Self::cost) of a placement.
     ///
     /// ```
     /// use cellworks_mapping::{Costs, Problem, Task, Volumes};
@@ -48,7 +47,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// If a placement has fewer tasks than the problem, or places that the problem does not have.
+    /// Panics if a placement lacks a task, or has a place that the problem does not have.
     pub fn compared(&self, placements: [&Placement; 2]) -> Vec<PairCosts> {
         let compared = |(from, to, volume): (Task, Task, f64)| {
             let cost = |placement: &Placement| {
@@ -67,13 +66,13 @@ impl Problem {
         pairs
     }
 
-    /// The load of each link with a placement: the sum of the volumes of all pairs that use the
-    /// link. `way` returns the links from one place to another, as indices below `links`.
+    /// Returns the load of each link with a placement: the sum of the volumes of all pairs that use
+    /// the link. `way` returns the links from one place to another, as indices below `links`.
     ///
     /// # Panics
     ///
-    /// If the placement has fewer tasks than the problem, or places that the problem does not have.
-    /// Also if `way` returns an index that is not below `links`.
+    /// Panics if the placement lacks a task, or has a place that the problem does not have, or if
+    /// `way` returns an index that is not below `links`.
     pub fn loads<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -89,17 +88,17 @@ impl Problem {
         loads
     }
 
-    /// The cost of a placement when transfers wait for each other at links and at tasks. It is the
-    /// cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a task
-    /// includes all that the task sends and receives. `links` has the cost of a unit of volume on
-    /// each link, and `way` is as for [`loads`](Self::loads).
+    /// Returns the cost of a placement when transfers wait for each other at links and at tasks:
+    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a
+    /// task counts sent and received volumes. `links` has the cost of a unit of volume on each
+    /// link, and `way` is as for [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.
     ///
     /// # Panics
     ///
-    /// If [`loads`](Self::loads) panics for the same arguments.
+    /// Panics if [`loads`](Self::loads) panics for the same arguments.
     pub fn contended_cost<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -164,8 +163,8 @@ mod tests {
         };
         // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Links cost nothing, so only tasks count. Each task has one neighbour at 1 link and one at
-        // 2 links, which gives 6 for both directions.
+        // Links cost nothing. Each task has one neighbour at 1 link and another at 2 links, which
+        // gives 6 for both directions.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

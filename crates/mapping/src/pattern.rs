@@ -2,7 +2,7 @@
 
 use crate::{ProblemError, Volumes};
 
-/// Which tasks communicate. Each of these tasks sends a volume of 1 to each of its partners.
+/// A graph of communicating tasks. Each task sends a volume of 1 to each of its partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Each task sends to the next and the previous task. Task 0 follows the last task.
@@ -16,7 +16,7 @@ pub enum Pattern {
     Stencil,
     /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 gets the sum.
     Tree,
-    /// In step k each task sends to the task with a number that differs in bit k, as in an FFT.
+    /// In step k each task sends to the task whose number differs in bit k, as in an FFT.
     Butterfly,
 }
 
@@ -73,8 +73,7 @@ impl Pattern {
                     edges.push((task, (task + 1) % tasks));
                     edges.push((task, (task + tasks - 1) % tasks));
                 }
-                // Removes edges from a task to itself (ring of one) and repeated edges (ring of
-                // two).
+                // Removes edges from a task to itself (ring of 1) and repeated edges (ring of 2).
                 edges.retain(|(from, to)| from != to);
                 edges.sort_unstable();
                 edges.dedup();

@@ -2,15 +2,15 @@
 
 use crate::{Place, Task};
 
-/// The place of each task. [`Problem::placement`](crate::Problem::placement) makes a placement and
-/// checks it against the problem. The search returns a placement, too.
+/// The place of each task. [`Problem::placement`](crate::Problem::placement) and
+/// [`Search::run`](crate::Search::run) make placements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     places: Vec<Place>,
 }
 
 impl Placement {
-    /// Makes a placement from places that are known to fit the problem.
+    /// Returns a placement of places that are known to fit the problem.
     pub(crate) fn new(places: Vec<Place>) -> Self {
         Self { places }
     }
@@ -19,7 +19,7 @@ impl Placement {
     ///
     /// # Panics
     ///
-    /// If there is no such task.
+    /// Panics if there is no such task.
     pub fn place_of(&self, task: Task) -> Place {
         self.places[task.0]
     }

@@ -7,14 +7,13 @@ use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
 pub struct Problem {
     volumes: Volumes,
     costs: Costs,
-    /// The number of tasks that each place takes. It is 0 for a forbidden place.
+    /// The number of tasks that each place takes, 0 for a forbidden place.
     capacities: Vec<usize>,
     /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
-/// A builder, made by [`Problem::builder`], for the properties of a [`Problem`] other than its
-/// volumes and costs.
+/// A builder of a [`Problem`], made by [`Problem::builder`].
 #[derive(Clone, Debug)]
 pub struct ProblemBuilder {
     volumes: Volumes,
@@ -50,9 +49,9 @@ impl ProblemBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if there are no tasks, or more tasks than the places take. Fails if a place or task is
-    /// unknown. Fails if a task is fixed to two places or to a forbidden place, or if more tasks
-    /// are fixed to a place than the place takes.
+    /// Fails if there are no tasks, or more tasks than the places take, if a place or task is
+    /// unknown, if a task is fixed to two places or to a forbidden place, or if more tasks are
+    /// fixed to a place than the place takes.
     pub fn build(self) -> Result<Problem, ProblemError> {
         let (tasks, places) = (self.volumes.tasks(), self.costs.places());
         if tasks == 0 {
@@ -134,11 +133,11 @@ impl Problem {
         &self.costs
     }
 
-    /// The number of tasks that a place takes. It is 0 for a forbidden place.
+    /// The number of tasks that a place takes, 0 for a forbidden place.
     ///
     /// # Panics
     ///
-    /// If there is no such place.
+    /// Panics if there is no such place.
     pub fn capacity(&self, place: Place) -> usize {
         self.capacities[place.0]
     }
@@ -147,7 +146,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// If there is no such task.
+    /// Panics if there is no such task.
     pub fn fixed(&self, task: Task) -> Option<Place> {
         self.fixed[task.0]
     }
@@ -192,13 +191,12 @@ impl Problem {
         Ok(Placement::new(places))
     }
 
-    /// The cost of a placement: the sum of volume times cost over all ordered pairs of tasks. The
-    /// sum is exact if volumes and costs are whole numbers and the sum is below 2^53.
+    /// Returns the cost of a placement: the sum of volume times cost over all ordered pairs of
+    /// tasks. The sum is exact if volumes and costs are whole numbers and the sum is below 2^53.
     ///
     /// # Panics
     ///
-    /// If the placement has fewer tasks than the problem, or places that the problem does not
-    /// have.
+    /// Panics if the placement lacks a task, or has a place that the problem does not have.
     pub fn cost(&self, placement: &Placement) -> f64 {
         let cost = |(from, to, volume)| {
             volume

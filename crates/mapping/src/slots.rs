@@ -1,28 +1,27 @@
-//! A problem in the form of a permutation problem: there are as many items as slots, and an
-//! assignment gives each item a slot of its own.
+//! A problem in the form of a permutation problem, which has as many items as slots: an assignment
+//! gives each item a slot of its own.
 //!
 //! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
 //! are the free tasks and, for the room that stays empty, items without volume. The communication
-//! of a free task with fixed tasks and with itself depends only on its own slot, so the cost is
-//! linear.
+//! of a free task with fixed tasks and with itself depends only on the free task's slot.
 
 use crate::{Place, Placement, Problem, Task};
 
 /// The items, the slots, and the costs of assignments.
 ///
 /// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F is
-/// the matrix of volumes and D the matrix of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]`
-/// with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices H = F -
-/// F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0 and is
-/// left out. All matrices are stored row by row.
+/// the matrix of volumes and D the matrix of costs. The cost equals `G[i][k] T[s][t] + H[i][k]
+/// B[s][t]` with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices
+/// H = F - F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0
+/// and is left out. All matrices are stored row by row.
 pub(crate) struct Slots {
     /// The number of items, which is also the number of slots.
     pub n: usize,
     /// The number of items that are tasks. These items come first.
     pub tasks: usize,
-    /// The matrix G. Its diagonal is 0.
+    /// The matrix G, with 0 on the diagonal.
     pub volumes: Vec<f64>,
-    /// The matrix T. Its diagonal is 0.
+    /// The matrix T, with 0 on the diagonal.
     pub costs: Vec<f64>,
     /// The matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
@@ -130,8 +129,8 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// The cost that the next item adds in a slot: its linear cost, and its cost with the items
-    /// before it. `slot_of` has the slots of the items before it.
+    /// The cost that the next item adds in a slot: its linear cost, and its cost with the earlier
+    /// items, which are in the slots `slot_of`.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -145,14 +144,13 @@ impl Slots {
         cost
     }
 
-    /// The cost of an assignment.
     pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
         let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
         self.constant + costs.sum::<f64>()
     }
 
-    /// The average cost of all assignments. The skew matrices contribute nothing, because their
-    /// products for the two directions add up to 0.
+    /// The average cost of all assignments. The skew matrices contribute 0 to the sum of both
+    /// directions.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;
@@ -163,7 +161,7 @@ impl Slots {
         self.constant + by_itself + volume * cost
     }
 
-    /// The placement of all tasks for an assignment of items to slots.
+    /// Returns the placement of all tasks for an assignment of items to slots.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();
         for (task, slot) in self.free.iter().zip(slot_of) {

@@ -4,9 +4,7 @@ use crate::ProblemError;
 use crate::ids::Task;
 
 /// The volume that each task sends to each other task, in one unit of the caller's choice: bytes,
-/// packets or messages.
-///
-/// Only pairs that communicate are stored, so a sparse graph of thousands of tasks is small.
+/// packets or messages. Only pairs that communicate are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volumes {
     tasks: usize,
@@ -15,9 +13,9 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// The volumes of a graph. An edge is the number of the sending task, the number of the
+    /// Returns the volumes of a graph. An edge is the number of the sending task, the number of the
     /// receiving task, and a volume. The volumes of edges with the same sender and receiver add up.
-    /// If a task sends to itself, its volume costs what its place costs to itself.
+    /// The volume of an edge from a task to itself costs what the task's place costs to itself.
     ///
     /// # Errors
     ///
@@ -56,7 +54,8 @@ impl Volumes {
         Ok(Self { tasks, pairs })
     }
 
-    /// The volumes of a matrix. Row i has the volumes from task i to task 0, to task 1 and so on.
+    /// Returns the volumes of a matrix. Row i has the volumes from task i to task 0, to task 1 and
+    /// so on.
     ///
     /// # Errors
     ///
@@ -76,8 +75,8 @@ impl Volumes {
         self.tasks
     }
 
-    /// Each pair of a sending and a receiving task, with its volume. The pairs are in ascending
-    /// order, and all volumes are above 0.
+    /// Each pair of a sending and a receiving task with its volume, in ascending order. All volumes
+    /// are above 0.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (Task, Task, f64)> + '_ {
         self.pairs.iter().copied()
     }

@@ -6,26 +6,24 @@ use crate::binding::cpuset;
 use crate::read::MEANS_LATENCY;
 use crate::{Costs, Place};
 
-/// The bit in the kind of distances for values that the user has given. Source:
-/// `HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2.
+/// The bit in the kind of distances for values that the user has given
+/// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).
 const FROM_USER: u32 = 1 << 1;
 
-/// The number of values in a line, as hwloc writes them.
 const ON_A_LINE: usize = 10;
 
-/// The picoseconds of a nanosecond: hwloc's values are whole numbers, so they are picoseconds.
+/// The picoseconds of a nanosecond. hwloc's values are whole numbers, and therefore in picoseconds.
 const PARTS: f64 = 1_000.0;
 
-/// Writes latencies between CPUs as XML of hwloc 2: a topology with only these CPUs, and the
-/// latencies as distances between them. `costs` are in nanoseconds. `cpus` has the CPU of each
-/// place. The values in the file are in picoseconds, because they have to be whole numbers. The
-/// CPUs in the file are in ascending order.
+/// Writes latencies between CPUs as XML of hwloc 2: a topology with only these CPUs, in ascending
+/// order, and the latencies as distances between them. `costs` are in nanoseconds. The values in
+/// the file are whole numbers, in picoseconds. `cpus` has the CPU of each place.
 ///
 /// `lstopo --input FILE` and [`read::hwloc`](crate::read::hwloc) can read the file.
 ///
 /// # Panics
 ///
-/// If `cpus` does not have one CPU for each place, or has a CPU twice.
+/// Panics if `cpus` does not have one CPU for each place, or has a CPU twice.
 pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     assert_eq!(costs.places(), cpus.len(), "a CPU for each place");
     let mut places: Vec<(usize, Place)> = cpus.iter().copied().zip((0..).map(Place)).collect();
@@ -70,8 +68,7 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     text + "  </distances2>\n</topology>\n"
 }
 
-/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers each. hwloc's format states the
-/// length of the text in each element.
+/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers, with the lengths of their texts.
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
     for numbers in numbers.chunks(ON_A_LINE) {
         let mut content = String::new();

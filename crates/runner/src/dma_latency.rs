@@ -37,8 +37,8 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The limits: the largest DMA command, which is the largest block of the figure, and memory for
-/// the buffers of all SPEs of any machine.
+/// The largest block is that of a DMA command and of the figure. The memory is enough for the
+/// buffers of all SPEs of any machine.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,

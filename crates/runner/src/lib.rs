@@ -1,5 +1,5 @@
-//! Runs programs, measurements and exchanges on a machine of any type. The command and the papers
-//! use this crate.
+//! Runs programs, measurements and exchanges (tasks that send packets to each other) on a machine
+//! of any type.
 //!
 //! ```text
 //!   a name and values ──► Kind ──► dyn Chosen ─┐
@@ -7,11 +7,10 @@
 //!   an exchange of `mapping` ──────────────────┘    (a Host, a Sim, ...)
 //! ```
 //!
-//! Programs, measurements and exchanges are written once. They are compiled for each type of
-//! machine, because that makes them fast. The code around them, such as arguments, sessions and
-//! files of papers, uses a [`Runner`] and a [`Chosen`], which hide these types. So that code is
-//! compiled once. The programs are compiled once for simulated machines ([`simulated`]) and once
-//! for this computer ([`this_computer`]). No other crate compiles them again.
+//! Programs, measurements and exchanges are generic over the machine. For speed, the compiler makes
+//! two copies: one for simulated machines ([`simulated`]) and one for this computer
+//! ([`this_computer`]). All other code, which reads arguments and stores results, uses [`Runner`]
+//! and [`Chosen`], which hide the types. Therefore no other crate compiles the programs again.
 //!
 //! ```
 //! use cellworks_machine::Machine;

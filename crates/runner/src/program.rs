@@ -1,4 +1,4 @@
-//! Programs as trait objects. Only this module knows their types.
+//! Programs as trait objects, which hide the programs' types from other modules.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -16,23 +16,23 @@ use crate::dma_latency::DmaLatency;
 
 /// A program of any type, with its parameters.
 pub trait Chosen: Any + Debug + Send + Sync {
-    /// As [`Program::NAME`].
+    /// See [`Program::NAME`].
     fn name(&self) -> &'static str;
 
-    /// As [`Program::title`].
+    /// See [`Program::title`].
     fn title(&self) -> String;
 
-    /// As [`Program::check`].
+    /// Checks the parameters: see [`Program::check`].
     ///
     /// # Errors
     ///
-    /// As [`Program::check`].
+    /// Returns the errors of [`Program::check`].
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// As [`Program::address_space_bytes`].
+    /// See [`Program::address_space_bytes`].
     fn address_space_bytes(&self) -> usize;
 
-    /// As [`Program::parameters`].
+    /// See [`Program::parameters`].
     fn parameters(&self) -> Parameters;
 }
 
@@ -67,26 +67,26 @@ pub type Ran = (Choice, Vec<Quantity>);
 /// The conclusions from several runs of one kind of program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusions {
-    /// As [`Program::conclusions`].
+    /// See [`Program::conclusions`].
     pub conclusions: Vec<Conclusion>,
-    /// As [`Program::figures`].
+    /// See [`Program::figures`].
     pub figures: Vec<Figure>,
 }
 
 /// A kind of program, with all properties that the type of the program decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// As [`Program::NAME`].
+    /// See [`Program::NAME`].
     pub name: &'static str,
-    /// As [`Program::EXAMPLE`].
+    /// See [`Program::EXAMPLE`].
     pub example: &'static str,
-    /// As [`Program::EXAMPLE_ON_ONE_SPE`].
+    /// See [`Program::EXAMPLE_ON_ONE_SPE`].
     pub example_on_one_spe: Option<&'static str>,
-    /// As [`Program::METRICS`].
+    /// See [`Program::METRICS`].
     pub metrics: &'static [Metric],
-    /// As [`Program::REPEATS`].
+    /// See [`Program::REPEATS`].
     pub repeats: Option<Repeats>,
-    /// As [`Program::DRAWS`].
+    /// See [`Program::DRAWS`].
     pub draws: bool,
     flags: fn() -> Command,
     read: fn(Map<String, Value>) -> Result<Choice, serde_json::Error>,
@@ -95,53 +95,53 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// As [`Program::flags`].
+    /// See [`Program::flags`].
     pub fn flags(&self) -> Command {
         (self.flags)()
     }
 
-    /// The program with these values of its parameters.
+    /// Returns the program with these values of its parameters.
     ///
     /// # Errors
     ///
-    /// If a parameter is missing, is unknown or has a value of another type.
+    /// Returns an error if a parameter is missing, is unknown or has a value of another type.
     pub fn read(&self, values: Map<String, Value>) -> Result<Choice, serde_json::Error> {
         (self.read)(values)
     }
 
-    /// As [`Program::complete`]. The result has each program once.
+    /// Completes the chosen programs as [`Program::complete`] does, without repetitions.
     ///
     /// # Panics
     ///
-    /// If one of the programs is of another kind.
+    /// Panics if a program in `chosen` is not of this kind.
     pub fn complete(&self, chosen: &[Choice]) -> Vec<Choice> {
         (self.complete)(chosen)
     }
 
-    /// The conclusions from several runs.
+    /// Returns the conclusions from several runs.
     ///
     /// # Panics
     ///
-    /// If one of the programs is of another kind.
+    /// Panics if a program in `ran` is not of this kind.
     pub fn conclude(&self, ran: &[Ran]) -> Conclusions {
         (self.conclude)(ran)
     }
 }
 
-/// The names of all kinds of programs, in alphabetical order.
+/// Returns the names of all kinds of programs, in alphabetical order.
 pub fn names() -> Vec<&'static str> {
     let mut names = [PROGRAMS, &[DmaLatency::NAME]].concat();
     names.sort_unstable();
     names
 }
 
-/// The kind of program with this name, or `None` if no program has it.
+/// Returns the kind of program with this name, or `None` if the name is unknown.
 pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
 }
 
-/// Calls `visitor` with the type of the program of this name, or returns `None` if no program has
-/// it.
+/// Calls `visitor` with the type of the program with this name, or returns `None` if the name is
+/// unknown.
 pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     if name == DmaLatency::NAME {
         return Some(visitor.visit::<DmaLatency>());
@@ -194,7 +194,7 @@ impl Visitor for Described {
     }
 }
 
-/// A copy of a program with its type, which must be `P`.
+/// Returns a copy of a program with its type, which must be `P`.
 fn typed<P: Program>(chosen: &dyn Chosen) -> P {
     let chosen: &dyn Any = chosen;
     let typed: &P = chosen.downcast_ref().expect("all programs are of one kind");

@@ -1,4 +1,4 @@
-//! Machines as trait objects. Only this module knows their types.
+//! Machines as trait objects, which hide the machines' types from other modules.
 
 use std::any::Any;
 use std::ops::ControlFlow;
@@ -17,30 +17,30 @@ pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
 
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
-    /// Runs a program once. The program must have passed its [check](Chosen::check). If there is a
-    /// `draw`, it is called with each picture.
+    /// Runs a program once, and calls `draw` with each picture of the program. The program must
+    /// have passed its [check](Chosen::check).
     ///
     /// # Errors
     ///
-    /// As [`Program::run`].
+    /// Returns the errors of [`Program::run`].
     fn run_program(
         &self,
         program: &dyn Chosen,
         draw: Option<Draw<'_>>,
     ) -> Result<Vec<Quantity>, ProgramError>;
 
-    /// Measures a plan in one visit, as [`cellworks_stats::measure`].
+    /// Measures a plan in one visit: see [`cellworks_stats::measure`].
     ///
     /// # Errors
     ///
-    /// As [`cellworks_stats::measure`].
+    /// Returns the errors of [`cellworks_stats::measure`].
     fn measure(&self, plan: &Plan) -> Result<Measurement, MeasureError>;
 
-    /// Makes the next visit to the machine, as [`Visits::visit`].
+    /// Makes the next visit to the machine: see [`Visits::visit`].
     ///
     /// # Errors
     ///
-    /// As [`Visits::visit`].
+    /// Returns the errors of [`Visits::visit`].
     fn visit(
         &self,
         visits: &mut Visits,
@@ -48,32 +48,31 @@ pub trait Runner {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError>;
 
-    /// Takes a reading of the reference of a run, as [`Readings::read`].
+    /// Measures the reference of a run once more: see [`Readings::read`].
     ///
     /// # Errors
     ///
-    /// As [`Readings::read`].
+    /// Returns the errors of [`Readings::read`].
     fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError>;
 
-    /// Runs tasks that exchange packets, as [`ExchangeRun::run`]. The result is the time of a round
-    /// in nanoseconds.
+    /// Runs tasks that exchange packets, as [`ExchangeRun::run`] does, and returns the time of a
+    /// round in nanoseconds.
     ///
     /// # Errors
     ///
-    /// As [`ExchangeRun::run`].
+    /// Returns the errors of [`ExchangeRun::run`].
     fn exchange(&self, run: &ExchangeRun) -> Result<f64, String>;
 }
 
-/// This computer as a runner. The programs for this computer are compiled in this crate, and not
-/// again in the crates that call this function.
+/// Returns this computer as a runner. Only this crate compiles the programs for this computer.
 // If the function were inlined into another crate, the programs would be compiled there too.
 #[inline(never)]
 pub fn this_computer(host: &Host) -> &dyn Runner {
     host
 }
 
-/// A simulated machine as a runner. The programs for simulated machines are compiled in this crate,
-/// and not again in the crates that call this function.
+/// Returns a simulated machine as a runner. Only this crate compiles the programs for simulated
+/// machines.
 // If the function were inlined into another crate, the programs would be compiled there too.
 #[inline(never)]
 pub fn simulated(sim: &Sim) -> &dyn Runner {
@@ -116,7 +115,7 @@ impl<M: CellMachine> Runner for M {
     }
 }
 
-/// A visitor that runs a program on a machine. Its method has the types of both.
+/// A visitor that runs a program on a machine, with the types of both.
 struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,

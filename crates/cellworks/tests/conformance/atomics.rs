@@ -128,7 +128,7 @@ fn swaps_of_all_spes_take_turns<M: CellMachine>(machine: &M) {
                     let store = spe.local_store();
                     let scratch = store.reserve(128, 128, "a line").unwrap().address();
                     for round in 0..ROUNDS / 10 {
-                        // SPE 2 in round 5 swaps the value that SPE 1 has stored.
+                        // For example, SPE 2 in round 5 swaps the value that SPE 1 has stored.
                         let expected = round * SPES as u32 + spe.id().index() as u32;
                         let op = AtomicOp::CompareAndSwap {
                             expected,
@@ -166,7 +166,8 @@ fn a_swap_that_finds_something_else_stores_nothing<M: CellMachine>(machine: &M) 
                     assert_eq!(spe.mfc().reservation_lost(), !kept);
                 }
             });
-            // Two swaps expect 1 and find 0, so the reservation stays. The third ends it.
+            // The first two swaps expect 1 and find 0, so the reservation stays. The third swap
+            // ends the reservation.
             for expected in [[1, 1], [0, 0]] {
                 ppe.read_out_mbox(spe(0), Outbound::Plain);
                 let swapper = ppe.spawn(spe(1), move |spe: &M::Spe| {
@@ -182,7 +183,7 @@ fn a_swap_that_finds_something_else_stores_nothing<M: CellMachine>(machine: &M) 
             reserver.join().unwrap();
         })
         .unwrap();
-    // The last swap covered two words. Only the second of them was still 0.
+    // The last swap covered two words, and only the second word was still 0.
     assert_eq!((region.load_u32(0), region.load_u32(4)), (7, 7));
 }
 
@@ -216,7 +217,7 @@ fn a_conditional_store_needs_a_reservation<M: CellMachine>(machine: &M) {
                 let mfc = spe.mfc();
                 assert!(mfc.reservation_lost());
                 assert!(!mfc.putllc(LINE, region.at(0)).unwrap());
-                // A reservation holds for one line. A failed store ends it.
+                // A reservation covers one line. A failed store ends the reservation.
                 mfc.getllar(LINE, region.at(0)).unwrap();
                 assert!(!mfc.reservation_lost());
                 assert!(!mfc.putllc(LINE, region.at(128)).unwrap());
@@ -252,7 +253,6 @@ fn any_store_to_the_line_ends_the_reservation<M: CellMachine>(machine: &M) {
                     assert!(mfc.reservation_lost(), "{name}");
                     assert!(!mfc.putllc(LINE, region.at(0)).unwrap(), "{name}");
                 }
-                // A store to the next line does not end the reservation.
                 mfc.getllar(LINE, region.at(0)).unwrap();
                 region.write(128, &[1]);
                 assert!(mfc.putllc(LINE, region.at(0)).unwrap());

@@ -45,7 +45,7 @@ on_every_machine![
     a_dead_peer_is_a_deadlock,
 ];
 
-/// Returns the entries of the report of a deadlock, without their locations, which it checks.
+/// Checks the locations in the report of a deadlock, and returns its entries without them.
 fn deadlock(result: Result<impl Sized, RunError>) -> Vec<(String, String)> {
     let Err(RunError::Deadlock { waits }) = result else {
         panic!("expected a deadlock, got {:?}", result.err());
@@ -189,7 +189,6 @@ fn a_panic_of_a_thread_reaches_the_program<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Calls the closure when this value is dropped.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -212,7 +211,6 @@ fn a_panicking_destructor_is_carried<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// Panics when this value is dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -234,7 +232,7 @@ fn assert_bomb_went_off(error: &RunError) {
 fn a_result_whose_destructor_panics_is_carried<M: Machine>(machine: &M, words: &impl Words<M>) {
     let error = machine
         .run(|ppe| {
-            // The handle has been dropped when the program ends, so the SPE drops the result.
+            // The program ends after its handle was dropped, so the SPE drops the result.
             drop(ppe.spawn(spe(0), |spe: &M::Spe| {
                 words.read(spe);
                 Bomb
@@ -253,7 +251,7 @@ fn a_captured_value_whose_destructor_panics_is_carried<M: Machine>(
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |spe: &M::Spe| words.read(spe)));
-            // This program never begins. It is dropped with the run.
+            // This program never begins, and is dropped with the run.
             drop(ppe.spawn(spe(0), move |_: &M::Spe| drop(bomb)));
         })
         .unwrap_err();
@@ -304,14 +302,14 @@ fn a_thread_beside_one_that_unwinds_is_told_no_lies<M: Machine>(
                     });
                     panic!("and its destructor waits");
                 }
-                // The other thread does not unwind, so it must not be given a made-up word.
+                // This thread does not unwind, so it must not get an invented word.
                 let word = words.read(spe);
                 unreachable!("the word {word} was never sent");
             })
             .unwrap();
         }));
     });
-    // The panic of the thread comes first, so the run reports the panic and not the deadlock.
+    // The panic comes first, so the run reports the panic and not the deadlock.
     let text = result.unwrap_err().to_string();
     assert!(text.ends_with("and its destructor waits"), "{text}");
 }
@@ -385,7 +383,7 @@ fn a_dead_peer_is_a_deadlock<M: CellMachine>(machine: &M) {
     assert_eq!(deadlock(result), pairs(&expected));
 }
 
-/// Fulfils the condition for which the PPE waits, but only when the program is cancelled.
+/// Fulfils the condition for which the PPE waits only when the program is cancelled.
 struct AnswersLate<'a, S: Spe>(&'a S, &'a AtomicU32);
 
 impl<S: Spe> Drop for AnswersLate<'_, S> {

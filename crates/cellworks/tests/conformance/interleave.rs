@@ -42,13 +42,12 @@ on_every_machine![
     slow_work_lets_others_hear_from_outside,
 ];
 
-/// Runs a program on one SPE.
 fn on_one_spe<M: Machine, R: Send>(machine: &M, program: impl FnOnce(&M::Spe) -> R + Send) -> R {
     let outcome = machine.run(|ppe| ppe.spawn(spe(0), program).join().unwrap());
     outcome.unwrap()
 }
 
-/// Makes inputs complete in a different order from that in which they were begun.
+/// Makes inputs complete in a different order from the order in which they began.
 fn linger<S: Spe>(spe: &S, input: usize) {
     for _ in 0..input % 5 {
         spe.yield_now();
@@ -118,7 +117,7 @@ fn one_in_flight_needs_no_thread<M: Machine>(machine: &M) {
     });
 }
 
-/// The inputs are iterators that know their length, and iterators that do not.
+/// The inputs are iterators with and without a known length.
 fn one_in_flight_works_on_inputs_as_a_loop_does<M: Machine>(machine: &M) {
     let words: Vec<u64> = (0..5_000).map(|at| at * 3).collect();
     on_one_spe(machine, |spe| {
@@ -202,7 +201,7 @@ fn the_number_that_is_chosen_leaves_room_for_data<M: Machine>(machine: &M) {
 }
 
 fn staged_data_is_followed<M: Machine>(machine: &M) {
-    // Each entry is the index of the next one in its chain.
+    // Each entry is the index of the next entry in its chain.
     let next: Vec<u64> = (0..4_096_u64).map(|at| (at * 5 + 1) % 4_096).collect();
     on_one_spe(machine, |spe| {
         let follow = |spe: InterleavedSpe<'_, M::Spe>, start: usize| {
@@ -211,7 +210,8 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
             })
         };
         let plain = |start: usize| (0..3).fold(start, |at, _| next[at] as usize);
-        // One piece takes no turns. With many, a host prefetches lines together.
+        // One piece takes no turns. With many pieces, a host prefetches several lines at the same
+        // time.
         for in_flight in [1, 8, 40] {
             let found = spe.interleave(in_flight, 0..500, follow).collect().unwrap();
             assert!(found.into_iter().eq((0..500).map(plain)), "{in_flight}");
@@ -219,7 +219,7 @@ fn staged_data_is_followed<M: Machine>(machine: &M) {
     });
 }
 
-/// A piece of work that waits for other things than its data leaves the turns and rejoins them.
+/// A piece of work can wait for events other than its data.
 fn staging_mixes_with_waiting_and_other_threads<M: Machine>(machine: &M) {
     let words: Vec<u64> = (0..256).collect();
     on_one_spe(machine, |spe| {
@@ -301,7 +301,6 @@ fn inputs_are_not_asked_for_after_their_end<M: Machine>(machine: &M) {
     });
 }
 
-/// An iterator with a wrong `size_hint`.
 struct Misjudged<I>(I, (usize, Option<usize>));
 
 impl<I: Iterator> Iterator for Misjudged<I> {
@@ -404,7 +403,7 @@ fn a_panic_names_its_input<M: Machine>(machine: &M) {
         };
         assert_eq!(index, 5);
         assert_eq!(*payload.downcast::<&str>().unwrap(), "no such key");
-        // Inputs in flight are finished, and no other input is begun.
+        // Inputs in flight are finished, and no further input is begun.
         assert!((6..=12).contains(&begun.get()), "{}", begun.get());
         assert_eq!(done.len(), begun.get() - 1);
     });
@@ -568,7 +567,7 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(
                 let work = spe.interleave(in_flight, inputs, body);
                 work.as_completed(|_, word| assert_eq!(word, 1)).unwrap();
             });
-            // If a core has several SPEs, some of these share the core of SPE 0.
+            // If a core has several SPEs, some SPEs share the core of SPE 0.
             let others: Vec<_> = (1..spes)
                 .map(|other| ppe.spawn(spe(other), |spe: &M::Spe| words.read(spe)))
                 .collect();
@@ -583,7 +582,8 @@ fn work_without_end_lets_other_spes_hear_from_outside<M: Machine>(
     }
 }
 
-/// The time of an input decides how many inputs are worked on between two looks outside.
+/// The time of an input decides how many inputs are worked on between two looks outside, for
+/// messages.
 fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl Words<M>) {
     for in_flight in [InFlight::Fixed(1), InFlight::Fixed(4), InFlight::Automatic] {
         let word = [1_u64];

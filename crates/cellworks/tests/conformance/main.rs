@@ -31,8 +31,8 @@ use plain_machine::PlainMachine;
 /// The number of SPEs of these machines. On a computer with fewer CPUs, SPEs share CPUs.
 const SPES: usize = 4;
 
-/// This function and the next ones make a machine for each configuration. A `strict` host copies
-/// through local stores.
+/// This function and the next functions make a machine for each configuration. A `strict` host
+/// copies slices through local stores.
 fn host() -> Host {
     Host::builder().spes(SPES).build().unwrap()
 }
@@ -50,13 +50,12 @@ fn qs20() -> Sim {
     Sim::new(description)
 }
 
-/// A machine that is no Cell.
 fn plain() -> PlainMachine {
     PlainMachine::new(SPES)
 }
 
-/// Runs cases, which are generic over the machine: first those for every machine, then those that
-/// also get [`Words`] (mailboxes on a Cell), then those for Cells.
+/// Runs cases, which are generic over the machine: first the cases for every machine, then the
+/// cases that also get [`Words`] (mailboxes on a Cell), then the cases for Cells.
 macro_rules! on_every_machine {
     (
         $($case:ident),* $(,)?
@@ -75,7 +74,6 @@ macro_rules! on_every_machine {
     };
 }
 
-/// Runs cases on every machine that is a Cell.
 macro_rules! on_every_cell {
     (@on $name:ident, $machine:ident, ($($case:ident)*), ($($with_words:ident)*)) => {
         mod $name {
@@ -98,13 +96,13 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// Words that programs send to each other, for cases that test something else.
+/// Words that programs send to each other, for cases that do not test mailboxes.
 trait Words<M: Machine>: Sync {
-    /// Takes the oldest word that was sent to this SPE. Waits until there is one.
+    /// Takes the oldest word that was sent to this SPE. Waits for a word.
     #[track_caller]
     fn read(&self, spe: &M::Spe) -> u32;
 
-    /// Takes the oldest word that was sent to this SPE, if there is one.
+    /// Takes the oldest word that was sent to this SPE, if any.
     fn try_read(&self, spe: &M::Spe) -> Option<u32>;
 
     /// Sends a word to an SPE.
@@ -116,7 +114,7 @@ trait Words<M: Machine>: Sync {
     /// Sends a word to the PPE.
     fn answer(&self, spe: &M::Spe, word: u32);
 
-    /// Takes the word that an SPE has sent to the PPE. Waits until there is one.
+    /// Takes the word that an SPE has sent to the PPE. Waits for the word.
     #[track_caller]
     fn read_answer(&self, ppe: &Ppe<'_, '_, M>, from: SpeId) -> u32;
 }
@@ -163,7 +161,7 @@ fn take(words: &Mutex<VecDeque<u32>>) -> Option<u32> {
     words.lock().unwrap().pop_front()
 }
 
-/// Waits for a word in `words`. In a destructor of a cancelled program it returns 0.
+/// Waits for a word in `words`. In a destructor of a cancelled program, returns 0.
 #[track_caller]
 fn wait_for(waiter: &impl Wait, words: &Mutex<VecDeque<u32>>) -> u32 {
     let mut word = None;

@@ -93,7 +93,6 @@ fn what_the_architecture_forbids_is_refused<M: CellMachine>(machine: &M) {
         assert!(refused(command).contains("invalid DMA command"));
         let end = LsAddr(spe.local_store().bytes() as u32 - 16);
         assert!(refused(RawCommand::get(end, ea, 32, TAG)).contains("past the"));
-        // The refused commands have taken no entries.
         assert_eq!(spe.mfc().free_entries(), 16);
     });
 }
@@ -106,7 +105,7 @@ fn an_address_that_no_region_covers_is_a_fault<M: CellMachine>(machine: &M) {
             .mfc()
             .issue(RawCommand::put(LsAddr(0), nowhere, 16, TAG));
         assert!(matches!(fault, Err(MfcFault::DataStorage { ea, .. }) if ea == nowhere));
-        // The last bytes of the region are legal. Bytes behind them are not.
+        // The last bytes of the region are legal, bytes behind the region are not.
         let last = region.at(4_080);
         spe.mfc()
             .issue(RawCommand::get(LsAddr(0), last, 16, TAG))
@@ -128,7 +127,6 @@ fn a_region_that_is_gone_is_a_fault<M: CellMachine>(machine: &M) {
     });
 }
 
-/// Writes a list of elements to the local store.
 fn write_list<S: CellSpe>(spe: &S, at: LsAddr, elements: &[ListElement]) {
     for (i, element) in elements.iter().enumerate() {
         let [first, second] = element.to_words();
@@ -201,7 +199,7 @@ fn a_list_with_stall_and_notify_waits_for_its_acknowledgement<M: CellMachine>(ma
             .unwrap();
         assert_eq!(mfc.wait_stalled(), TAG.mask());
         assert_eq!((arrived(), mfc.incomplete_tags()), (16, TAG.mask()));
-        // The notification was taken. Only another stall gives another notification.
+        // The notification was taken, and only another stall gives another notification.
         assert_eq!(mfc.take_stall_notifications(), TagMask::NONE);
         mfc.acknowledge_stall(TAG).unwrap();
         assert_eq!(mfc.wait_stalled(), TAG.mask());
@@ -320,7 +318,7 @@ fn tag_groups_are_waited_for_one_by_one<M: CellMachine>(machine: &M) {
 fn local_stores_are_reached_by_dma<M: CellMachine>(machine: &M) {
     machine
         .run(|ppe| {
-            // SPE 1 lends a buffer and tells its effective address in two words.
+            // SPE 1 lends a buffer and sends the buffer's effective address in two words.
             let lender = ppe.spawn(spe(1), |this: &M::Spe| {
                 let buffer = this.local_store().reserve(128, 128, "lent").unwrap();
                 this.local_store().write(buffer.address(), &[3; 128]);
@@ -361,7 +359,7 @@ fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
                 (this.read_in_mbox(), this.read_signal(SignalRegister::Two))
             });
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
-                // Both ends of a transfer end in 0xc, as the register does.
+                // Both addresses of a transfer end in 0xc, as the register does.
                 let word = LsAddr(0x100c);
                 let mfc = this.mfc();
                 this.local_store().write_word(word, 77);
@@ -462,7 +460,8 @@ fn a_list_to_a_full_mailbox_loses_no_word<M: CellMachine>(machine: &M) {
             let sender = ppe.spawn(spe(0), |this: &M::Spe| {
                 let in_mbox = ProblemStateRegister::InMbox.of(spe(1));
                 let list = LsAddr(0x100);
-                // The data of an element starts in the quadword after that of the element before.
+                // The data of an element starts in the quadword after the data of the element
+                // before.
                 for word in 0..6 {
                     this.local_store()
                         .write_word(LsAddr(0x100c + 16 * word), word);

@@ -223,7 +223,6 @@ fn spawned_threads_return_values<M: Machine>(machine: &M) {
                     });
                     let first = first.unwrap();
                     assert!(!first.is_finished());
-                    // A thread may wait for another one.
                     let second = scope.builder().stack_bytes(32 << 10).spawn(|id| {
                         let sum = first.join().unwrap() + words[1];
                         order.borrow_mut().push(id.0);

@@ -33,8 +33,8 @@ fn region<M: CellMachine>(machine: &M, bytes: usize) -> Region {
     machine.allocate(ModuleId::new(0), bytes).unwrap()
 }
 
-/// Leaves a put in the proxy queue of SPE 0 that cannot be performed, because the mailbox of SPE 1
-/// is full with the words 0 to 3. The put is of the word 4, in tag group 5.
+/// Leaves a put of the word 4 in the proxy queue of SPE 0, in tag group 5. The put has to wait,
+/// because the mailbox of SPE 1 is full with the words 0 to 3.
 fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     for word in 0..4 {
         ppe.write_in_mbox(spe(1), word);
@@ -49,7 +49,7 @@ fn block<M: CellMachine>(ppe: &Ppe<'_, '_, M>, words: &Region) {
     assert_eq!(ppe.incomplete_proxy_tags(spe(0)), TAG.mask());
 }
 
-/// Starts a program that reads the words which [`block`] has sent. So the put can complete.
+/// Starts a program that reads the words which [`block`] has sent, so that the put can complete.
 fn read_all<'scope, M: CellMachine>(
     ppe: &'scope Ppe<'scope, '_, M>,
 ) -> Handle<'scope, [u32; 5], M> {
@@ -139,7 +139,7 @@ fn a_fenced_command_waits_for_its_tag_group<M: CellMachine>(machine: &M) {
             ppe.wait_any_proxy(spe(0), TAG.mask() | OTHER.mask()),
             OTHER.mask()
         );
-        // Only the put without a fence has happened: its last word is 4.
+        // Only the put without a fence has happened, and has written the word 4.
         assert_eq!((region.load_u32(140), region.load_u32(268)), (0, 4));
         unblock(ppe);
         assert_eq!(region.load_u32(140), 4);
@@ -250,7 +250,7 @@ fn what_the_proxy_queue_does_not_take_is_refused<M: CellMachine>(machine: &M) {
                 "gets: it would start the SPU after the transfer, which a Cell allows here and this machine does not; \
                  use get, and `Ppe::spawn` to start a program (MFC invalid DMA command, class 0 bit 1; CBEA p.57)"
             );
-            // The proxy queue refuses the other illegal commands as the SPU's queue does.
+            // The proxy queue refuses other illegal commands as the SPU's queue does.
             assert!(refused(RawCommand::get(DATA, ea, 24, TAG)).contains("DMA alignment"));
             assert!(refused(RawCommand::get(DATA, ea, 16_400, TAG)).contains("at most 16384 bytes"));
             let past_the_end = LsAddr(256 * 1024 - 16);

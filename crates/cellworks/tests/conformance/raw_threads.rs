@@ -1,5 +1,5 @@
-//! Programs of a machine use the machine's own threads. The threads of `cellworks::threads` know
-//! nothing of machines, so they are refused.
+//! A program of a machine must use the machine's own threads. The functions of `cellworks::threads`
+//! refuse to run in such a program, because they know no machines.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -72,7 +72,7 @@ fn a_thread_that_uses_raw_threads_is_told<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// If a simulated machine allowed this, it would lose both words and report a deadlock.
+/// If a simulated machine allowed raw threads, it would lose both words and report a deadlock.
 fn raw_threads_that_would_take_words_of_a_mailbox_are_an_error<M: CellMachine>(machine: &M) {
     let error = machine.run(|ppe| {
         let reads = ppe.spawn(spe(0), |spe: &M::Spe| {

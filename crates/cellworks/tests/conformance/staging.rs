@@ -62,7 +62,6 @@ fn a_mutable_view_goes_back_when_it_is_committed<M: Machine>(machine: &M) {
                 let mut view = spe.stage_mut(&mut data).unwrap();
                 view[1] = 20;
                 view.commit();
-                // The borrow has ended together with the view.
                 assert_eq!(data, [1, 20, 3]);
             };
             ppe.spawn(spe(0), program).join().unwrap();
@@ -159,12 +158,12 @@ fn a_mutable_get_that_nobody_waits_for_puts_nothing_back<M: Machine>(machine: &M
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {
-                // If the room were not given back, these gets would not fit into the local store.
+                // Without released room, these gets would not fit into the local store.
                 for _ in 0..4 {
                     drop(spe.stage_mut_ahead(&mut data).unwrap());
                 }
                 drop(spe.stage_mut_ahead(&mut data).unwrap());
-                // If the get were put back, it would overwrite these bytes.
+                // A put of the dropped get would overwrite these bytes.
                 data.fill(8);
                 spe.stage_out(&mut data[..1]).unwrap()[0] = 9;
             };
@@ -222,7 +221,6 @@ fn a_leaked_view_harms_nobody<M: Machine>(machine: &M) {
                 assert!(target[0] == 1 || target[0] == 5);
                 assert_eq!(target[1..], [1; 63]);
                 drop(target);
-                // The SPE can still stage.
                 assert_eq!(*spe.stage(&[3_u8; 8]).unwrap(), [3; 8]);
             };
             ppe.spawn(spe(0), program).join().unwrap();

@@ -185,7 +185,7 @@ fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
             spe.wake(spe.sleeper());
             spe.wake(old);
         }
-        // Such a wake does not end a wait before its condition is true.
+        // A wake does not end a wait before the condition of the wait is true.
         let turns = Cell::new(0);
         spe.threads(2, |thread| {
             if thread.0 == 0 {
@@ -223,14 +223,13 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
                 assert!(!spe.wait_until_deadline(&"nothing", from + MOMENT, &mut || false));
                 assert!(passed(from, spe.now()));
             } else {
-                // This thread runs while the other one waits.
+                // This thread runs while the other thread waits.
                 assert!(!passed(from, spe.now()) || others.get() > 0);
                 others.set(others.get() + 1);
             }
         })
         .unwrap();
         assert_eq!(others.get(), 1);
-        // The deadline has passed already.
         assert!(!spe.wait_until_deadline(&"nothing", from, &mut || false));
         assert!(spe.wait_until_deadline(&"what is there", from, &mut || true));
     };
@@ -240,7 +239,7 @@ fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
 }
 
 fn what_comes_before_the_deadline_is_seen<M: Machine>(machine: &M, words: &impl Words<M>) {
-    // If the wait lasted the whole hour, the test would notice.
+    // A wait of a whole hour would be noticed.
     let hour = Span::from_femtoseconds(3_600_000_000_000_000_000);
     let program = move |this: &M::Spe| {
         let mut word = None;
@@ -285,7 +284,7 @@ fn who_waits_until_a_deadline_is_no_part_of_a_deadlock<M: Machine>(
             }));
         })
         .unwrap();
-    // After the deadline no thread is left that could go on.
+    // After the deadline no thread can go on.
     let error = machine
         .run(|ppe| {
             drop(ppe.spawn(spe(0), |this: &M::Spe| {
@@ -378,7 +377,7 @@ fn nobody_waits_briefly_while_others_want_to_run<M: Machine>(machine: &M) {
             }
         })
         .unwrap();
-        // A thread without others may wait briefly, and goes on by itself.
+        // A thread without other threads may wait briefly, and goes on without a wake-up.
         spe.wait_briefly();
     };
     machine

@@ -78,7 +78,7 @@ fn each_outbound_mailbox_holds_one_word<M: CellMachine>(machine: &M) {
 }
 
 fn spes_write_to_each_others_mailboxes<M: CellMachine>(machine: &M) {
-    // A token goes round the ring of SPEs. Each SPE adds one to it.
+    // Each SPE of a ring adds one to a token and passes the token on.
     let token = machine
         .run(|ppe| {
             let count = ppe.topology().spes().len() as u16;
@@ -222,7 +222,7 @@ fn the_decrementer_counts_down<M: CellMachine>(machine: &M) {
                     spe.yield_now();
                 }
                 assert!(spe.decrementer() <= (1 << 30) - 1_000);
-                // The slowest decrementer of these machines is that of a QS20, with 14.318 MHz.
+                // The slowest decrementer is that of a QS20, with 14.318 MHz.
                 assert!(spe.timebase().hertz() >= 14_318_000);
             };
             ppe.spawn(spe(0), program).join().unwrap();

@@ -1,6 +1,7 @@
-//! Trials, which measure how long inputs take with a number of threads.
+//! Trials, which measure the time of inputs with a number of threads.
 
-// Rejected: trials with 2 and 4 threads first. They take longest where the latency is largest.
+// Rejected: trials with 2 and 4 threads first. Such trials take longest where the latency is
+// largest.
 // Rejected: a trial with only 8 threads. Where 64 threads are fastest, 8 threads may be slower than
 // one.
 
@@ -10,22 +11,22 @@ use crate::time::{Span, Time};
 /// disturbances can only make a time longer.
 const TIMES: usize = 3;
 
-/// The inputs of a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if that is more.
+/// The number of inputs of a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
-/// The least number of inputs in a round of a trial.
+/// The least number of inputs in a round, in which every thread takes an input.
 const LEAST_ROUND: usize = 8;
 
-/// A measurement should take at most this time, unless a single round takes longer.
+/// The duration that a measurement should not exceed, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// Measures several times how long several inputs take with a number of threads.
+/// Measures several times how long a number of inputs takes with a number of threads.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
-    /// The number of inputs of a round: after a round every thread has come back for another input.
+    /// The number of inputs of a round: after a round every thread has taken another input.
     round: usize,
-    /// The number of inputs of a measurement. Until the trial is warm, this is an upper limit.
+    /// The number of inputs of a measurement, which is an upper limit before the second round.
     inputs: usize,
     /// The number of measurements that are still to be made.
     pub(super) times: usize,
@@ -33,12 +34,11 @@ pub(super) struct Trial {
     pub(super) next: usize,
     begin: Option<Time>,
     is_warm: bool,
-    /// The shortest time so far.
     least: Option<Span>,
 }
 
 impl Trial {
-    /// A trial that begins when `taken` inputs have been taken.
+    /// Returns a trial that begins when `taken` inputs have been taken.
     pub(super) fn new(threads: usize, taken: usize) -> Self {
         let round = threads.max(LEAST_ROUND);
         Self {
@@ -53,8 +53,8 @@ impl Trial {
     }
 
     /// Reads the clock when `next` inputs have been taken, and returns the time since the last
-    /// call. In the first round threads start. In the second round their first inputs end. The time
-    /// of the second round decides how many inputs a measurement has without a look outside.
+    /// call. Threads start in the first round, and their first inputs end in the second round. The
+    /// duration of the second round decides how many inputs a measurement has.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
@@ -72,14 +72,13 @@ impl Trial {
         took
     }
 
-    /// The time of one input, or `None` if there were too few inputs.
     pub(super) fn least_time(&self) -> Option<Span> {
         let least = self.least.filter(|_| self.times == 0)?;
         Some(least / self.inputs as u128)
     }
 }
 
-/// How many inputs fit into `span`, at least 1, if `inputs` inputs took the time `took`.
+/// Returns how many inputs fit into `span`, at least 1, if `inputs` inputs took the time `took`.
 pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
     let fit = span * inputs as u128 / took;
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
@@ -89,7 +88,7 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
 mod tests {
     use super::*;
 
-    /// A trial that reads the clock after each of these times in nanoseconds.
+    /// Returns a trial that reads the clock after each of these times in nanoseconds.
     fn trial_of(threads: usize, times_ns: &[u64]) -> Trial {
         let mut trial = Trial::new(threads, 1_000);
         let mut now = Time::default();

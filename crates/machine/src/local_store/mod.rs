@@ -1,10 +1,8 @@
 //! Local stores: the memory of an SPE, as its own programs use it.
 //!
-//! The SPE reaches the bytes of its local store by local-store address, with the methods of
-//! [`LocalStore`]. The commands of its MFC use local-store addresses too. Other processors reach
-//! the bytes by DMA, because the local store is mapped in main memory. Programs reserve the
-//! addresses that they use. So no buffer overwrites another, and if a local store is full, the
-//! error lists the holders of its bytes.
+//! The SPE's program and the commands of its MFC access the local store by local-store address.
+//! Other processors access the bytes by DMA, because the local store is mapped in main memory.
+//! Programs reserve the addresses that they use, so no buffer overwrites another buffer.
 
 pub mod space;
 
@@ -21,7 +19,7 @@ use space::{NoRoom, Space};
 /// Bytes of a Cell's local stores.
 pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
 
-/// A use of a local store by a program, for a machine that watches the local store.
+/// A program's use of a local store, for a machine that watches the local store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalStoreUse {
     /// The program reads bytes.
@@ -47,8 +45,7 @@ pub struct LocalStore {
     watch: Option<LocalStoreWatch>,
 }
 
-/// A range of addresses of a local store that is reserved for its owner. When the buffer is
-/// dropped, the range is free again.
+/// A range of reserved addresses of a local store. Dropping the buffer frees the range.
 pub struct LocalBuffer {
     start: u32,
     bytes: usize,
@@ -56,7 +53,7 @@ pub struct LocalBuffer {
     watch: Option<LocalStoreWatch>,
 }
 
-/// The error of a slice that did not fit into the local store.
+/// The error of a slice that does not fit into the local store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the local store of {spe} is full: {no_room}")]
 pub struct StageError {
@@ -84,11 +81,12 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// The local store of `spe`, with the bytes of the region `bytes`. Machines call this.
+    /// Returns the local store of `spe` with the bytes of the region `bytes`. Machines call this
+    /// function.
     ///
     /// # Panics
     ///
-    /// If `bytes` has 4 GiB or more, or its size is not a multiple of 16 bytes.
+    /// Panics if `bytes` has 4 GiB or more, or its size is not a multiple of 16 bytes.
     pub fn new(spe: SpeId, bytes: Region) -> Self {
         let size = u32::try_from(bytes.bytes()).expect("a local store has 32-bit addresses");
         assert!(size.is_multiple_of(16), "a local store has whole quadwords");
@@ -100,8 +98,8 @@ impl LocalStore {
         }
     }
 
-    /// The same local store, which calls `watch` for every use through this handle and its clones.
-    /// Machines that look for hazards use this method.
+    /// Returns the same local store, which calls `watch` for every use through this handle and its
+    /// clones. Machines that look for hazards use this method.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -129,15 +127,14 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`, and returns the largest number of bytes that were reserved at once while `f` ran,
-    /// minus the bytes that were reserved before. Calls may be nested.
+    /// Runs `f`. Returns the largest number of bytes that were reserved at once during the call,
+    /// minus the bytes that were reserved before the call. Calls may be nested.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // If a buffer was released, and then another thread of the SPE began a count of its own,
-        // the peak may be less than `before`.
+        // Another count, by another thread, may have made the peak less than `before`.
         ((peak as usize).saturating_sub(before), result)
     }
 
@@ -145,7 +142,8 @@ impl LocalStore {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if no hole is large enough. The error lists the holders of the local store.
+    /// Returns [`StageError`] if no hole is large enough. The error lists the holders of the local
+    /// store.
     #[track_caller]
     pub fn reserve(
         &self,
@@ -156,11 +154,11 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// As [`reserve`](Self::reserve), with `at` as the call that reserves the buffer.
+    /// Does the same as [`reserve`](Self::reserve), with `at` as the call that reserves the buffer.
     ///
     /// # Errors
     ///
-    /// As [`reserve`](Self::reserve).
+    /// Returns the errors of [`reserve`](Self::reserve).
     pub fn reserve_at(
         &self,
         bytes: usize,
@@ -182,11 +180,11 @@ impl LocalStore {
         })
     }
 
-    /// The effective address of the byte at `at`. Other processors use this address for DMA.
+    /// Returns the effective address of the byte at `at`, which other processors use for DMA.
     ///
     /// # Panics
     ///
-    /// If the store has no such byte.
+    /// Panics if the store has no such byte.
     #[track_caller]
     pub fn effective(&self, at: LsAddr) -> EffectiveAddress {
         self.bytes.at(self.range(at, 1))
@@ -196,7 +194,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If the bytes leave the store.
+    /// Panics if the bytes leave the store.
     #[track_caller]
     pub fn read(&self, from: LsAddr, into: &mut [u8]) {
         let range = self.range(from, into.len());
@@ -204,11 +202,11 @@ impl LocalStore {
         self.bytes.read(range, into);
     }
 
-    /// Copies `from` to `to`.
+    /// Copies `from` into the store at `to`.
     ///
     /// # Panics
     ///
-    /// If the bytes leave the store.
+    /// Panics if the bytes leave the store.
     #[track_caller]
     pub fn write(&self, to: LsAddr, from: &[u8]) {
         let range = self.range(to, from.len());
@@ -220,7 +218,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If the word leaves the store.
+    /// Panics if the word leaves the store.
     #[track_caller]
     pub fn read_word(&self, from: LsAddr) -> u32 {
         let mut word = [0; 4];
@@ -232,7 +230,7 @@ impl LocalStore {
     ///
     /// # Panics
     ///
-    /// If the word leaves the store.
+    /// Panics if the word leaves the store.
     #[track_caller]
     pub fn write_word(&self, to: LsAddr, word: u32) {
         self.write(to, &word.to_ne_bytes());

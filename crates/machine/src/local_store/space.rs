@@ -6,17 +6,16 @@ use std::panic::Location;
 /// The addresses of one local store, with the reserved parts and their uses.
 ///
 /// A `Space` only manages addresses and does not touch the memory. A reservation takes the first
-/// hole that is large enough, starting from the lowest address. When a part is released, it joins
-/// the free space beside it at once. Each holder is recorded with its description and the line of
-/// the program that reserved it, so that an error can list the holders.
+/// free range that is large enough, from the lowest address on. Each reserved part has a
+/// description and the line of the program that reserved the part, so that an error can list these
+/// *holders*.
 ///
 /// All operations scan a sorted array, because a local store has only some tens of holders.
 #[derive(Clone, Debug)]
 pub struct Space {
     bytes: u32,
-    /// Sorted by address, without overlap. The holes between the holders are the free space.
+    /// Sorted by address. The gaps between holders are the free space.
     holders: Vec<Holder>,
-    /// The number of bytes that are reserved now.
     held: u32,
     /// The largest value of `held` since the last call of `begin_peak`.
     peak: u32,
@@ -62,19 +61,18 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes that start at a multiple of `align`, and returns the address of the
-    /// first byte. `what` describes the use of the bytes. `at` is the line of the program that
-    /// asked for the bytes.
+    /// Reserves `bytes` bytes at a multiple of `align`, and returns the address of the first byte.
+    /// `what` is the use of the bytes, and `at` is the line of the program that reserves them.
     ///
     /// A reservation of 0 bytes holds one byte, so that each reservation has a start of its own.
     ///
     /// # Errors
     ///
-    /// [`NoRoom`] if no hole is large enough. In this case nothing is reserved.
+    /// Returns [`NoRoom`] if no free range is large enough.
     ///
     /// # Panics
     ///
-    /// If `align` is not a power of two.
+    /// Panics if `align` is not a power of two.
     pub fn reserve(
         &mut self,
         bytes: usize,
@@ -110,11 +108,11 @@ impl Space {
         Ok(start)
     }
 
-    /// Gives back the reservation that starts at `start`.
+    /// Releases the reservation that starts at `start`.
     ///
     /// # Panics
     ///
-    /// If no reservation starts there.
+    /// Panics if no reservation starts at `start`.
     #[track_caller]
     pub fn release(&mut self, start: u32) {
         match self
@@ -136,15 +134,15 @@ impl Space {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// The largest number of bytes that were reserved at once since the matching call of
-    /// [`begin_peak`](Self::begin_peak), which returned `outer`.
+    /// The largest number of bytes that were reserved at once since the call of
+    /// [`begin_peak`](Self::begin_peak) that returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);
         peak
     }
 
-    /// The size of the largest hole: the largest possible reservation with alignment 1.
+    /// The size of the largest free range.
     pub fn largest_free_bytes(&self) -> u32 {
         self.holes()
             .map(|hole| hole.end - hole.start)
@@ -152,7 +150,7 @@ impl Space {
             .unwrap_or(0)
     }
 
-    /// The free ranges before each holder and after the last one, including empty ranges.
+    /// The free ranges before each holder and after the last holder, including empty ranges.
     fn holes(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
         let starts = std::iter::once(0).chain(self.holders.iter().map(Holder::end));
         let ends = self
@@ -187,8 +185,7 @@ impl Space {
     }
 }
 
-/// The error if a local store has no room for a reservation. It states the wanted bytes, the free
-/// bytes, and the holders of the rest.
+/// The error if a local store has no room for a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// The number of bytes that the program asked for.
@@ -210,7 +207,6 @@ pub struct NoRoom {
 }
 
 impl NoRoom {
-    /// How many holders the message names.
     const NAMED_HOLDERS: usize = 8;
 
     fn advice(&self) -> String {
@@ -278,7 +274,6 @@ mod tests {
         Location::caller()
     }
 
-    /// A source location as the message writes it.
     fn place(at: &Location<'_>) -> String {
         format!("{}:{}", at.file(), at.line())
     }
@@ -439,8 +434,7 @@ mod tests {
     }
 
     proptest! {
-        /// Reservations are aligned inside the store and do not overlap. They are refused only if
-        /// no hole is large enough. After all are released, all bytes are free.
+        /// Reservations are aligned and do not overlap, and fail only if no hole is large enough.
         #[test]
         fn reservations_never_overlap_and_free_space_joins(
             size in 1u32..2_000,

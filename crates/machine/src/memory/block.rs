@@ -1,17 +1,17 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
 //! The bytes are copied by machine code that is opaque to the Rust compiler: the C library's
-//! `memmove`, or one load and one store instruction for a word. So if copies race, this is no data
+//! `memmove`, or one load and one store instruction for a word. Therefore racing copies are no data
 //! race of the language.
 //!
 //! Each line has a *version*. The version is odd while a processor writes the line under its lock,
 //! and even otherwise. A reservation records the version that was read with the line. A conditional
 //! store succeeds if it can change the version from the recorded value to the next, odd value.
 //!
-//! Every store must raise the version of its lines: otherwise a reservation would still hold after
-//! the store. Raising a version costs a locked instruction for each line, which is wasted if no
-//! line of the block was ever reserved. So there are two ways to store: a fast way, and one that
-//! locks lines. The first reservation on a block closes the fast way for ever:
+//! Every store must raise the version of its lines, because otherwise a reservation would still
+//! hold after the store. Raising a version costs a locked instruction for each line, which is
+//! wasted if no line of the block was ever reserved. Therefore there are two ways to store: a fast
+//! way, and one that locks lines. The first reservation on a block closes the fast way for ever:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -22,13 +22,13 @@
 //!   in_flight = false
 //! ```
 //!
-//! Either the store sees `watched`, or the reservation sees that a store is in flight and waits
-//! until the store has ended.
+//! Either the store sees `watched`, or the reservation sees the store in flight and waits for its
+//! end.
 
-// Rejected: a reservation that compares contents. It would not notice a value that changes and
-// changes back. Pointer structures built on `putllc` rely on noticing such changes.
-// Rejected: a locked store for each line of every put. It would misreport the cost of copying on
-// this computer: a locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
+// Rejected: a reservation that compares contents. Such a reservation would not notice a value that
+// changes and changes back. Pointer structures built on `putllc` rely on noticing such changes.
+// Rejected: a locked store for each line of every put, which would misreport the cost of copying on
+// this computer. A locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
 // the caches 1.7 ns (16 KB in 217 ns).
 
 use std::ptr::NonNull;
@@ -44,9 +44,9 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// As long as the value lives, `base` points to `bytes` bytes which are valid for reads and writes
-/// from every thread, initialised, aligned to 128 bytes, and accessed only through the [`Block`]
-/// that owns the value.
+/// The implementor guarantees: as long as the value lives, `base` points to `bytes` bytes which are
+/// valid for reads and writes from every thread, initialised, aligned to 128 bytes, and accessed
+/// only through the [`Block`] that owns the value.
 pub unsafe trait Backing: Send + Sync {
     /// The address of the first byte.
     fn base(&self) -> NonNull<u8>;
@@ -54,7 +54,8 @@ pub unsafe trait Backing: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// A flag that is true while a processor is in the middle of a store. Each MFC has its own flag.
+/// A flag that is true while a processor is in the middle of a store. Each processor's MFC has a
+/// flag.
 #[derive(Debug)]
 pub struct InFlight(AtomicBool);
 
@@ -67,7 +68,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number. If another block takes the block's addresses, its number differs.
+    /// The block's serial number. A later block at the same addresses has another number.
     block: u64,
     line: usize,
     version: u64,
@@ -79,11 +80,11 @@ pub struct Block {
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
-    /// One version for each line. Empty for a local store, because its lines cannot be reserved.
+    /// One version for each line. The array is empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
-    /// True once a line was reserved: stores must then take the locked way.
+    /// Whether a line was ever reserved, so that stores must lock lines.
     watched: AtomicBool,
-    /// True once the fast way has no store in flight any more.
+    /// Whether all stores of the fast way have ended.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
@@ -95,13 +96,12 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block of main memory. Its lines can be reserved.
     pub(super) fn main_memory(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         let lines = backing.bytes().div_ceil(LINE_BYTES);
         Self::with_versions(backing, home, lines)
     }
 
-    /// A block for a local store. Its lines cannot be reserved, so stores to the block never lock.
+    /// Returns a block in which no line can be reserved, so stores never lock.
     pub(super) fn local_store(backing: Box<dyn Backing>, home: ModuleId) -> Self {
         Self::with_versions(backing, home, 0)
     }
@@ -130,7 +130,7 @@ impl Block {
         self.home
     }
 
-    /// Whether the block's lines can be reserved. The lines of a local store cannot.
+    /// Whether the block's lines can be reserved: false for a local store.
     pub fn can_be_reserved(&self) -> bool {
         !self.versions.is_empty()
     }
@@ -152,18 +152,18 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If the bytes leave the block.
+    /// Panics if the bytes leave the block.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         let from = self.at(offset, into.len());
         // SAFETY: `at` checked `from`; `into` is an exclusive slice of the same length.
         unsafe { copy(into.as_mut_ptr(), from, into.len()) }
     }
 
-    /// Copies `from` to `offset`, line by line. This ends the reservations on these lines.
+    /// Copies `from` to `offset`, line by line, and ends the reservations on these lines.
     ///
     /// # Panics
     ///
-    /// If the bytes leave the block.
+    /// Panics if the bytes leave the block.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.at(offset, from.len());
         // SAFETY: the line above checked the target; `from` is a slice.
@@ -175,7 +175,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If the bytes leave either block.
+    /// Panics if the bytes leave either block.
     #[inline]
     pub fn copy_from(
         &self,
@@ -200,7 +200,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If the word leaves the block or is not aligned to 4 bytes.
+    /// Panics if the word leaves the block or is not aligned to 4 bytes.
     #[inline]
     pub fn load_u32(&self, offset: usize) -> u32 {
         self.word(offset).load(Ordering::Acquire)
@@ -218,12 +218,12 @@ impl Block {
         unsafe { &*at }
     }
 
-    /// Applies `op` to the aligned 32-bit word at `offset` as one step that no other access can
-    /// divide. Returns the word's old value.
+    /// Applies `op` to the aligned 32-bit word at `offset` as one indivisible step, and returns the
+    /// word's old value.
     ///
     /// # Panics
     ///
-    /// If the word leaves the block or is not aligned to 4 bytes.
+    /// Panics if the word leaves the block or is not aligned to 4 bytes.
     #[inline]
     pub fn fetch_update(&self, offset: usize, op: AtomicOp, in_flight: &InFlight) -> u32 {
         let word = self.word(offset);
@@ -241,9 +241,9 @@ impl Block {
         )
     }
 
-    /// As `fetch_update`, for a block on which a line was reserved at least once. The code is in a
-    /// function of its own to keep `fetch_update` small. A locked instruction waits for all stores
-    /// before it, including the stores by which a large function spills registers to its stack.
+    /// Does the same as `fetch_update`, for a block on which a line was reserved. A function of its
+    /// own keeps `fetch_update` small: a locked instruction waits for all earlier stores, including
+    /// the stores by which a large function spills registers to its stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
@@ -270,7 +270,7 @@ impl Block {
     ///
     /// # Panics
     ///
-    /// If the block has no such line, or is a local store.
+    /// Panics if the block has no such line, or is a local store.
     pub fn reserve<'a>(
         &self,
         line: usize,
@@ -337,7 +337,7 @@ impl Block {
             && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
     }
 
-    /// Runs `fast` if no line of the block was ever reserved. Otherwise runs `locked`.
+    /// Runs `fast` if no line of the block was ever reserved, or `locked` otherwise.
     #[inline]
     fn guarded<R>(
         &self,
@@ -360,11 +360,11 @@ impl Block {
         }
     }
 
-    /// Copies bytes to `offset` under the locks of the lines, one line at a time.
+    /// Copies bytes to `offset`, and locks each line while its bytes are copied.
     ///
     /// # Safety
     ///
-    /// `offset..offset + bytes` lies in the block and `from` is valid for `bytes` bytes.
+    /// `offset..offset + bytes` must lie in the block, and `from` must be valid for `bytes` bytes.
     unsafe fn write_locked(&self, offset: usize, from: *const u8, bytes: usize) {
         let mut done = 0;
         while done < bytes {
@@ -403,7 +403,7 @@ impl Block {
         self.versions[line].store(version + 2, Ordering::Release);
     }
 
-    /// Unlocks a line in which nothing was stored. Reservations on it still hold.
+    /// Unlocks a line in which nothing was stored. Reservations on the line still hold.
     fn unlock_unchanged(&self, line: usize, version: u64) {
         self.versions[line].store(version, Ordering::Release);
     }
@@ -411,8 +411,7 @@ impl Block {
 
 #[cfg(not(loom))]
 fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
-    // A zeroed allocation takes no memory for pages that are never touched. Collecting an iterator
-    // would touch all pages.
+    // A zeroed allocation takes no memory for pages that are never touched.
     bytemuck::allocation::zeroed_slice_box(lines)
 }
 
@@ -425,7 +424,7 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// Both ends are valid for `bytes` bytes. The two ends may overlap. Other threads may access the
+/// `to` and `from` must be valid for `bytes` bytes, and may overlap. Other threads may access the
 /// bytes at the same time, as long as these accesses are atomic or made by this function.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
@@ -460,8 +459,8 @@ unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
         *const libc::c_void,
         usize,
     ) -> *mut libc::c_void = libc::memmove;
-    // The compiler must not recognise `memmove`: it could replace the call by plain accesses of the
-    // language, which must not race.
+    // The compiler must not recognise `memmove`, because it could replace the call by plain
+    // accesses of the language, which must not race.
     let memmove = std::hint::black_box(memmove);
     // SAFETY: both ends are valid for `bytes` bytes by this function's contract.
     unsafe { memmove(to.cast(), from.cast(), bytes) };
@@ -473,7 +472,6 @@ mod models {
 
     use super::*;
 
-    /// A line of main memory.
     struct Line(Box<[StdAtomicU64; 16]>);
 
     // SAFETY: the box is a line of initialised bytes, and no other reference to it exists. The box
@@ -537,9 +535,8 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom sees the versions of lines, but not the word. So it tries other orders only if
-            // both threads lock the line. In the first order this thread runs first, so its swap
-            // must store.
+            // loom does not see the word. Therefore loom tries other orders only if both threads
+            // lock the line: in the first order this thread runs first, so its swap must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

@@ -1,10 +1,10 @@
 //! Main memory at the raw level: regions that a machine allocated and that programs access by
 //! effective address.
 //!
-//! Programs that use typed staging do not need this module: their main memory is ordinary Rust
-//! memory. At the raw level addresses are numbers, as for the hardware. The raw level is safe
-//! because every address is *translated*: if no [`Region`] covers an address, the program gets an
-//! error and no access happens.
+//! The main memory of programs that use typed staging is ordinary Rust memory, so these programs do
+//! not need this module. At the raw level addresses are numbers, as for the hardware. The raw level
+//! is safe because every address is *translated*: if no [`Region`] covers an address, the program
+//! gets an error and no access happens.
 //!
 //! ```text
 //!   program          MFC                    AddressSpace                     Block
@@ -15,9 +15,9 @@
 //!                            last few)
 //! ```
 //!
-//! Several processors may access the bytes of a region at once. All accesses go through `block`,
-//! which makes them atomic accesses in Rust's sense. After a race the bytes are a mixture of the
-//! values that were written, as on the hardware. A race is never undefined behaviour.
+//! Several processors may access the bytes of a region at once. The module `block` makes all
+//! accesses atomic in Rust's sense. After a race the bytes are a mixture of the written values, as
+//! on the hardware, but a race is never undefined behaviour.
 
 mod block;
 mod space;
@@ -27,8 +27,7 @@ pub use space::{AddressSpace, Region, Translation};
 
 use crate::sizes::in_words;
 
-/// The size of a line in bytes. The line is the unit of reservations and of the bus (CBEA pages 65
-/// and 91).
+/// The size of a line, the unit of reservations and of the bus, in bytes (CBEA pages 65 and 91).
 pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
 
 /// The reason why a region could not be allocated.

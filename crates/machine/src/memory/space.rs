@@ -14,15 +14,16 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// A counter of unmapped regions. When it changes, every [`Translation`] empties its cache.
+    /// The number of times that a region was unmapped. When the number changes, every
+    /// [`Translation`] empties its cache.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
-/// Bytes of main memory that every processor of a machine can reach by effective address.
+/// Bytes of main memory that every processor of a machine can access by effective address.
 ///
-/// Cloning a region gives another handle to the same bytes. The bytes are unmapped when the last
-/// handle is dropped. Later commands that use the bytes' addresses fail with
+/// Cloning a region gives another handle to the same bytes. Dropping the last handle unmaps the
+/// bytes, and later commands fail with
 /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
@@ -34,7 +35,7 @@ struct Mapped {
 }
 
 impl AddressSpace {
-    /// An address space in which nothing is mapped.
+    /// Returns an address space in which nothing is mapped.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -43,7 +44,7 @@ impl AddressSpace {
     ///
     /// # Panics
     ///
-    /// If the addresses overlap a mapped region.
+    /// Panics if the addresses overlap a mapped region.
     pub fn map(
         self: &Arc<Self>,
         at: EffectiveAddress,
@@ -57,7 +58,7 @@ impl AddressSpace {
     ///
     /// # Panics
     ///
-    /// If the addresses overlap a mapped region.
+    /// Panics if the addresses overlap a mapped region.
     pub fn map_local_store(
         self: &Arc<Self>,
         at: EffectiveAddress,
@@ -108,7 +109,7 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// If `offset` is greater than the region's size.
+    /// Panics if `offset` is greater than the region's size.
     pub fn at(&self, offset: usize) -> EffectiveAddress {
         assert!(
             offset <= self.bytes(),
@@ -132,16 +133,16 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// If the bytes leave the region.
+    /// Panics if the bytes leave the region.
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`. Like every store, this ends the reservations on its lines.
+    /// Copies `from` to `offset`, and ends the reservations on the lines that it changes.
     ///
     /// # Panics
     ///
-    /// If the bytes leave the region.
+    /// Panics if the bytes leave the region.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.0.block.write(offset, from);
     }
@@ -150,13 +151,13 @@ impl Region {
     ///
     /// # Panics
     ///
-    /// If the word leaves the region or is not aligned to 4 bytes.
+    /// Panics if the word leaves the region or is not aligned to 4 bytes.
     #[inline]
     pub fn load_u32(&self, offset: usize) -> u32 {
         self.0.block.load_u32(offset)
     }
 
-    /// The block with the region's bytes. Machines use the block to move data.
+    /// The block with the region's bytes, by which machines move data.
     pub fn block(&self) -> &Block {
         &self.0.block
     }
@@ -182,7 +183,7 @@ impl Drop for Mapped {
 type Recent = Option<(u64, Arc<Block>)>;
 
 /// Translates the addresses of one processor in an [`AddressSpace`]. A translation caches the
-/// regions that it used last, as the translation lookaside buffer of an MFC does.
+/// recently used regions, as the translation lookaside buffer of an MFC does.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,
@@ -192,7 +193,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// A translation for one more processor.
+    /// Returns a translation for one more processor.
     pub fn new(space: Arc<AddressSpace>) -> Self {
         let in_flight = Arc::new(InFlight::new());
         let mut stores = space.stores.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,15 +16,13 @@ impl fmt::Display for LsAddr {
 }
 
 /// A byte address in the effective address space, which holds main memory and every SPE's local
-/// store and registers.
-///
-/// `address + bytes` is the address `bytes` bytes further on. The addition panics past 2^64 as
-/// integer addition does. The range of a checked [`Command`](super::Command) never passes 2^64.
+/// store and registers. The sum `address + bytes` panics past 2^64 as integer addition does. The
+/// range of a checked [`Command`](super::Command) never passes 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 
 impl EffectiveAddress {
-    /// The address with these halves, as in the channels `MFC_EAH` and `MFC_EAL`.
+    /// Returns the address with these halves, as in the channels `MFC_EAH` and `MFC_EAL`.
     pub const fn from_halves(eah: u32, eal: u32) -> EffectiveAddress {
         EffectiveAddress((eah as u64) << 32 | eal as u64)
     }

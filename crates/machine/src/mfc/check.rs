@@ -5,8 +5,7 @@ use super::fault::{MfcFault, Misalignment, Operation};
 use super::limits::{LIST_ELEMENT_BYTES, LOCK_LINE_BYTES, MAX_LIST_BYTES, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
 
-/// Checks the size and the alignment of one transfer, or of one element of a list (CBEA p.57 table
-/// 7-6).
+/// Checks the size and the alignment of a transfer or list element (CBEA p.57 table 7-6).
 #[inline]
 pub(super) fn check_shape(
     operation: Operation,
@@ -86,8 +85,8 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// Returns the local-store line of an atomic command. The alignment of `lsa` is not checked: the
-/// command means the line that holds the address (CBEA p.57 table 7-6 note 1).
+/// Returns the local-store line of an atomic command, which is the line that holds the address
+/// `lsa`. The command ignores the alignment of `lsa` (CBEA p.57 table 7-6 note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

@@ -15,55 +15,55 @@ impl RawCommand {
     /// Checks whether the command's shape is legal, for an SPU's queue and a local store of
     /// `local_store_bytes` bytes.
     ///
-    /// If a command breaks several rules, a command error is reported first, then an alignment
-    /// error, then a range error (CBEA p.57 table 7-6 note 2). Zero bytes and an empty list are
-    /// legal and move nothing. The elements of a list are checked when
-    /// [`ListCursor`](super::ListCursor) reads them, as on the hardware.
+    /// If a command breaks several rules, the check reports a command error first, then an
+    /// alignment error, then a range error (CBEA p.57 table 7-6 note 2). Zero bytes and an empty
+    /// list are legal and move nothing. A [`ListCursor`](super::ListCursor) checks the elements of
+    /// a list when it reads them, as the hardware does.
     ///
     /// If a transfer runs past the end of the local store, the hardware wraps its address to 0 (the
-    /// local store limit register, CBEA s.15.6 p.221). This check refuses such a transfer: programs
-    /// do it only by mistake, and the bytes at address 0 are usually the program itself.
+    /// local store limit register, CBEA s.15.6 p.221). This check refuses such a transfer, because
+    /// programs wrap only by mistake, and the bytes at address 0 are usually the program itself.
     ///
     /// # Errors
     ///
-    /// - [`MfcFault::InvalidDmaCommand`]: an illegal or reserved opcode, an `s` form (which starts
-    ///   the SPU), a tag above 31.
-    /// - [`MfcFault::DmaAlignment`]: an illegal size, a misaligned address, addresses at different
-    ///   offsets in their 16-byte blocks, a signal that does not have 4 bytes, a malformed list.
-    ///   The ordering and the atomic commands have no such rules (same table, note 1).
-    /// - [`MfcFault::LocalStoreRange`]: the bytes, or the list, leave the local store.
-    /// - [`MfcFault::DataSegment`]: the bytes leave the effective address space at 2^64.
+    /// - Returns [`MfcFault::InvalidDmaCommand`] for an illegal or reserved opcode, an `s` form
+    ///   (which starts the SPU), or a tag above 31.
+    /// - Returns [`MfcFault::DmaAlignment`] for an illegal size, a misaligned address, addresses at
+    ///   different offsets in their 16-byte blocks, a signal that does not have 4 bytes, or a
+    ///   malformed list. The ordering and the atomic commands have no such rules (same table, note
+    ///   1).
+    /// - Returns [`MfcFault::LocalStoreRange`] if the bytes, or the list, leave the local store.
+    /// - Returns [`MfcFault::DataSegment`] if the bytes leave the effective address space at 2^64.
     ///
     /// # Panics
     ///
-    /// If `local_store_bytes` is not a multiple of 16. Local stores always have such a size.
+    /// Panics if `local_store_bytes` is not a multiple of 16.
     #[inline]
     pub fn check(&self, local_store_bytes: u32) -> Result<Command, MfcFault> {
         self.check_for(self.check_spu_opcode()?, local_store_bytes)
     }
 
-    /// As [`check`](Self::check), for the proxy queue, which the PPE fills. This queue takes no
-    /// lists and no atomic commands, because they belong to a program on the SPE.
+    /// Checks a command for the proxy queue, which the PPE fills, as [`check`](Self::check) does.
+    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65), which
+    /// belong to a program on the SPE.
     ///
     /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
-    /// them: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
-    ///
-    /// Source: CBEA s.7.4 p.59 (no lists), s.7.8 p.65 (no atomics).
+    /// the `s` forms: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check). A list, an atomic command or an `s` form gives
-    /// [`MfcFault::InvalidDmaCommand`].
+    /// Returns the errors of [`check`](Self::check), and [`MfcFault::InvalidDmaCommand`] for a
+    /// list, an atomic command or an `s` form.
     ///
     /// # Panics
     ///
-    /// As [`check`](Self::check).
+    /// Panics as [`check`](Self::check) does.
     #[inline]
     pub fn check_proxy(&self, local_store_bytes: u32) -> Result<Command, MfcFault> {
         self.check_for(self.check_proxy_opcode()?, local_store_bytes)
     }
 
-    /// Checks everything except whether the queue takes commands with this opcode.
+    /// Checks all rules except whether the queue takes this opcode.
     #[inline]
     fn check_for(&self, opcode: Opcode, local_store_bytes: u32) -> Result<Command, MfcFault> {
         assert!(
@@ -203,8 +203,7 @@ impl RawCommand {
 
     #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
-        // The upper half of the command word holds the class ids, which do not name the command
-        // (CBEA p.114).
+        // The upper half of the command word holds class ids (CBEA p.114).
         let number = self.opcode as u16;
         Opcode::from_number(number).ok_or_else(|| {
             let word = self.opcode;
@@ -219,10 +218,10 @@ impl RawCommand {
 }
 
 /// A command with a shape that the hardware accepts. Only [`RawCommand::check`] and
-/// [`RawCommand::check_proxy`] make a `Command`, so each one has a legal shape.
+/// [`RawCommand::check_proxy`] make a `Command`.
 ///
-/// Whether the effective address is mapped is not part of the shape. The machine finds out when it
-/// moves the bytes, and then reports [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].
+/// The machine checks whether the effective address is mapped when it moves the bytes, and reports
+/// [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// `get`, `put` and their forms.
@@ -269,7 +268,6 @@ impl Command {
     }
 }
 
-/// The operation that a fault about this command names.
 impl From<&Command> for Operation {
     fn from(command: &Command) -> Operation {
         let bytes = match command {
@@ -288,7 +286,6 @@ impl From<&Command> for Operation {
     }
 }
 
-/// Documented getters for the fields that the commands share.
 macro_rules! getters {
     ($($command:ident { $($field:ident: $type:ty),* })*) => {$(
         impl $command { $(getters!(@ $field $type);)* }
@@ -338,10 +335,8 @@ impl Transfer {
 }
 
 /// A list of up to 2,048 transfers that share a tag group, a queue entry and the upper half of
-/// their effective addresses. The list itself lies in the local store. A
-/// [`ListCursor`](super::ListCursor) reads its elements.
-///
-/// Source: CBEA s.7.4 p.59, s.7.5.3 p.60.
+/// their effective addresses. The list lies in the local store. A [`ListCursor`](super::ListCursor)
+/// reads its elements (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,
@@ -374,9 +369,9 @@ impl ListTransfer {
         self.list_bytes
     }
 
-    /// How many elements the list has, 0 to 2,048.
+    /// The number of elements of the list, 0 to 2,048.
     pub const fn elements(&self) -> u16 {
-        // A list has at most 16 KB, and each element has 8 bytes, so the number fits.
+        // A list has at most 16 KB, so the number fits.
         (self.list_bytes / LIST_ELEMENT_BYTES) as u16
     }
 
@@ -437,10 +432,10 @@ pub struct QueuedLinePut {
     ea: EffectiveAddress,
 }
 
-/// A hint or an order to the atomic cache about a range of effective addresses. The command is also
-/// a barrier of its tag group.
+/// A hint or an order to the atomic cache about a range of effective addresses. A storage control
+/// command is also a barrier of its tag group.
 ///
-/// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on this chip (Handbook s.6.2.2.4 p.151) and
+/// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on a Cell (Handbook s.6.2.2.4 p.151) and
 /// may have any size. [`Opcode::Sdcrz`] zeroes every lock line that holds a byte of the range (CBEA
 /// s.7.7.3 p.64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

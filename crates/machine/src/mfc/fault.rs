@@ -9,8 +9,8 @@ use super::opcode::Opcode;
 /// The reason why the MFC refused a command. The message names the command, the value, the rule and
 /// a legal example.
 ///
-/// The first two faults and the data faults are interrupts of the architecture. When the hardware
-/// raises one of them, it suspends the SPE's command queue (CBEA p.57, p.113).
+/// The architecture raises all faults except the last two as interrupts, and suspends the SPE's
+/// command queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -50,10 +50,8 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list.
-    ///
-    /// The hardware moves the bytes before the boundary and stops there. Here no byte of the
-    /// element moves.
+    /// A list element leaves the 4 GiB area of its list. The hardware moves the bytes before the
+    /// boundary. This crate moves no byte of the element.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -68,7 +66,8 @@ pub enum MfcFault {
     /// The data or the list leaves the local store.
     ///
     /// The architecture has no such fault: the hardware wraps the address to 0 (local store limit
-    /// register, CBEA s.15.6 p.221). The command is refused, because programs wrap only by mistake.
+    /// register, CBEA s.15.6 p.221). This crate refuses the command, because programs wrap only by
+    /// mistake.
     #[error(
         "{operation} at local store address {lsa}: it would end at {end}, past the {local_store_bytes} bytes of this local \
          store (a Cell would wrap to address 0: LSLR, CBEA s.15.6); {}",
@@ -76,7 +75,7 @@ pub enum MfcFault {
         end = format_args!("{:#x}", u64::from(lsa.0) + u64::from(operation.bytes))
     )]
     LocalStoreRange {
-        /// The command or list element. For a list command itself, the bytes are those of the list.
+        /// The command or list element.
         operation: Operation,
         /// The local-store address of the first byte.
         lsa: LsAddr,
@@ -92,7 +91,7 @@ pub struct Operation {
     pub opcode: Opcode,
     /// The element of the list, counted from 0, or `None` for the command itself.
     pub element: Option<u16>,
-    /// The number of bytes to move. For a list command itself, the bytes of the list.
+    /// The number of bytes to move, or the size of the list for a list command itself.
     pub bytes: u32,
 }
 
@@ -113,7 +112,6 @@ impl fmt::Display for Operation {
     }
 }
 
-/// `1 byte`, `24 bytes`.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -161,7 +159,7 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// An `s` form in an SPE's queue. Only the proxy queue takes such a command.
+    /// A transfer that also starts the SPU (an `s` form), in an SPE's queue.
     #[error(
         "{opcode}: it starts the SPU after the transfer, which only the proxy queue can; from an SPE use {use_instead}"
     )]
@@ -180,7 +178,7 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// An `s` form in the proxy queue.
+    /// A transfer that also starts the SPU (an `s` form), in the proxy queue.
     ///
     /// On the hardware this command is legal: it starts the SPU at the address in the SPU's
     /// next-program-counter register. Programs of this project have no such address.
@@ -202,7 +200,7 @@ pub enum InvalidCommand {
         /// The tag of the command.
         tag: u32,
     },
-    /// An immediate atomic that was issued before another one completed.
+    /// An immediate atomic that was issued before the last immediate atomic completed.
     #[error(
         "{opcode} while a {pending} is pending: an SPE has one immediate atomic at a time; read the status of the {pending} \
          from MFC_RdAtomicStat first"
@@ -324,7 +322,7 @@ impl Misalignment {
                 }
             ),
             // This check accepts every multiple of 8, but the first element may need a multiple of
-            // 16. So the advice names multiples of 16.
+            // 16. Therefore the advice names multiples of 16.
             Misalignment::ListLocalStore { lsa } => write!(
                 f,
                 "{opcode} with its data at local store address {lsa}: they start at a multiple of 8 at least; use {}",

@@ -1,14 +1,11 @@
 //! The sizes of commands, lists and lock lines.
 
-/// The largest number of bytes that one transfer, or one element of a list, can move: 16 KB.
-///
-/// Source: CBEA s.9.1.4 p.116.
+/// The largest number of bytes that one transfer, or one element of a list, can move: 16 KB (CBEA
+/// s.9.1.4 p.116).
 pub const MAX_TRANSFER_BYTES: u32 = 16 * 1024;
 
-/// The size of a lock line in bytes: an atomic command moves a line, and a reservation covers a
-/// line.
-///
-/// Source: CBEA pp.65-66, p.91.
+/// The size in bytes of a lock line, which is the unit of atomic commands and reservations (CBEA
+/// pp.65-66, p.91).
 pub const LOCK_LINE_BYTES: u32 = 128;
 
 /// The size of one list element in the local store, in bytes.
@@ -17,8 +14,6 @@ pub const LIST_ELEMENT_BYTES: u32 = 8;
 /// The largest number of elements in a list.
 pub const MAX_LIST_ELEMENTS: u32 = 2_048;
 
-/// The largest size of a list in bytes.
 pub(super) const MAX_LIST_BYTES: u32 = MAX_LIST_ELEMENTS * LIST_ELEMENT_BYTES;
 
-/// The size of a signal in bytes.
 pub(super) const SIGNAL_BYTES: u32 = 4;

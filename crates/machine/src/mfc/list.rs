@@ -25,19 +25,19 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until the program acknowledges. The last element's
-    /// flag is ignored.
+    /// Whether the list stops after this element until the program acknowledges the stall. The flag
+    /// of the last element is ignored.
     pub stall_and_notify: bool,
-    /// The bytes to move, as for a single transfer. An element of 0 bytes is skipped. This field
-    /// has 31 bits, including bits that the architecture reserves. If a reserved bit is set, the
-    /// size is above 16 KB, and the element is refused.
+    /// The number of bytes to move, as for a single transfer. An element of 0 bytes is skipped.
+    /// This field has 31 bits, including bits that the architecture reserves. A reserved bit makes
+    /// the size larger than 16 KB, and therefore illegal.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
 }
 
 impl ListElement {
-    /// Makes the element from its two words. Every pair of words is an element, legal or illegal.
+    /// Returns the element with these two words, legal or illegal.
     pub const fn from_words([first, eal]: [u32; 2]) -> ListElement {
         ListElement {
             stall_and_notify: first & STALL_AND_NOTIFY != 0,
@@ -50,7 +50,8 @@ impl ListElement {
     ///
     /// # Panics
     ///
-    /// If the most significant bit of `bytes` is set, because the word has no place for this bit.
+    /// Panics if the most significant bit of `bytes` is set, because the word has no place for this
+    /// bit.
     pub const fn to_words(self) -> [u32; 2] {
         assert!(
             self.bytes & STALL_AND_NOTIFY == 0,
@@ -87,8 +88,7 @@ impl ElementTransfer {
         self.ea
     }
 
-    /// Returns the number of bytes to move. The cursor returns an element of 0 bytes only if the
-    /// element stalls the list.
+    /// Returns the number of bytes to move. The number is 0 only if the element stalls the list.
     pub const fn bytes(&self) -> u32 {
         self.operation.bytes
     }
@@ -110,19 +110,18 @@ impl ElementTransfer {
 ///
 /// Elements run in order. The data of an element starts in the local store at the next multiple of
 /// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
-/// bits of its effective address are added to this multiple of 16. The upper half of the effective
-/// address (the EAH) is that of the list. Elements of 0 bytes are skipped.
+/// bits of its effective address are added to this multiple of 16. All elements have the list's
+/// upper half of the effective address (the EAH). Elements of 0 bytes are skipped.
 ///
-/// The cursor reads an element only when the caller asks for the element. So while a list is
-/// stalled, a program may change the later elements until it acknowledges the stall.
-///
-/// Source: CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129.
+/// The cursor reads an element only when the caller asks for the element, so a program may change
+/// the later elements of a stalled list until it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3
+/// p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// The local-store address of the next element's 16-byte block. The size of the local store is
-    /// a multiple of 16 bytes, so this address never passes the end of the local store.
+    /// The local-store address of the next element's 16-byte block, at most the end of the local
+    /// store.
     next_lsa: u32,
     any_moved: bool,
 }
@@ -149,15 +148,14 @@ impl ListCursor {
         &self.list
     }
 
-    /// Returns the next element that moves bytes or stalls. At the end of the list, returns `None`.
+    /// Returns the next element that moves bytes or stalls, or `None` at the end of the list.
     ///
-    /// `read` reads the element at a local-store address. The address is a multiple of 8 and lies
-    /// inside the list.
+    /// `read` reads the element at a local-store address, which is a multiple of 8 inside the list.
     ///
     /// # Errors
     ///
-    /// The faults of a single transfer, and [`MfcFault::ListCrosses4GiB`]. The list ends at the
-    /// fault: the elements before it have been moved, and no others will be moved.
+    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. The fault ends
+    /// the list after the elements before it.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,
@@ -195,7 +193,6 @@ impl ListCursor {
             bytes,
         };
         if bytes == 0 {
-            // The element moves nothing, so its addresses and the remaining room do not matter.
             return Ok(ElementTransfer {
                 operation,
                 lsa: LsAddr(self.next_lsa),
@@ -406,7 +403,6 @@ mod tests {
             why(&[element(0, 0), element(16, 0x1000)]),
             Misalignment::FirstElement { lsa: off }
         );
-        // If the element is longer, it breaks a rule of every transfer.
         assert_eq!(
             why(&[element(32, 0x1000)]),
             Misalignment::LocalStore {
@@ -467,8 +463,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any words can be read as a list without a panic. The data that moves is legal, in order
-        /// and without overlap.
+        /// Any words can be read as a list. The data that moves is legal, in order and without
+        /// overlap.
         #[test]
         fn every_list_is_walked(
             quadword in 0u32..0x4000,

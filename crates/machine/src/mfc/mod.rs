@@ -1,8 +1,8 @@
 //! The rules of the memory flow controller (MFC): which commands are legal, in which order they may
 //! run, and which error an illegal command gives.
 //!
-//! This module only computes: it moves no data and knows no time. A machine asks this module and
-//! then acts, so the host and the simulated Cell agree about legal commands.
+//! This module only computes: it moves no data and knows no time. The host and the simulated Cell
+//! share this module, and therefore agree about legal commands.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine
@@ -13,18 +13,15 @@
 //!                                   complete() ◄───────────────────────────────────────────┘
 //! ```
 //!
-//! A [`RawCommand`] is a command as the program wrote it. A [`Command`] is a command with a shape
-//! that the hardware accepts. Only the check makes a `Command`, so each one has a legal shape.
-//!
-//! An MFC has a second queue, the proxy queue, of 8 entries. It holds the commands that the PPE
-//! issues. These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag
-//! groups of their own.
+//! An MFC has a second queue, the proxy queue, of 8 entries, which holds the commands of the PPE.
+//! These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag groups of
+//! their own.
 //!
 //! The check differs from the hardware on purpose. The hardware checks a command after the write to
 //! `MFC_Cmd` has returned. A bad command takes a queue entry. When the MFC reaches the command, the
-//! MFC suspends that queue and interrupts the PPE (CBEA p.57, p.113). Here [`RawCommand::check`]
-//! refuses a bad command before it is queued. So the program that issued the command gets the
-//! error, at the line that issued it.
+//! MFC suspends the queue and interrupts the PPE (CBEA p.57, p.113). In this crate,
+//! [`RawCommand::check`] refuses a bad command before it is queued, so the program gets the error
+//! at the line that issued the command.
 //!
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.

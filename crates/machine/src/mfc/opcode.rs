@@ -11,27 +11,25 @@ pub enum Direction {
     Put,
 }
 
-/// How a command is ordered with the other commands of its tag group in the same queue. Commands
-/// without an order may run in any order (Handbook s.19 p.509).
-///
-/// Source: CBEA s.7.9 p.69.
+/// The order of a command among the other commands of its tag group in the same queue. Commands
+/// without an order may run in any order (Handbook s.19 p.509). Source: CBEA s.7.9 p.69.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Not ordered.
     None,
     /// Runs after every earlier command of its tag group (the `f` forms).
     Fence,
-    /// As [`Fence`](Self::Fence), and every later command of its tag group runs after this one (the
-    /// `b` forms).
+    /// Runs after every earlier command of its tag group, and before every later command of the
+    /// group (the `b` forms).
     Barrier,
 }
 
-/// The kind of command that an opcode names. The kind decides which rules of the check apply.
+/// The kind of command that an opcode names, which decides the rules of the check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Transfer(Direction),
     List(Direction),
-    /// A transfer that also starts the SPU. Only the proxy queue of the hardware takes it.
+    /// A transfer that also starts the SPU. Only the hardware's proxy queue takes such a command.
     StartSpu {
         use_instead: Opcode,
     },
@@ -51,11 +49,9 @@ macro_rules! opcodes {
         /// The commands of the MFC, by the architecture's names and numbers.
         ///
         /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
-        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which this
-        /// chip ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer, which only the
-        /// proxy queue takes.
-        ///
-        /// Source: CBEA pp.54-72 and pp.306-308.
+        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which a
+        /// Cell ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer: only the
+        /// hardware's proxy queue takes the `s` forms. Source: CBEA pp.54-72 and pp.306-308.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Opcode {
@@ -164,14 +160,13 @@ impl Opcode {
     }
 }
 
-/// The architecture's name, in lower case.
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// The direction in which a command moves bytes. The command must be one that moves some.
+/// The direction in which a command moves bytes. The command must move bytes.
 pub(super) const fn direction_of(opcode: Opcode) -> Direction {
     match opcode.direction() {
         Some(direction) => direction,

@@ -22,28 +22,28 @@ pub const PROXY_QUEUE_ENTRIES: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId {
     slot: u8,
-    /// Distinguishes the commands that use a slot one after the other.
+    /// Distinguishes commands that use the same slot one after the other.
     serial: u32,
 }
 
-/// The reason why a command could not be queued. The command can be pushed again later.
+/// The error of a command that could not be queued. The command can be pushed again later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
-    /// No entry is free. Waiting helps: on the hardware the write to `MFC_Cmd` stalls the SPU until
-    /// an entry is free.
+    /// No entry is free. On the hardware the write to `MFC_Cmd` stalls the SPU.
     #[error(
         "the MFC command queue is full: all {entries} entries hold commands; wait until one completes"
     )]
     Full {
-        /// How many entries the queue has.
+        /// The number of entries of the queue.
         entries: usize,
     },
-    /// The command is illegal now: it is an immediate atomic, and another one is pending.
+    /// The command is an immediate atomic, and another immediate atomic is pending.
     #[error(transparent)]
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine. It says which commands may start, but performs none.
+/// The queue of one MFC as a state machine, which says which commands may start, but performs no
+/// command.
 ///
 /// ```text
 ///            all that it is
@@ -65,8 +65,8 @@ pub enum PushError {
 ///   any command (CBEA s.7.8 p.65, p.308).
 ///
 /// A machine that moves data at once pushes, starts and completes a command in one step. A machine
-/// that needs time to move data keeps the [`EntryId`]. Entries are in fixed arrays: no operation
-/// allocates.
+/// that needs time to move data keeps the [`EntryId`]. No operation allocates, because entries are
+/// in fixed arrays.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     // The next four arrays are indexed by slot. Valid elements have a bit in `occupied`.
@@ -74,29 +74,29 @@ pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     serials: [u32; ENTRIES],
     /// The tag's number, or `NO_TAG`.
     tags: [u8; ENTRIES],
-    /// The slots with commands that must complete before the command of this slot starts.
+    /// The slots of the commands that must complete before the command of this slot starts.
     after: [Slots; ENTRIES],
-    /// The occupied slots, oldest command first, in the first `len` elements.
+    /// The first `len` elements are the occupied slots, oldest command first.
     by_age: [u8; ENTRIES],
     len: usize,
     next_serial: u32,
     occupied: Slots,
     started: Slots,
     stalled: Slots,
-    /// The slot of the immediate atomic, if there is one.
+    /// The slot of the immediate atomic, if any.
     atomics: Slots,
     /// Commands that delay later commands of their tag group.
     group_barriers: Slots,
     /// Commands that delay all later commands.
     queue_barriers: Slots,
-    /// Tag groups that have stalled since the program last asked.
+    /// Tag groups that have stalled since the last call of `take_stall_notifications`.
     stall_notifications: TagMask,
 }
 
 /// A set of slots: bit `n` is slot `n`.
 type Slots = u32;
 
-/// The element of `tags` for an immediate atomic. It differs from all tags.
+/// The element of `tags` for an immediate atomic.
 const NO_TAG: u8 = u8::MAX;
 
 impl<const ENTRIES: usize> Default for CommandQueue<ENTRIES> {
@@ -106,7 +106,7 @@ impl<const ENTRIES: usize> Default for CommandQueue<ENTRIES> {
 }
 
 impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
-    /// An empty queue.
+    /// Returns an empty queue.
     pub const fn new() -> Self {
         const { assert!(ENTRIES >= 1 && ENTRIES <= 32, "a queue has 1 to 32 entries") };
         CommandQueue {
@@ -127,12 +127,13 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// Puts a command behind the queued commands.
+    /// Adds a command to the end of the queue.
     ///
     /// # Errors
     ///
-    /// [`PushError::Full`] if no entry is free. [`PushError::Fault`] if the command is an immediate
-    /// atomic and another one is queued (CBEA p.57). In both cases the queue is unchanged.
+    /// Returns [`PushError::Full`] if no entry is free, or [`PushError::Fault`] if the command is
+    /// an immediate atomic and another immediate atomic is queued (CBEA p.57). In both cases the
+    /// queue is unchanged.
     #[inline]
     pub fn push(&mut self, command: Command) -> Result<EntryId, PushError> {
         if self.len == ENTRIES {
@@ -145,9 +146,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // An immediate atomic waits for no command, so its `after` has to be empty. The
-                // `after` of every free slot is empty: the last command in the slot could start
-                // only when its `after` was empty.
+                // An immediate atomic waits for no command. The `after` of a free slot is empty,
+                // because the slot's last command started only when `after` was empty.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -185,9 +185,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         MfcFault::InvalidDmaCommand { why }
     }
 
-    /// The queued commands of a tag group.
     fn group(&self, tag: Tag) -> Slots {
-        // This is the common case: each command completes before the next one is pushed.
+        // The common case: each command completes before the next command is pushed.
         if self.occupied == 0 {
             return 0;
         }
@@ -222,18 +221,18 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// If the command is no longer queued.
+    /// Panics if the command is no longer queued.
     #[track_caller]
     pub fn command(&self, id: EntryId) -> &Command {
         self.bit(id);
         self.command_in(id.slot)
     }
 
-    /// Whether a command has not been started yet and may be started now.
+    /// Whether a command may be started now and has not been started yet.
     ///
     /// # Panics
     ///
-    /// If the command is no longer queued.
+    /// Panics if the command is no longer queued.
     #[track_caller]
     #[inline]
     pub fn is_runnable(&self, id: EntryId) -> bool {
@@ -266,7 +265,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// If the command may not start now.
+    /// Panics if the command may not start now.
     #[track_caller]
     #[inline]
     pub fn start(&mut self, id: EntryId) {
@@ -282,7 +281,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// If the command was not started, is stalled or is no longer queued.
+    /// Panics if the command was not started, is stalled or is no longer queued.
     #[track_caller]
     #[inline]
     pub fn complete(&mut self, id: EntryId) {
@@ -324,7 +323,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Panics
     ///
-    /// If the command is not a list, or is not running.
+    /// Panics if the command is not a list, or is not running.
     #[track_caller]
     pub fn stall(&mut self, id: EntryId) {
         let bit = self.bit(id);
@@ -344,9 +343,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     }
 
     /// Lets the stalled lists of a tag group run on (a write to `MFC_WrListStallAck`), and returns
-    /// their entries, oldest first. If no list of the group is stalled, does nothing.
-    ///
-    /// Source: CBEA s.9.3.7 p.129.
+    /// their entries, oldest first. If no list of the group is stalled, does nothing (CBEA s.9.3.7
+    /// p.129).
     pub fn acknowledge(&mut self, tag: Tag) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         let resumed = self.stalled & self.group(tag);
         self.stalled &= !resumed;
@@ -358,10 +356,9 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.tags_of(self.stalled)
     }
 
-    /// The tag groups in which a list has stalled since the last call. A read of
-    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, a read waits.
-    ///
-    /// Source: CBEA s.9.3.7 p.129.
+    /// Returns the tag groups in which a list has stalled since the last call. A read of
+    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, such a read
+    /// waits (CBEA s.9.3.7 p.129).
     pub fn take_stall_notifications(&mut self) -> TagMask {
         std::mem::take(&mut self.stall_notifications)
     }

@@ -1,8 +1,7 @@
 //! Commands as programs give them, by six channel writes.
 
 // Rejected: `unsafe fn` for raw commands. Every caller would have to prove a condition that a
-// look-up in a table can check. The look-up takes at most 3 ns (measured together with the
-// atomic operation that follows it).
+// look-up in a table can check in at most 3 ns (measured together with an atomic operation).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
@@ -25,8 +24,8 @@ use super::tag::Tag;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
     /// The word for `MFC_Cmd`. The low 16 bits are the opcode. The bits above are the ids of the
-    /// transfer class and of the replacement class. These ids change only the speed of a command,
-    /// not its effect, so they are ignored (Handbook p.457, CBEA p.114).
+    /// transfer class and of the replacement class. The ids are ignored, because they change only
+    /// the speed of a command (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
@@ -77,7 +76,7 @@ macro_rules! constructors {
 }
 
 impl RawCommand {
-    /// Makes the command with these values, without a check.
+    /// Returns the command with these values, without a check.
     pub const fn new(
         opcode: Opcode,
         lsa: LsAddr,
@@ -100,7 +99,7 @@ impl RawCommand {
     constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
     constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
 
-    /// `putqlluc`: stores the lock line at `lsa` to that at `ea`, through the queue.
+    /// `putqlluc`: stores the lock line at `lsa` to the lock line at `ea`, through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
     }

@@ -14,7 +14,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 /// assert_eq!(Tag::new(32), None);
 /// ```
 ///
-/// If a constant tag does not exist, the program does not compile:
+/// A constant tag that does not exist is a compile error:
 ///
 /// ```compile_fail,E0080
 /// # use cellworks_machine::mfc::Tag;
@@ -29,7 +29,7 @@ impl Tag {
     /// The number of tag groups of an MFC command queue.
     pub const COUNT: u32 = 32;
 
-    /// The tag of this number, or `None` above 31.
+    /// The tag with this number, or `None` if the number is above 31.
     pub const fn new(number: u32) -> Option<Tag> {
         if number < Self::COUNT {
             Some(Tag(number as u8))
@@ -60,7 +60,6 @@ impl Tag {
     }
 }
 
-/// The number of the tag.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -128,7 +127,6 @@ impl FromIterator<Tag> for TagMask {
     }
 }
 
-/// Union.
 impl BitOr for TagMask {
     type Output = TagMask;
     fn bitor(self, other: TagMask) -> TagMask {
@@ -142,7 +140,6 @@ impl BitOrAssign for TagMask {
     }
 }
 
-/// Intersection.
 impl BitAnd for TagMask {
     type Output = TagMask;
     fn bitand(self, other: TagMask) -> TagMask {
@@ -156,7 +153,6 @@ impl BitAndAssign for TagMask {
     }
 }
 
-/// Complement: the tags that are not in the set.
 impl Not for TagMask {
     type Output = TagMask;
     fn not(self) -> TagMask {

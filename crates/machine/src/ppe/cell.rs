@@ -10,17 +10,16 @@ use crate::signal::{SignalMode, SignalRegister};
 use crate::spe::mfc::TryIssueError;
 use crate::wake::wait_for_some;
 
-/// Methods that only the PPE of a Cell has.
 impl<M: CellMachine> Ppe<'_, '_, M> {
     /// Puts a word into the inbound mailbox of an SPE.
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if the mailbox holds four words.
+    /// Returns [`MailboxFull`] if the mailbox holds four words.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     pub fn try_write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {
         self.core().try_write_in_mbox(to, word)
     }
@@ -29,7 +28,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     #[track_caller]
     pub fn write_in_mbox(&self, to: SpeId, word: u32) {
         self.core().write_in_mbox(to, word);
@@ -39,39 +38,39 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `from`.
+    /// Panics if the machine has no SPE `from`.
     pub fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
-    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. In a
-    /// destructor that runs because the run was cancelled, this method does not wait and returns 0.
+    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. Returns 0 in
+    /// a destructor that runs because the run was cancelled.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `from`.
+    /// Panics if the machine has no SPE `from`.
     #[track_caller]
     pub fn read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> u32 {
         let why = format_args!("a word in the {} of {from}", mailbox.name());
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
+    /// Sends a signal and never waits. If the register holds an unread signal, the register's
     /// [mode](Self::set_signal_mode) decides what happens.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     pub fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32) {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Chooses what happens when a signal arrives before the last one was read. A machine starts in
-    /// [`SignalMode::Overwrite`].
+    /// Chooses the effect of a signal that arrives while an earlier signal is unread. The default
+    /// is [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`.
+    /// Panics if the machine has no SPE `spe`.
     pub fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode) {
         self.core().set_signal_mode(spe, register, mode);
     }
@@ -81,7 +80,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// As [`CellSpe::fetch_update`](crate::CellSpe::fetch_update).
+    /// Returns the errors of [`CellSpe::fetch_update`](crate::CellSpe::fetch_update).
     pub fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError> {
         self.core().fetch_update(ea, op)
     }
@@ -90,12 +89,11 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// The queue has 8 entries, its own tag groups and its own order: no fence or barrier orders
     /// its commands with the commands of the SPE's program. A `put` goes from the local store to
-    /// the effective address, as in the SPE's program. The caller has to know which bytes of the
-    /// local store are not in use.
+    /// the effective address. The caller has to know which bytes of the local store are not in use.
     ///
     /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
-    /// lists and atomic commands. The SPE need not run a program, and the end of a program does not
-    /// affect these commands. At its end, a run does not wait for commands of this queue.
+    /// lists and atomic commands, and needs no program on the SPE. A run ends without waiting for
+    /// commands of this queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -116,27 +114,27 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Errors
     ///
-    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
-    /// command is not legal. The command then has no effect and takes no entry.
+    /// Returns [`TryIssueError::Full`] if the queue has no free entry, or [`TryIssueError::Fault`]
+    /// if the command is not legal. A refused command has no effect and takes no entry.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`. If a command that waited in this queue is illegal now,
-    /// because its memory was freed; the four methods below panic in this case too.
+    /// Panics if the machine has no SPE `spe`, or if a command that waited in this queue is illegal
+    /// now, because its memory was freed. The four methods below panic in the same cases.
     ///
-    /// Source: `spe_mfcio_put` and its relatives in libspe2; CBEA s.7.4 p.59 (no lists), s.7.8 p.65
-    /// (no atomics); Handbook s.19.3.3.2 p.522 (the entries).
+    /// Source: `spe_mfcio_put` and its relatives in libspe2; Handbook s.19.3.3.2 p.522 (the
+    /// entries).
     #[track_caller]
     pub fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command in the proxy queue of an SPE's MFC. Waits while the queue is full: see
-    /// [`try_issue_proxy`](Self::try_issue_proxy).
+    /// Enqueues a command in the proxy queue of an SPE's MFC as
+    /// [`try_issue_proxy`](Self::try_issue_proxy) does, but waits while the queue is full.
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if the command is not legal.
+    /// Returns [`MfcFault`] if the command is not legal.
     #[track_caller]
     pub fn issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), MfcFault> {
         self.core().issue_proxy(spe, command)
@@ -149,9 +147,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until every command of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC.
-    ///
-    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`.
+    /// SPE's MFC (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
     #[track_caller]
     pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
         let why = format_args!("DMA of all tag groups in {tags} of the MFC proxy queue of {spe}");
@@ -163,9 +159,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     }
 
     /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC, and returns the complete ones. A group without commands is complete.
-    ///
-    /// Source: `spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`.
+    /// SPE's MFC, and returns the complete groups. A group without commands is complete
+    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
     #[track_caller]
     pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
         let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");

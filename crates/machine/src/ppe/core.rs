@@ -1,4 +1,4 @@
-//! The traits that a machine implements for its PPE. Programs use them through [`Ppe`](super::Ppe).
+//! The traits that a machine implements for its PPE.
 
 use std::sync::Arc;
 
@@ -26,13 +26,14 @@ pub trait PpeCore: Wake {
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
-    /// Starts a program on an SPE. The program runs after those that were started there before.
+    /// Starts a program on an SPE. The program runs after the programs that were started earlier on
+    /// this SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// A handle to the run for OS threads that run none of its programs. Returns `None` if such
-    /// threads cannot take part in the run, for one of two reasons. Where time is simulated, it is
-    /// unknown how much simulated time such a thread takes. Where SPEs are confined to their local
-    /// stores, nothing moves the data of such a thread into a local store.
+    /// Returns a handle to the run for OS threads that do not execute its programs but take part in
+    /// the run. Returns `None` where time is simulated, because the simulated time of such threads
+    /// is unknown, and where SPEs are confined to local stores, because no DMA moves the threads'
+    /// data.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
@@ -51,7 +52,7 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
     /// See [`CellSpe::send_signal`].
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
-    /// Chooses what happens when a signal arrives before the last one was read.
+    /// Chooses the effect of a signal that arrives while an earlier signal is unread.
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
     /// See [`CellSpe::fetch_update`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

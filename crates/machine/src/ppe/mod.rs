@@ -7,8 +7,8 @@
 //! ```
 
 // Rejected: an associated type of SPEs for the features of a Cell (`Spe::as_cell`). The SPE, its
-// PPE and the machine would each need such a type. A machine that is no Cell would need an
-// uninhabited type with 60 methods. `Machine::on_cell` is one method and one trait.
+// PPE and the machine would each need such a type, and a machine that is no Cell an uninhabited
+// type with 60 methods. `Machine::on_cell` is one method and one trait.
 
 mod cell;
 pub(crate) mod core;
@@ -36,8 +36,8 @@ use crate::wake::{Wait, Wake};
 ///
 /// # Safety
 ///
-/// When [`run`](Self::run) returns or unwinds, every [`Program`] that was started has been run or
-/// dropped, because programs may borrow values that outlive the call of `run`.
+/// When [`run`](Self::run) returns or unwinds, the machine must have run or dropped every
+/// [`Program`] that was started, because programs may borrow values that outlive the call of `run`.
 pub unsafe trait Machine: Sized {
     /// The machine's SPEs.
     type Spe: Spe;
@@ -52,18 +52,17 @@ pub unsafe trait Machine: Sized {
     ///
     /// # Errors
     ///
-    /// - [`RunError::Panic`] if `main` panicked, or if a program panicked and was not joined.
-    /// - [`RunError::Deadlock`] if `main` and all programs wait for each other.
-    /// - [`RunError::NoThread`] if the operating system gives no thread for an SPE.
+    /// - Returns [`RunError::Panic`] if `main` panicked, or if a program panicked and was not
+    ///   joined.
+    /// - Returns [`RunError::Deadlock`] if `main` and all programs wait for each other.
+    /// - Returns [`RunError::NoThread`] if the operating system gives no thread for an SPE.
     fn run<'env, R>(
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise returns `None`.
-    ///
-    /// By this method a program that runs on every machine can use the features of a Cell on
-    /// machines that are a Cell.
+    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise returns `None`. A program
+    /// for every machine can use the features of a Cell in `work`.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -82,7 +81,6 @@ pub unsafe trait Machine: Sized {
     ///     }
     /// }
     ///
-    /// /// 0 where SPEs have no MFC.
     /// fn entries_of_the_queue<M: Machine>(machine: &M) -> Result<usize, RunError> {
     ///     machine.on_cell(EntriesOfTheQueue).unwrap_or(Ok(0))
     /// }
@@ -101,26 +99,25 @@ pub trait OnCell<M: Machine> {
         M: CellMachine;
 }
 
-/// A machine that is a Cell or behaves like one: its SPEs have MFCs, mailboxes and signals, and
+/// A machine that is a Cell or behaves like a Cell: its SPEs have MFCs, mailboxes and signals, and
 /// programs choose the memory module in which they allocate main memory.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
-    /// Allocates `bytes` bytes of main memory in a memory module. The bytes are zero and aligned to
-    /// 4,096 bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, because all elements
-    /// of a DMA list share the upper half of their addresses.
+    /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
+    /// bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, so that one DMA list can
+    /// access all its bytes.
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] if the machine has no such module or not enough memory.
+    /// Returns [`AllocateError`] if the machine has no such module or not enough memory.
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
-    /// As [`allocate`](Self::allocate), in pages of `page_bytes` bytes. The size of pages decides
-    /// how many loads miss the translation lookaside buffer (TLB) of a computer. A machine without
-    /// pages refuses.
+    /// Allocates bytes as [`allocate`](Self::allocate) does, in pages of `page_bytes` bytes. The
+    /// page size decides how many loads miss the translation lookaside buffer (TLB).
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] as for [`allocate`](Self::allocate), or if the machine does not give pages
-    /// of this size.
+    /// Returns the errors of [`allocate`](Self::allocate), and [`AllocateError`] if the machine
+    /// does not give pages of this size.
     fn allocate_in_pages(
         &self,
         module: ModuleId,
@@ -139,35 +136,31 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
         })
     }
 
-    /// The share of the bytes of a region that lie in huge pages now, 0 to 1. Returns `None` if the
-    /// machine cannot tell.
+    /// The share of a region's bytes in huge pages, from 0 to 1, or `None` if the machine cannot
+    /// tell.
     fn huge_page_share(&self, _: &Region) -> Option<f64> {
         None
     }
 
-    /// The memory module in which the byte at `ea` really lies now. This module may differ from the
-    /// module that the program asked for. Returns `None` if the machine cannot tell, for instance
-    /// because memory that was never written lies in no module yet.
+    /// The memory module in which the byte at `ea` really lies now, which may differ from the
+    /// module that the program chose. Returns `None` if the machine cannot tell, for instance for
+    /// untouched memory.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element: it runs the main program, and starts programs on SPEs.
-///
-/// A `Ppe` belongs to the OS thread that called [`Machine::run`], so SPE programs cannot use it.
-/// SPE programs use [`Spe`].
+/// The Power Processor Element: it runs the main program, and starts programs on SPEs. A `Ppe`
+/// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // The type is invariant in both lifetimes, as in `std::thread::scope`. With a shorter or longer
+    // The type is invariant in both lifetimes, as in `std::thread::scope`, because with another
     // 'scope, programs could borrow values that do not live long enough.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a program that was spawned on an SPE.
-///
-/// If the handle is dropped, the program goes on: [`Machine::run`] waits for the program and
-/// reports its panic.
+/// A handle to a program that was spawned on an SPE. If the handle is dropped, [`Machine::run`]
+/// waits for the program and reports its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -179,7 +172,7 @@ pub struct Handle<'scope, R, M: Machine> {
 }
 
 impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
-    /// Makes the PPE of a machine, in an implementation of [`Machine::run`].
+    /// Returns the PPE of a machine, for an implementation of [`Machine::run`].
     pub fn new(core: M::Core) -> Self {
         Self {
             core,
@@ -205,8 +198,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Declares that the main program computes for `cycles` cycles of the PPE's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing, because on it the computation
-    /// itself takes the time.
+    /// machine lets these cycles pass. A real machine does nothing.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
@@ -215,13 +207,13 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// [run](Machine::run).
     ///
     /// An SPE runs one program at a time: if the SPE already runs a program, the new program waits
-    /// until the other has ended. Each program starts with an empty MFC queue, no reservation, and
-    /// no room reserved in the local store. The bytes of the local store, words in mailboxes and
-    /// signals stay from one program to the next.
+    /// until that program has ended. Each program starts with an empty MFC queue, no reservation,
+    /// and no room reserved in the local store. The bytes of the local store, words in mailboxes
+    /// and signals stay from one program to the next.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `at`.
+    /// Panics if the machine has no SPE `at`.
     #[track_caller]
     pub fn spawn<R, F>(&'scope self, at: SpeId, program: F) -> Handle<'scope, R, M>
     where
@@ -267,12 +259,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     /// cooperative thread of its own. The handle returns the results in the order of the arguments
     /// (the pattern of libspe2mt: CellMT, section 4.2).
     ///
-    /// The handle's result is a [`StackError`] if the local store has no room for the stacks of all
-    /// threads. In that case no thread has run.
+    /// If the local store has no room for the stacks of all threads, no thread runs, and the handle
+    /// returns a [`StackError`].
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `at`.
+    /// Panics if the machine has no SPE `at`.
     #[track_caller]
     pub fn spawn_threads<A, R, F>(
         &'scope self,
@@ -305,7 +297,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `spe`.
+    /// Panics if the machine has no SPE `spe`.
     #[track_caller]
     pub fn notify(&self, spe: SpeId) {
         self.core.notify(Processor::Spe(spe));
@@ -334,11 +326,12 @@ impl<R, M: Machine> Handle<'_, R, M> {
         self.outcome.has_ended()
     }
 
-    /// Waits for the program to end.
+    /// Waits until the program has ended.
     ///
     /// # Errors
     ///
-    /// The payload of the program's panic, if it panicked. The panic then counts as handled.
+    /// Returns the payload of the program's panic, if the program panicked. The panic then counts
+    /// as handled.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
         // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a

@@ -12,26 +12,16 @@ use crate::spe::mfc::Mfc;
 use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
-/// An SPE of a [Cell](crate::CellMachine): for programs that were written for a Cell, and for tools
+/// An SPE of a [Cell](crate::CellMachine), for programs that were written for a Cell, and for tools
 /// that measure a Cell.
 ///
-/// - The raw level: [`mfc`](Self::mfc), [`local_store`](Self::local_store).
-/// - Words of main memory, by effective address: [`fetch_update`](Self::fetch_update),
-///   [`load_word`](Self::load_word).
-/// - Mailboxes of this SPE: [`read_in_mbox`](Self::read_in_mbox),
-///   [`write_out_mbox`](Self::write_out_mbox).
-/// - Mailboxes of other SPEs: [`write_in_mbox_of`](Self::write_in_mbox_of).
-/// - Signals: [`read_signal`](Self::read_signal), [`send_signal`](Self::send_signal).
-/// - The decrementer: [`timebase`](Self::timebase), [`decrementer`](Self::decrementer),
-///   [`set_decrementer`](Self::set_decrementer).
-///
-/// Reads and writes of mailboxes wait, and so do reads of signals. Each of these methods has a
-/// variant that does not wait. The name of the variant begins with `try_`.
+/// Each method that waits for a mailbox or a signal has a variant that does not wait, with a name
+/// that begins with `try_`.
 pub trait CellSpe: Spe {
     /// The Memory Flow Controller of the SPE: the raw level.
     type Mfc: Mfc;
 
-    /// How fast the decrementer counts.
+    /// The number of times that the decrementer counts in a second.
     fn timebase(&self) -> Timebase;
 
     /// Reads the decrementer, which counts down by one each tick of the
@@ -48,23 +38,20 @@ pub trait CellSpe: Spe {
     fn local_store(&self) -> &LocalStore;
 
     /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
-    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`, on the host an
-    /// instruction.
+    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`.
     ///
     /// # Errors
     ///
-    /// [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
+    /// Returns [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
-    /// Reads the 32-bit word of main memory at `ea` as one indivisible step, for loops that poll
-    /// the word. On the Cell this is `getllar` and a read of the line, on the host one load. The
-    /// method does not wait, so a loop that polls must also call [`yield_now`](Spe::yield_now).
-    ///
-    /// A processor that has read the word also sees all that its writer wrote before the word.
+    /// Reads the 32-bit word of main memory at `ea` as one indivisible step, without waiting. A
+    /// loop that polls must also call [`yield_now`](Spe::yield_now). A processor that has read the
+    /// word also sees all earlier writes of the word's writer.
     ///
     /// # Errors
     ///
-    /// As [`fetch_update`](Self::fetch_update).
+    /// Returns the errors of [`fetch_update`](Self::fetch_update).
     fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError>;
 
     /// How many words the inbound mailbox holds, 0 to 4.
@@ -77,45 +64,45 @@ pub trait CellSpe: Spe {
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if the PPE has not read the last word.
+    /// Returns [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of another SPE, or of this one.
+    /// Puts a word into the inbound mailbox of another SPE, or of this SPE.
     ///
-    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) instead of a loop of your
-    /// own: the SPE that reads the mailbox notifies only writers that wait in that method.
+    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) instead of a loop: the
+    /// SPE that reads the mailbox notifies only writers that wait in that method.
     ///
     /// # Errors
     ///
-    /// [`MailboxFull`] if the mailbox holds four words.
+    /// Returns [`MailboxFull`] if the mailbox holds four words.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of this or another SPE. Waits while the mailbox is
-    /// full.
+    /// Puts a word into the inbound mailbox of an SPE. Waits while the mailbox is full.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
-    /// Takes the bits of a signal register. Returns `None` if no signal came since the last read.
+    /// Takes the bits of a signal register, or returns `None` if no signal came since the last
+    /// read.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal and never waits. If the register holds a signal that was not read yet, its
+    /// Sends a signal and never waits. If the register holds an unread signal, the register's
     /// [mode](crate::SignalMode) decides what happens.
     ///
     /// # Panics
     ///
-    /// If the machine has no SPE `to`.
+    /// Panics if the machine has no SPE `to`.
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
 
-    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. In a
-    /// destructor that runs because the run was cancelled, this method does not wait and returns 0.
+    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. Returns 0 in
+    /// a destructor that runs because the run was cancelled.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -130,8 +117,8 @@ pub trait CellSpe: Spe {
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Takes the bits of a signal register. Waits until a signal has come. In a destructor that
-    /// runs because the run was cancelled, this method does not wait and returns 0.
+    /// Takes the bits of a signal register. Waits until a signal has come. Returns 0 in a
+    /// destructor that runs because the run was cancelled.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {

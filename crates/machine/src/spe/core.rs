@@ -1,16 +1,5 @@
-//! The trait that a machine implements for each SPE. Programs do not call the methods of this
-//! trait: they use [`Spe`](super::Spe). The typed views, cooperative threads and interleaved work
-//! of this crate call these methods.
-//!
-//! - For views: [`hold`](SpeCore::hold), [`arrived`](SpeCore::arrived),
-//!   [`put_back`](SpeCore::put_back), [`departed`](SpeCore::departed),
-//!   [`confined_to`](SpeCore::confined_to).
-//! - For threads: [`run_threads`](SpeCore::run_threads).
-//! - For interleaved work: [`look_outside`](SpeCore::look_outside),
-//!   [`uninterrupted_span`](SpeCore::uninterrupted_span).
-//! - For observation: [`activity_begins`](SpeCore::activity_begins),
-//!   [`activity_ends`](SpeCore::activity_ends).
-//! - For loops that poll memory that other processors write: [`catch_up`](SpeCore::catch_up).
+//! The trait that a machine implements for each SPE, as the basis of views, threads and interleaved
+//! work.
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -21,37 +10,34 @@ use crate::memory::LINE_BYTES;
 use crate::time::Span;
 use crate::wake::Wake;
 
-/// A machine implements this trait for each SPE. Programs use the trait through
-/// [`Spe`](super::Spe).
+/// A machine implements this trait for each SPE. Programs use [`Spe`](super::Spe) instead.
 ///
 /// # Safety
 ///
-/// The callers rely on these two promises:
+/// The implementor guarantees:
 ///
 /// - [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says.
 /// - When [`run_threads`](Self::run_threads) returns or unwinds, every body that was started has
-///   been run to its end or dropped. Bodies borrow values that their scope can borrow.
+///   been run to its end or dropped, because bodies borrow values that their scope can borrow.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// A hold keeps a view's bytes in the local store. When the hold is dropped, the room of the
-    /// bytes is free again.
+    /// A hold keeps a view's bytes in the local store. Dropping the hold frees the room of the
+    /// bytes.
     type Hold;
 
-    /// Returns the local store if programs can use only data in it, as on simulated machines and on
-    /// strict hosts, which copy slices through local stores. On these machines the stacks of
-    /// cooperative threads take room in the local store. Returns `None` if programs use main memory
-    /// directly.
+    /// Returns the local store if programs can use only data in the local store, as on simulated
+    /// machines and strict hosts, or `None` if programs use main memory directly.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
 
-    /// For [`thread_scope`](super::Spe::thread_scope): runs `main`, which may start cooperative
-    /// threads by its argument, and returns when all of these threads have ended.
+    /// Calls `main` with a [`StartThread`], by which `main` may start cooperative threads. Returns
+    /// when all of these threads have ended.
     ///
     /// If `main` or a thread panics, the panic is resumed after all threads have ended. `at` is the
-    /// call that waits for the threads. The report of a deadlock shows this call.
+    /// call that waits for the threads, for the report of a deadlock.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
-    /// For typed views: makes bytes of main memory available to this SPE.
+    /// Makes bytes of main memory available to this SPE, for typed views.
     ///
     /// The returned pointer is aligned to `request.align`. As long as the hold lives and the memory
     /// is borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are
@@ -61,26 +47,25 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
-    /// The memory is valid for reads of `request.bytes` initialised bytes during the call.
+    /// The memory must be valid for reads of `request.bytes` initialised bytes during the call.
     unsafe fn hold(&self, request: StageRequest) -> Result<(NonNull<u8>, Self::Hold), StageError>;
 
-    /// For typed views: waits until the bytes of `hold` have arrived.
+    /// Waits until the bytes of `hold` have arrived.
     fn arrived(&self, hold: &Self::Hold);
 
-    /// For typed views: does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call. Some
-    /// machines can do both faster in one call.
+    /// Does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which may be faster.
     ///
     /// # Errors
     ///
-    /// As [`hold`](Self::hold).
+    /// Returns the errors of [`hold`](Self::hold).
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold).
+    /// The conditions are those of [`hold`](Self::hold).
     #[inline(always)]
     unsafe fn hold_until_arrived(
         &self,
@@ -92,53 +77,49 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         Ok(held)
     }
 
-    /// For interleaved work, which may run for a long time without a call that waits: looks for
-    /// messages and wake-ups from other OS threads. If another thread of this core waits for a
-    /// message that has come, that thread can go on after this call. If the run was cancelled, this
-    /// call ends the program. On machines where every call checks for messages and cancellation,
-    /// this call does nothing.
+    /// Looks for messages and wake-ups from other OS threads, which let waiting threads of this
+    /// core go on. Interleaved work calls this method because the work may run long without a call
+    /// that waits. If the run was cancelled, this call unwinds the program.
     fn look_outside(&self) {}
 
-    /// For loops that poll memory that other processors write. Where time is simulated, this method
-    /// runs the other processors up to the present time of this processor. On other machines the
-    /// other processors run anyway, so this method does nothing.
+    /// Runs the other processors up to the present time of this processor, where time is simulated.
+    /// Loops that poll memory that other processors write call this method.
     #[inline(always)]
     fn catch_up(&self) {}
 
-    /// For observation: the calling thread begins an activity with this name. The activity is
-    /// nested in the activities of the thread that have not ended. Machines that record no
-    /// activities do nothing.
+    /// Begins an activity with this name in the calling thread, nested in the unfinished
+    /// activities.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
     }
 
-    /// For observation: ends the activity that the calling thread began last.
+    /// Ends the activity that the calling thread began last.
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// For interleaved work: the time for which the SPE may work without a call of
-    /// [`look_outside`](Self::look_outside). It is `None` if staged slices are not read in place,
+    /// Returns the time for which the SPE may work without a call of
+    /// [`look_outside`](Self::look_outside). Returns `None` if staged slices are not read in place,
     /// or if another thread of this SPE is ready.
     ///
-    /// While a program runs, its slices are always or never read in place, but other threads may
-    /// become ready. So the caller asks again after the returned time.
+    /// During a program, either all or none of its slices are read in place, but other threads may
+    /// become ready. Therefore the caller asks again after the returned time.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// For typed views: does what [`hold_until_arrived`](Self::hold_until_arrived) does, on a
-    /// machine that reads staged slices in place. This method does not wait, and should compile to
-    /// as little as possible.
+    /// Does what [`hold_until_arrived`](Self::hold_until_arrived) does, without waiting, on a
+    /// machine that reads staged slices in place.
     ///
     /// # Errors
     ///
-    /// As [`hold`](Self::hold).
+    /// Returns the errors of [`hold`](Self::hold).
     ///
     /// # Safety
     ///
-    /// As [`hold`](Self::hold). Besides, [`uninterrupted_span`](Self::uninterrupted_span) must have
-    /// returned a time in the present program.
+    /// The conditions are those of [`hold`](Self::hold). In addition,
+    /// [`uninterrupted_span`](Self::uninterrupted_span) must have returned a time in the present
+    /// program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,
@@ -148,13 +129,12 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         unsafe { self.hold_until_arrived(request) }
     }
 
-    /// For typed views: copies the bytes of a hold back to main memory. When this method returns,
-    /// the copy is complete.
+    /// Copies the bytes of a hold back to main memory before this method returns.
     ///
     /// # Safety
     ///
-    /// [`hold`](Self::hold) returned `local` together with `hold`, for `memory` and `bytes`.
-    /// Nothing else accesses the memory during the call.
+    /// [`hold`](Self::hold) must have returned `local` together with `hold`, for `memory` and
+    /// `bytes`. No other code may access the memory during the call.
     unsafe fn put_back(
         &self,
         hold: &Self::Hold,
@@ -163,7 +143,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         bytes: usize,
     );
 
-    /// For typed views: waits until all puts are complete.
+    /// Waits until all puts are complete.
     fn departed(&self);
 }
 
@@ -172,11 +152,11 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
 pub struct StageRequest {
     /// The first byte in main memory.
     pub memory: NonNull<u8>,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: usize,
     /// The alignment of the elements' type in bytes, at most 128.
     pub align: usize,
-    /// Whether to get the bytes. If not, only room for new bytes is needed.
+    /// Whether to get the bytes. If false, the hold only needs room for new bytes.
     pub fetch: bool,
     /// The name of the slice's type, for messages.
     pub what: &'static str,
@@ -212,11 +192,11 @@ impl StageRequest {
     }
 }
 
-/// A cooperative thread that a machine is to start: see [`SpeCore::run_threads`].
+/// A cooperative thread that a machine should start: see [`SpeCore::run_threads`].
 pub struct NewThread {
     /// The id of the thread among the threads of its scope.
     pub id: ThreadId,
-    /// If the program chose the size of the thread's stack, this size in bytes.
+    /// The size of the thread's stack in bytes, if the program chose it.
     pub stack_bytes: Option<usize>,
     /// The closure that the thread runs.
     pub body: Box<dyn FnOnce()>,
@@ -224,8 +204,7 @@ pub struct NewThread {
 
 /// Starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread. When the caller waits or yields, the thread runs for the first time.
-    ///
-    /// If the body of the thread panics, the panic is resumed at the end of the thread's scope.
+    /// Starts a thread, which first runs when the caller waits or yields. If the body of the thread
+    /// panics, the panic is resumed at the end of the thread's scope.
     fn start(&self, thread: NewThread);
 }

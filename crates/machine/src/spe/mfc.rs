@@ -1,5 +1,5 @@
-//! The Memory Flow Controller of an SPE, as its program uses it. The rules of its commands are in
-//! [`crate::mfc`].
+//! The Memory Flow Controller of an SPE, as its program uses it. The module [`crate::mfc`] has the
+//! rules of commands.
 
 use std::fmt;
 
@@ -9,24 +9,23 @@ use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::wake::{Wait, wait_for_some};
 
-/// The Memory Flow Controller of an SPE: the raw level, as its program uses it.
+/// The Memory Flow Controller of an SPE, as its program uses it: the raw level.
 ///
 /// Commands name local-store addresses and effective addresses. The machine checks both addresses
 /// against the memory that it has allocated: a wrong address gives an [`MfcFault`] and no access. A
-/// command that is refused has no effect and takes no queue entry. The hardware would suspend the
-/// queue instead.
+/// refused command has no effect and takes no queue entry.
 pub trait Mfc: Wait {
     /// Enqueues a command.
     ///
     /// # Errors
     ///
-    /// [`TryIssueError::Full`] if the queue has no free entry, [`TryIssueError::Fault`] if the
-    /// command is not legal.
+    /// Returns [`TryIssueError::Full`] if the queue has no free entry, or [`TryIssueError::Fault`]
+    /// if the command is not legal.
     ///
     /// # Panics
     ///
-    /// If a command that had to wait in the queue turns out to be illegal. All methods below that
-    /// ask about the queue or wait for the queue panic in the same case.
+    /// Panics if a command that waited in the queue is illegal now. All methods below that ask
+    /// about the queue or wait for the queue panic in the same case.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// The number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -35,41 +34,39 @@ pub trait Mfc: Wait {
     /// The tag groups that have commands under way.
     fn incomplete_tags(&self) -> TagMask;
 
-    /// The tag groups in which a list has stopped at an element with stall-and-notify since the
-    /// last call of this method. A read of channel 25 returns and clears the same set.
+    /// Returns the tag groups in which a list has stopped at an element with stall-and-notify since
+    /// the last call of this method. A read of channel 25 returns and clears the same set.
     fn take_stall_notifications(&self) -> TagMask;
 
     /// Lets the stalled lists of a tag group go on (channel 26).
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if an element in the rest of a list, or a command that was ordered after the
-    /// list, turns out to be illegal. Only machines that perform the rest at once report the fault
-    /// here.
+    /// Returns [`MfcFault`] if an element in the rest of a list, or a command that was ordered
+    /// after the list, is illegal. Machines that perform the rest later report the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store and reserves it. This ends an earlier
-    /// reservation of this SPE.
+    /// Reads the 128-byte line at `ea` into the local store, and reserves the line. An earlier
+    /// reservation of this SPE ends.
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if no region covers the line.
+    /// Returns [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
     /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
-    /// has stored to that line since. Returns whether it stored the line. The reservation ends in
-    /// any case.
+    /// has stored to that line since. Ends the reservation. Returns whether the line was stored.
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if no region covers the line.
+    /// Returns [`MfcFault`] if no region covers the line.
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
 
     /// Stores the line at `lsa` to `ea`, even if another SPE has the line at `ea` reserved.
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if no region covers the line.
+    /// Returns [`MfcFault`] if no region covers the line.
     fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
     /// Whether this SPE has lost its reservation, or never had one (the LR event, CBEA page 148).
@@ -79,7 +76,7 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// [`MfcFault`] if the command is not legal.
+    /// Returns [`MfcFault`] if the command is not legal.
     #[track_caller]
     fn issue(&self, command: RawCommand) -> Result<(), MfcFault> {
         let why = "a free entry in its MFC command queue";
@@ -98,8 +95,7 @@ pub trait Mfc: Wait {
         }
     }
 
-    /// Waits until at least one of the tag groups in `tags` is complete, and returns the complete
-    /// groups.
+    /// Waits until a tag group in `tags` is complete, and returns the complete groups.
     #[track_caller]
     fn wait_any(&self, tags: TagMask) -> TagMask {
         wait_for_some(
@@ -162,19 +158,16 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
 /// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns the
 /// old value of the first word. The function repeats `getllar` and `putllc` until the store
 /// succeeds. If `op` is a compare-and-swap and no word has the expected value, the function stores
-/// nothing.
-///
-/// `scratch` is the local-store address of a line that the operation may use: 128 bytes, at a
-/// multiple of 128.
+/// nothing. `scratch` is the local-store address of a line that the function may overwrite.
 ///
 /// # Errors
 ///
-/// [`AtomicError`] if `ea` is not aligned to 4 bytes, `words` is 0, the words leave their 128-byte
-/// line, or no region covers the line.
+/// Returns [`AtomicError`] if `ea` is not aligned to 4 bytes, `words` is 0, the words leave their
+/// 128-byte line, or no region covers the line.
 ///
 /// # Panics
 ///
-/// If `scratch` is not a multiple of 128, or leaves the local store.
+/// Panics if `scratch` is not a multiple of 128, or leaves the local store.
 pub fn fetch_update_words<M: Mfc>(
     mfc: &M,
     local_store: &LocalStore,

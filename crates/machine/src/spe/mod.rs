@@ -24,11 +24,11 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with a local store of its own, as its programs see it. All machines' SPEs have the
-/// operations of this trait. [`CellSpe`](crate::CellSpe) has those of the SPEs of a Cell.
+/// A core with a local store of its own, as its programs see it. The SPEs of all machines have the
+/// operations of this trait. The SPEs of a Cell also have those of [`CellSpe`](crate::CellSpe).
 ///
-/// To *get* a slice is to copy it from main memory into the local store; to *put* it is to copy it
-/// back. Where programs use main memory directly, gets and puts copy nothing.
+/// To *get* a slice is to copy it from main memory into the local store. To *put* a slice is to
+/// copy it back. Where programs use main memory directly, gets and puts copy nothing.
 ///
 /// A program calls
 ///
@@ -47,10 +47,8 @@ use crate::topology::Topology;
 /// - to wait, wake other threads and read the clock: the methods of [`Wait`](crate::Wait) and
 ///   [`Wake`](crate::Wake).
 ///
-/// Every method that waits lets the other cooperative threads of the SPE run.
-///
-/// An `Spe` stands for the core that its program runs on, so it can be neither sent to nor shared
-/// with other cores.
+/// Every method that waits lets the other cooperative threads of the SPE run. An `Spe` stands for
+/// the core that its program runs on, so programs can neither send nor share an `Spe`.
 pub trait Spe: SpeCore {
     /// The SPE's number.
     fn id(&self) -> SpeId;
@@ -59,32 +57,28 @@ pub trait Spe: SpeCore {
     fn topology(&self) -> &Topology;
 
     /// Declares that the program computes for `cycles` cycles of the SPU's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing, because on it the computation
-    /// itself takes the time.
+    /// machine lets these cycles pass. A real machine does nothing.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
     ///
     /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this
-    /// method. Without the call no other thread of the core can run. On a simulated machine no
-    /// other SPE can run either. If a program calls no method of a simulated machine for ten
-    /// seconds, the machine writes a warning to standard error, once in a run.
+    /// method. Otherwise no other thread of the core can run, and on a simulated machine no other
+    /// SPE either. If a program calls no method of a simulated machine for ten seconds, the machine
+    /// writes a warning to standard error, once in a run.
     fn yield_now(&self);
 
     /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
     /// If no other thread is ready, this method does no context switch, so loops that compute can
     /// call it often.
-    ///
-    /// On a Cell the thread library saves and restores a thread that yields, even if the SPE has no
-    /// other thread. This method first asks whether another thread is ready.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread. The activity lasts until the returned value is
-    /// dropped. A simulated machine that writes a trace shows the name in the trace, on a track of
-    /// the thread. Activities of a thread may be nested. An activity takes no simulated time, and
-    /// on other machines it compiles to nothing.
+    /// Names the activity of the calling thread until the returned value is dropped. A simulated
+    /// machine that writes a trace shows the name in the thread's track. Activities of a thread may
+    /// be nested. An activity takes no simulated time, and on other machines it compiles to
+    /// nothing.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -103,23 +97,23 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// How many bytes are left on the stack of the calling thread. On a simulated machine this is
-    /// the real stack, which is larger than its room in the local store.
+    /// The number of bytes that are left on the stack of the calling thread. On a simulated machine
+    /// the bytes are those of the real stack, which is larger than the stack's room in the local
+    /// store.
     fn free_stack_bytes(&self) -> usize;
 
     /// Whether programs can use only data in the local store, as on simulated machines and on
-    /// strict hosts, which copy slices through local stores. On these machines the stacks of
-    /// cooperative threads take room in the local store. On other machines programs use main memory
-    /// directly.
+    /// strict hosts. On these machines the stacks of cooperative threads take room in the local
+    /// store. On other machines programs use main memory directly.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
 
-    /// Starts to get a slice. [`Pending::wait`] waits until it has arrived and returns the view.
+    /// Starts to get a slice. [`Pending::wait`] waits for the slice and returns the view.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     #[inline(always)]
     fn stage_ahead<'a, T: PlainData>(
@@ -129,11 +123,11 @@ pub trait Spe: SpeCore {
         Pending::new(self, source, Location::caller())
     }
 
-    /// Gets a slice, waits until it has arrived, and returns the view.
+    /// Gets a slice, waits until the slice has arrived, and returns the view.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     #[inline(always)]
     fn stage<'a, T: PlainData>(
@@ -143,9 +137,9 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits until the slice has
-    /// arrived and returns the view. So the next block can arrive while the program works on the
-    /// present one (double buffering).
+    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits for the slice and
+    /// returns the view. The next block can arrive while the program uses the current block (double
+    /// buffering).
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -164,7 +158,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     fn stage_mut_ahead<'a, T: PlainData>(
         &'a self,
@@ -173,12 +167,11 @@ pub trait Spe: SpeCore {
         PendingMut::new(self, target, true, Location::caller())
     }
 
-    /// Gets a slice and waits until it has arrived. The slice is put back when the view is
-    /// committed or dropped.
+    /// Gets a slice and waits for it. Committing or dropping the view puts the slice back.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     fn stage_mut<'a, T: PlainData>(
         &'a self,
@@ -187,13 +180,12 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
-    /// Makes room for a slice in the local store. The slice is put back when the view is committed
-    /// or dropped. At first the contents of the view are unspecified: the program must write all of
-    /// it.
+    /// Makes room for a slice in the local store. Committing or dropping the view puts the slice
+    /// back. The program must write the whole view, because its contents are unspecified at first.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     #[track_caller]
     fn stage_out<'a, T: PlainData>(
         &'a self,
@@ -205,28 +197,26 @@ pub trait Spe: SpeCore {
     /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
     /// returns when all of these threads have ended.
     ///
-    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. They
-    /// switch only where they wait or yield. If threads panic, this method resumes the first panic
-    /// after all threads have ended.
+    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. The
+    /// threads switch only where they wait or yield. If threads panic, this method resumes the
+    /// first panic after all threads have ended.
     ///
-    /// On a host, a thread that needs a new stack takes some microseconds, because the operating
-    /// system has to provide the stack. That is the case for the first thread of a core, and
-    /// whenever more threads are alive than ever before. Other threads use an old stack again and
-    /// take some tens of nanoseconds.
+    /// On a host, a thread that needs a new stack takes some microseconds to start, because the
+    /// operating system provides the stack. Other threads reuse a stack and take some tens of
+    /// nanoseconds.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for all stacks; in this case no thread has
-    /// run. This error occurs only where stacks take room in the local store: on simulated machines
-    /// and strict hosts.
+    /// Returns [`StackError`] if the local store has no room for all stacks. In this case no thread
+    /// has run. Only simulated machines and strict hosts keep stacks in the local store.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f`, which may start cooperative threads on this SPE by the scope that it is given.
-    /// Returns when all of these threads have ended. The threads may borrow values that live longer
-    /// than the call.
+    /// Calls `f` with a scope, by which `f` may start cooperative threads on this SPE. Returns when
+    /// all of these threads have ended. The threads may borrow values that live longer than the
+    /// call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -255,14 +245,14 @@ pub trait Spe: SpeCore {
     }
 
     /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads.
-    /// While one thread waits for its data, others compute. A thread waits for DMA on a Cell, and
-    /// for a cache miss on a host.
+    /// While one thread waits for its data, by DMA on a Cell or for a cache miss on a host, another
+    /// thread computes.
     ///
-    /// `body` is ordinary code. It is given an SPE, and [stages](InterleavedSpe::stage) the slices
-    /// that it reads with this SPE. `in_flight` is the number of inputs that are worked on at once,
-    /// or [`InFlight::Automatic`]. This method returns an [`Interleave`]. The methods of
-    /// `Interleave` run the work and say where the results go. If a closure is not written directly
-    /// in the call of this method, the closure has to name the type of its first argument, as here:
+    /// `body` is ordinary code that [stages](InterleavedSpe::stage) the slices that it reads.
+    /// `in_flight` is the number of inputs that are worked on at once, or [`InFlight::Automatic`].
+    /// The methods of the returned [`Interleave`] run the work and deliver the results. A closure
+    /// that is not written directly in the call has to name the type of its first argument, as
+    /// here:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
@@ -306,7 +296,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Panics
     ///
-    /// If `tile` is 0.
+    /// Panics if `tile` is 0.
     #[track_caller]
     fn stream<'a, T: PlainData>(&'a self, source: &'a [T], tile: usize) -> Stream<'a, T, Self> {
         Stream::new(self, source, tile, Location::caller())

@@ -7,7 +7,7 @@
 //!   replies to each   ─── inbound mailbox ─────► the words that the SPE expects
 //! ```
 //!
-//! The SPEs do not poll: starting a program takes milliseconds, so polling would cost more
+//! The SPEs do not poll, because starting a program takes milliseconds and polling would cost more
 //! simulated events than the experiment.
 
 use cellworks_machine::mailbox::Outbound;
@@ -18,23 +18,22 @@ use cellworks_machine::{CellMachine, CellSpe, Handle, Machine, Ppe, SpeId};
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
 /// Reports to the PPE that this SPE is ready, with the address of the data that other SPEs need.
-/// The SPE calls this function.
 pub fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
     spe.write_out_mbox(Outbound::Plain, address.eah());
     spe.write_out_mbox(Outbound::Plain, address.eal());
 }
 
-/// Waits for an address from the PPE. The SPE calls this function.
+/// Waits for an address from the PPE, and returns it.
 pub fn address<S: CellSpe>(spe: &S) -> EffectiveAddress {
     let eah = spe.read_in_mbox();
     EffectiveAddress::from_halves(eah, spe.read_in_mbox())
 }
 
-/// Reports the address of what this SPE has prepared, or that the preparation failed.
+/// Reports the address of the data that this SPE has prepared, or that the preparation failed.
 ///
 /// # Errors
 ///
-/// The reason for which the preparation failed.
+/// Returns the reason for which the preparation failed.
 pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     spe: &S,
     prepared: Result<T, E>,
@@ -53,17 +52,17 @@ pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<Effec
     spes.iter().map(report).collect()
 }
 
-/// Sends an address to an SPE. The PPE calls this function.
+/// Sends an address from the PPE to an SPE.
 pub fn send_address<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: EffectiveAddress) {
     ppe.write_in_mbox(spe, address.eah());
     ppe.write_in_mbox(spe, address.eal());
 }
 
-/// Returns the results of all programs. The PPE calls this function.
+/// Returns the results of all programs to the PPE.
 ///
 /// # Errors
 ///
-/// The error of the first program that failed.
+/// Returns the error of the first program that failed.
 pub fn join<R, M: CellMachine>(
     programs: Vec<Handle<'_, Result<R, String>, M>>,
 ) -> Result<Vec<R>, String> {
@@ -79,7 +78,7 @@ pub fn join<R, M: CellMachine>(
         .collect()
 }
 
-/// The reason why a run of a machine gave no result.
+/// Returns the reason why a run of a machine gave no result.
 pub fn failed(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -88,7 +87,7 @@ pub fn failed(error: impl std::fmt::Display) -> String {
 ///
 /// # Errors
 ///
-/// If the machine has too few SPEs.
+/// Returns an error if the machine has too few SPEs.
 pub fn check_spes<M: Machine>(machine: &M, needed: usize) -> Result<(), String> {
     let has = machine.topology().spes().len();
     if needed <= has {

@@ -8,14 +8,14 @@
 //!   signal register 1 ◄────── sndsig, a bit ─────── the buffer is free
 //! ```
 //!
-//! When a task has received all packets of a round, it sends the packets of the next round. It
-//! sends each packet as soon as the buffer at its receiver is free. Data and signals go from local
+//! When a task has received all packets of a round, the next round begins: the task sends each
+//! packet as soon as the buffer at the packet's receiver is free. Data and signals go from local
 //! store to local store, so only the path between the two SPEs matters.
 
-// Rejected: other patterns than the ring with the library of the ring, which keeps notifications in
-// main memory. The polling intervals of tasks determined the times. On 8 computers placements of a
-// search took 0.92 to 1.03 of the median of random placements. On the PS3 the mapping caused 0 to
-// 35 % of the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
+// Rejected: the library of the ring, which keeps notifications in main memory, for other patterns.
+// The polling intervals of tasks determined the times: on 8 computers, placements of a search took
+// 0.92 to 1.03 of the median time of random placements, and on the PS3 the mapping caused 0 to 35 %
+// of the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -26,14 +26,13 @@ use cellworks_machine::{
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// A bit from here on means that a packet was read, a lower bit that a packet has arrived.
+/// Bits from this bit on mean that a packet was read. Lower bits mean that a packet has arrived.
 const READ: usize = 16;
 
-/// The first tag of packets and their signals, and that of signals that a packet was read.
+/// The first tag of packets and their signals, and the first tag of signals that a packet was read.
 const PACKETS: usize = 0;
 const SIGNALS: usize = 16;
 
-/// A graph of tasks with one mapping.
 pub(super) struct Graph<'a> {
     pub edges: &'a [Edge],
     pub of: &'a ExchangeRun,
@@ -70,7 +69,7 @@ impl Graph<'_> {
                     for output in &plans[usize::from(*task)].outputs {
                         send_address(ppe, run.spe_of(*task), buffers[usize::from(output.task)]);
                     }
-                    // Now all tasks have their buffers, so the first packet may arrive.
+                    // All tasks have their buffers now, so the first packet may arrive.
                     ppe.write_in_mbox(run.spe_of(*task), 0);
                 }
                 let ns: Vec<f64> = join(programs)?;
@@ -117,7 +116,7 @@ impl Graph<'_> {
     }
 }
 
-/// One end of an edge, at the sending or at the receiving task.
+/// One end of an edge.
 #[derive(Clone, Copy, Debug)]
 struct End {
     /// The task at the other end.
@@ -131,8 +130,8 @@ struct End {
     number_there: usize,
 }
 
-/// The edges of a task and the layout of their buffers. The buffers of packets to send come first,
-/// the buffers of arriving packets follow.
+/// The edges of a task and the layout of their buffers: first the buffers of packets to send, then
+/// the buffers of arriving packets.
 #[derive(Clone, Debug)]
 struct Plan {
     task: u8,
@@ -148,8 +147,8 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // The index and the offset of an edge among the edges of the sending task, and among those
-        // of the receiving task.
+        // The index and the offset of an edge among the edges of the sending task, and among the
+        // edges of the receiving task.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -184,8 +183,9 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// The offset of the word that is sent as a signal. The words of outputs come first, those of
-    /// inputs follow. Each word is at offset 12 of its quadword, as signal registers are.
+    /// The offset of the word that is sent as signal `number`: first the signals of outgoing
+    /// packets, then of incoming packets. Each word is at offset 12 of its quadword, as signal
+    /// registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -195,7 +195,6 @@ impl Plan {
     }
 }
 
-/// The packets that arrive over an edge.
 struct Input {
     end: End,
     /// The signal register of the sender.
@@ -203,7 +202,6 @@ struct Input {
     received: u32,
 }
 
-/// The packets that leave over an edge.
 struct Output {
     end: End,
     /// The buffer of the receiver.
@@ -249,8 +247,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// The smallest number of packets that have arrived over an edge to this task. If it has no
-    /// such edge, the smallest number of its packets that a receiver has read.
+    /// The smallest number of packets that have arrived over an edge to this task. If no edge leads
+    /// to this task, the smallest number of its packets that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();
@@ -347,7 +345,7 @@ impl<S: CellSpe> Task<'_, S> {
     }
 }
 
-/// The value of all bytes of a packet: the number of its task, and the last bits of its number.
+/// The value of all bytes of a packet: the number of the sending task, and the packet's last bits.
 fn mark(task: u8, number: u32) -> u8 {
     task << 4 | (number & 0xf) as u8
 }

@@ -10,12 +10,11 @@ const IDLE: char = '-';
 /// The largest number of tasks for which each task is written as one digit.
 const DIGITS: usize = 10;
 
-/// A mapping gives the task of each SPE. SPE 0 always has task 0. If all tasks have the same role
-/// in their pattern, this loses nothing: any mapping can be renumbered so that SPE 0 has task 0,
-/// and all tasks have neighbours at the same distances as before.
+/// The task of each SPE. SPE 0 always has task 0, because in a pattern of equal tasks, any mapping
+/// can be renumbered in this way without changing the distances of neighbours.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
-/// is `-`. If there are more than 10 tasks, they are separated by blanks.
+/// is `-`. If there are more than 10 tasks, blanks separate the tasks.
 ///
 /// ```
 /// use cellworks_mapping::experiment::Mapping;
@@ -28,11 +27,11 @@ const DIGITS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mapping {
     tasks: usize,
-    /// The task of each SPE. If an SPE has no task, its entry is `tasks`.
+    /// The task of each SPE, or `tasks` if the SPE has no task.
     of_spe: Vec<u8>,
 }
 
-/// An error: a text is not a mapping.
+/// The error of a text that is not a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("[{text}] is no mapping of {tasks} tasks to {spes} SPEs: {rule}")]
 pub struct MappingError {
@@ -43,11 +42,11 @@ pub struct MappingError {
 }
 
 impl Mapping {
-    /// Maps task 0 to SPE 0, task 1 to SPE 1 and so on. The SPEs after these have no task.
+    /// Maps task 0 to SPE 0, task 1 to SPE 1 and so on. Further SPEs have no task.
     ///
     /// # Panics
     ///
-    /// If there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
+    /// Panics if there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
     pub fn identity(tasks: usize, spes: usize) -> Self {
         assert!((1..=spes).contains(&tasks) && tasks < 256, "a task an SPE");
         let task = |spe: usize| spe.min(tasks) as u8;
@@ -57,12 +56,12 @@ impl Mapping {
         }
     }
 
-    /// Returns all mappings in lexicographic order. In this order an SPE without a task comes last.
-    /// The number of mappings is [`count`](Self::count).
+    /// Returns all [`count`](Self::count) mappings in lexicographic order, in which an SPE without
+    /// a task comes after all tasks.
     ///
     /// # Panics
     ///
-    /// If [`identity`](Self::identity), which is the first mapping, panics.
+    /// Panics if [`identity`](Self::identity) panics for the same arguments.
     pub fn all(tasks: usize, spes: usize) -> impl Iterator<Item = Self> {
         let first = Self::identity(tasks, spes);
         std::iter::successors(Some(first), Self::next)
@@ -70,7 +69,7 @@ impl Mapping {
 
     /// Returns the number of mappings, or `None` if a `u64` cannot hold the number.
     pub fn count(tasks: usize, spes: usize) -> Option<u64> {
-        // Task 0 has SPE 0. Each further task has one of the SPEs that are left.
+        // Task 0 has SPE 0. Each further task has one of the remaining SPEs.
         (1..tasks).try_fold(1_u64, |count, placed| {
             count.checked_mul(spes.saturating_sub(placed) as u64)
         })
@@ -80,7 +79,7 @@ impl Mapping {
     ///
     /// # Panics
     ///
-    /// If [`identity`](Self::identity) panics for the same arguments.
+    /// Panics if [`identity`](Self::identity) panics for the same arguments.
     pub fn random(tasks: usize, spes: usize, random: &mut fastrand::Rng) -> Self {
         let mut mapping = Self::identity(tasks, spes);
         random.shuffle(&mut mapping.of_spe[1..]);
@@ -145,8 +144,7 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // Here each task is on at most one SPE. If fewer SPEs have a task than there are tasks,
-        // some task has no SPE.
+        // Each task is on at most one SPE. If too few SPEs have a task, some task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));
@@ -177,8 +175,8 @@ impl Mapping {
 
     /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail is the last permutation of its elements. The element before
-        // this tail is therefore exchanged with the next larger element of the tail.
+        // The longest descending tail is the last permutation of its elements, so the element
+        // before the tail is exchanged with the next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

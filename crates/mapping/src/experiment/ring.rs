@@ -9,17 +9,16 @@
 //!   its buffer is free
 //! ```
 //!
-//! When the outgoing buffer for one neighbour is free, the packet that has arrived from the other
-//! neighbour is copied to it. Threads are numbered in the order of their SPEs. The paper's library
-//! knows threads, not tasks.
+//! When the outgoing buffer for one neighbour is free, the task copies the packet from the other
+//! neighbour to this buffer. Threads are numbered in the order of their SPEs.
 
 // Rejected: sends that wait until their buffer is free. With one buffer on each side for each
 // neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
 // phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
 // correlation 0 to 0.3 over 3,000 rounds).
 // Rejected: a library that polls at fixed times. If the interval is eight times the time between
-// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest with the same
-// start. The only reason for that constant is to match the published 3.4. After 3,000 rounds the
+// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest mapping with
+// the same start. The only reason for eight is to match the published 3.4. After 3,000 rounds the
 // ratio is 1.9, because phases drift.
 // Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
 // buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
@@ -46,8 +45,8 @@ pub(super) struct Ring<'a> {
 
 /// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for each other thread. The entry has two numbers of packets: those
-/// that the other thread has sent to this one, and those that it has taken from this one.
+/// The size of a row's entry for each other thread: the number of packets that the other thread has
+/// sent to this thread, and the number of packets that the other thread has taken from this thread.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -69,7 +68,7 @@ impl Ring<'_> {
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        // The PPE starts with the first SPE, regardless of the task there.
+        // The PPE starts with the first SPE, whatever the task of this SPE.
         let tasks = self.of.tasks();
         let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
         let mut threads = vec![0; number];
@@ -181,8 +180,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// A quadword for the word of a put command. The word has the same offset in this quadword as
-    /// in its quadword in main memory.
+    /// The offset of a quadword for the word of a put command. The word has the same offset in this
+    /// quadword as in its quadword in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }
@@ -225,7 +224,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet contains the number of its first task, by which it is recognised at the end.
+            // A packet contains the number of its first task, which `verify` compares at the end.
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);
@@ -260,7 +259,7 @@ impl<S: CellSpe> Task<'_, S> {
             .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
-    /// Reads the row once, and does all that it allows. Returns whether there was anything to do.
+    /// Reads the row once, and handles all news in it. Returns whether there was news.
     fn step(&mut self) -> Result<bool, String> {
         self.poll()?;
         let mut did = false;

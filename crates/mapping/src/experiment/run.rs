@@ -12,11 +12,11 @@ impl ExchangeRun {
     ///
     /// # Errors
     ///
-    /// The reason for which the machine gave no result.
+    /// Returns the reason for which the machine gave no result.
     ///
     /// # Panics
     ///
-    /// If there are no tasks.
+    /// Panics if there are no tasks.
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         match &self.exchange {
             Exchange::Ring {

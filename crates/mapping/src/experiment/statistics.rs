@@ -48,12 +48,12 @@ impl Times {
     }
 
     /// The median divided by the shortest time. With an even number of times, the median is the
-    /// longer one of the two times in the middle.
+    /// longer of the two times in the middle.
     pub fn median_to_best(&self) -> f64 {
         self.to_best(self.sorted[self.sorted.len() / 2])
     }
 
-    /// The given time divided by the shortest.
+    /// The given time divided by the shortest time.
     pub fn to_best(&self, time: f64) -> f64 {
         time / self.best()
     }
@@ -70,21 +70,18 @@ impl Times {
     }
 }
 
-/// The share of the variance of single runs that is due to the mapping, from 0 to 1. It compares
-/// how much two runs of one mapping agree with how much any two runs agree. The rest of the
-/// variance is due to the starts of the runs.
+/// The share of the variance of single runs that is due to the mapping, from 0 to 1. The rest of
+/// the variance is due to the starts of the runs. `runs` has the times of each mapping, with the
+/// same number of runs for all mappings. The result is `None` with fewer than two mappings, with
+/// fewer than two runs of a mapping, or if all times are equal.
 ///
-/// `runs` has the times of each mapping, with the same number of runs for all mappings. The result
-/// is `None` with fewer than two mappings, with fewer than two runs of a mapping, or if all times
-/// are equal.
-///
-/// This is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations: uses in
-/// assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0 becomes 0.
-/// Such estimates occur if the runs of a mapping do not agree at all.
+/// The share is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations:
+/// uses in assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0,
+/// which means that the runs of a mapping do not agree at all, becomes 0.
 ///
 /// # Panics
 ///
-/// If mappings have different numbers of runs.
+/// Panics if mappings have different numbers of runs.
 pub fn mapping_share<'a>(runs: impl IntoIterator<Item = &'a [f64]>) -> Option<f64> {
     let runs: Vec<&[f64]> = runs.into_iter().collect();
     let (mappings, each) = (runs.len(), runs.first()?.len());

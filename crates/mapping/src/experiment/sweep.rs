@@ -9,23 +9,22 @@ use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
 use crate::Volumes;
 
-/// The largest number of mappings that are all run. A sweep of more needs a sample.
+/// The largest number of mappings that are all run. A sweep with more mappings needs a sample.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
-/// The largest number of tasks: a row of notifications has room for 16.
+/// The largest number of tasks, because a row of notifications has room for 16.
 const TASKS_MAX: usize = 16;
 
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// A task computes for a random number of cycles before its first packet. This is the limit of that
-/// number. A round takes about as long on a Cell.
+/// The limit of the random number of cycles that a task computes before its first packet. A round
+/// on a Cell takes about as long.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
 /// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
-/// A4MMC 2010) or any other graph. [`SweepPlan`] has the runs of a sweep, which are the same for
-/// every machine.
+/// A4MMC 2010) or any other graph. The [`SweepPlan`] of a sweep is the same for every machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The number of tasks: 3 to 16 in a ring, 2 to 16 in a graph.
@@ -34,7 +33,7 @@ pub struct Sweep {
     pub spes: usize,
     /// Sizes of packets in bytes, multiples of 16 up to 16,384. Each mapping is run with each size.
     pub packet_bytes: Vec<u32>,
-    /// Which tasks exchange packets.
+    /// The exchange of packets between tasks.
     pub traffic: Traffic,
     /// The number of measured rounds: at least 1.
     pub rounds: u32,
@@ -44,28 +43,28 @@ pub struct Sweep {
     pub seed: u64,
     /// The SPEs of the threads to which tasks are mapped.
     pub threads: Threads,
-    /// The number of random mappings. If it is `None`, all mappings are run.
+    /// The number of random mappings, or `None` to run all mappings.
     pub sample: Option<usize>,
-    /// Mappings that are run in any case.
+    /// Mappings that are run in addition to the sample.
     pub named: Vec<Mapping>,
 }
 
-/// Which tasks exchange packets.
+/// The graph of tasks that exchange packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
-    /// The tasks form a ring. Each one passes on packets from one neighbour to the other.
+    /// The tasks form a ring. Each task passes on packets between its two neighbours.
     Ring {
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// The tasks form a graph. In a round a packet goes over each edge. On the edges with the
-    /// largest volume a packet has the size of the sweep. On other edges it is smaller in
-    /// proportion to the volume, rounded up to whole quadwords.
+    /// The tasks form a graph, and in a round a packet goes over each edge. The packets of edges
+    /// with the largest volume have the size of the sweep. Other packets are smaller in proportion
+    /// to the volume, rounded up to whole quadwords.
     Graph(Volumes),
 }
 
 impl Traffic {
-    /// The exchange with packets of the given size.
+    /// Returns the exchange with packets of the given size.
     fn exchange(&self, packet_bytes: u32) -> Exchange {
         match self {
             Self::Ring { one_way } => Exchange::Ring {
@@ -93,12 +92,12 @@ impl Traffic {
 pub enum Threads {
     /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run places the threads on random SPEs, as an operating system may do, the same for all
-    /// mappings. The distances between tasks therefore differ from run to run.
+    /// Each run places the threads on random SPEs, as an operating system may do, but the same SPEs
+    /// for all mappings. The distances between tasks therefore differ from run to run.
     Placed,
 }
 
-/// Why a sweep is not possible.
+/// The reason why a sweep is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
     /// There are too few tasks, or more than a row of notifications has room for.
@@ -109,7 +108,7 @@ pub enum SweepError {
         /// The smallest number of tasks that is possible.
         least: usize,
     },
-    /// The graph has another number of tasks than the sweep.
+    /// The graph and the sweep have different numbers of tasks.
     #[error("the graph has {graph} tasks, and {tasks} are to be mapped: map as many")]
     Graph {
         /// The number of tasks of the graph.
@@ -153,8 +152,8 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// A sweep of all mappings of a ring, with packets of the given sizes in both directions. It
-    /// has three runs of each mapping, as in the paper.
+    /// Returns a sweep of all mappings of a ring, with packets of the given sizes in both
+    /// directions, and three runs of each mapping, as in the paper of Keller and Varbanescu.
     pub fn new(tasks: usize, spes: usize, packet_bytes: Vec<u32>) -> Self {
         Self {
             tasks,
@@ -170,11 +169,11 @@ impl Sweep {
         }
     }
 
-    /// The identity, and the mappings that the paper names for these numbers of tasks and SPEs.
+    /// Returns the identity, and the mappings that Keller and Varbanescu name for these numbers.
     ///
     /// # Panics
     ///
-    /// If there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
+    /// Panics if there are fewer SPEs than tasks, no tasks, or more than 255 tasks.
     pub fn of_the_paper(tasks: usize, spes: usize) -> Vec<Mapping> {
         let texts: &[&str] = match (tasks, spes) {
             (6, 6) => &["024531", "013542", "043512"],
@@ -191,7 +190,7 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// [`SweepError`] if the sweep is not possible.
+    /// Returns [`SweepError`] if the sweep is not possible.
     pub fn plan(self) -> Result<SweepPlan, SweepError> {
         self.check()?;
         let mut mappings: Vec<Mapping> = match self.sample {
@@ -257,7 +256,7 @@ impl Sweep {
         }
     }
 
-    /// Different random mappings, or all mappings if there are no more than `number`.
+    /// Returns different random mappings, or all mappings if there are no more than `number`.
     fn sampled(&self, number: usize) -> Vec<Mapping> {
         let (tasks, spes) = (self.tasks, self.spes);
         if Mapping::count(tasks, spes).is_some_and(|count| count <= number as u64) {
@@ -272,9 +271,10 @@ impl Sweep {
             .collect()
     }
 
-    /// The start of a run, which is the same for all mappings.
+    /// Returns the start of a run, which is the same for all mappings.
     fn start(&self, run: usize) -> Start {
-        // Neighbouring seeds are mixed so that they give independent streams of random numbers.
+        // Neighbouring seeds are mixed, because they must give independent streams of random
+        // numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();
@@ -286,7 +286,7 @@ impl Sweep {
     }
 }
 
-/// The start of a run.
+/// The start of a run: its random initial state.
 #[derive(Clone, Debug)]
 struct Start {
     /// The cycles that each task computes before its first packet.
@@ -296,7 +296,7 @@ struct Start {
 }
 
 /// The steps of a sweep, numbered from 0. A step is all runs of one mapping with one size of
-/// packets. The steps of the first size come first, then those of the next size.
+/// packets. The steps of the first size come first, then the steps of the next size.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
     sweep: Sweep,
@@ -329,7 +329,7 @@ impl SweepPlan {
     ///
     /// # Panics
     ///
-    /// If there is no such step.
+    /// Panics if there is no such step.
     pub fn of_step(&self, step: usize) -> (u32, &Mapping) {
         let (size, mapping) = (step / self.mappings.len(), step % self.mappings.len());
         (self.sweep.packet_bytes[size], &self.mappings[mapping])
@@ -339,7 +339,7 @@ impl SweepPlan {
     ///
     /// # Panics
     ///
-    /// If there is no such step.
+    /// Panics if there is no such step.
     pub fn runs(&self, step: usize) -> Vec<ExchangeRun> {
         let (packet_bytes, mapping) = self.of_step(step);
         let threads = mapping.spe_of_each_task();

@@ -12,16 +12,16 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`. It reports events, so this code would have to build the tree in which
-// distances look up their objects, and to count the lines for error messages.
+// Rejected: `quick-xml`. `quick-xml` reports events, so this code would have to build the tree in
+// which distances look up their objects, and count the lines for error messages.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances for latencies. Source: `HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
-/// `hwloc/distances.h` of hwloc 2.
+/// The bit in the kind of distances for latencies (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
+/// `hwloc/distances.h` of hwloc 2).
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
 /// The number of CPUs in a word of a cpuset.

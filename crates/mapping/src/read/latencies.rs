@@ -1,7 +1,7 @@
 //! A matrix of measured latencies.
 
-// Rejected: the CSV of `stats --matrix` as costs. That CSV contains neither the machine nor the
-// list of omitted CPUs. The JSON of the same run contains them.
+// Rejected: the CSV of `stats --matrix` as costs. Unlike the JSON of the same run, the CSV contains
+// neither the machine nor the list of omitted CPUs.
 
 use super::text::{TextError, amount};
 use crate::Costs;

@@ -15,7 +15,7 @@ use crate::{Costs, Problem, ProblemError, Volumes};
 pub(crate) use hwloc::MEANS_LATENCY;
 use text::TextError;
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
@@ -49,11 +49,9 @@ pub enum ReadError {
 /// Reads a problem of the Quadratic Assignment Problem Library: the size n, n times n volumes
 /// between tasks, and n times n costs between places, separated by blanks and ends of lines.
 ///
-/// QAPLIB does not say which of its two matrices has the volumes; both readings have the same
-/// optimal cost. Its permutations count from 1, placements here from 0. Numbers may have fractions.
-///
-/// Source: R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic Assignment Problem
-/// Library, Journal of Global Optimization 10 (1997).
+/// QAPLIB does not say which of its two matrices has the volumes, but both readings have the same
+/// optimal cost. QAPLIB's permutations count from 1. (R.E. Burkard, S.E. Karisch and F. Rendl,
+/// QAPLIB - A Quadratic Assignment Problem Library, Journal of Global Optimization 10, 1997.)
 ///
 /// # Errors
 ///
@@ -65,7 +63,7 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 
 /// Reads a graph. A line is an edge: the number of the sending task, the number of the receiving
 /// task, and the volume, separated by blanks or a comma. The default volume is 1. A `#` starts a
-/// comment. If several edges lead from one task to the same other task, their volumes add up.
+/// comment. The volumes of edges with the same sender and receiver add up.
 ///
 /// ```text
 /// tasks 3
@@ -73,8 +71,8 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 /// 1 2 4096
 /// ```
 ///
-/// A first line `tasks N` gives the number of tasks; a task from N on is an error. Without this
-/// line the number of tasks is the largest task number plus 1.
+/// A first line `tasks N` gives the number of tasks; a task from N on is then an error. Without
+/// this line the number of tasks is the largest task number plus 1.
 ///
 /// # Errors
 ///
@@ -84,11 +82,11 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
     read(file.as_ref(), edges::parse)
 }
 
-/// Reads measured latencies between the cores of a computer. The line of a core has the latencies
+/// Reads measured latencies between the cores of a computer, in nanoseconds, as the program
+/// `core-to-core-latency` of Nicolas Viennot writes them. The line of a core has the latencies
 /// between this core and core 0, core 1 and so on, separated by commas. If all elements above the
-/// diagonal are empty, those below count for both directions. An empty diagonal element is 0.
-///
-/// The program `core-to-core-latency` of Nicolas Viennot writes such files, in nanoseconds.
+/// diagonal are empty, the elements below it count for both directions. An empty diagonal element
+/// is 0.
 ///
 /// # Errors
 ///
@@ -98,16 +96,15 @@ pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }
 
-/// Reads latencies between CPUs from XML of hwloc 2: the distances of kind latency between PUs
-/// (hwloc's word for CPUs), or if there are none, between cores. Returns the costs in the unit of
-/// the file, and the CPU of each place. The CPU of a core is the first of its PUs.
-///
-/// [`write::hwloc`](crate::write::hwloc) writes such a file.
+/// Reads latencies between CPUs from XML of hwloc 2, such as [`write::hwloc`](crate::write::hwloc)
+/// writes: the distances of kind latency between PUs (hwloc's word for CPUs), or between cores if
+/// no distances are between PUs. Returns the costs in the unit of the file, and the CPU of each
+/// place. The CPU of a core is the first of its PUs.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, if the text is not XML of hwloc 2, or if it has no such
-/// distances. Fails if an object is missing or named twice, or if the values do not make a square.
+/// Fails if the file cannot be read, if the text is not XML of hwloc 2, or if it has no latencies.
+/// Fails if an object is missing or named twice, or if the values do not make a square.
 pub fn hwloc(file: impl AsRef<Path>) -> Result<(Costs, Vec<usize>), ReadError> {
     read(file.as_ref(), hwloc::parse)
 }

@@ -2,7 +2,6 @@
 
 use crate::ProblemError;
 
-/// What is wrong with a text.
 pub(super) enum TextError {
     Line { line: usize, rule: String },
     Problem(ProblemError),

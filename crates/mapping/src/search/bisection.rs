@@ -5,22 +5,22 @@ use kodama::{Method, linkage};
 
 use crate::slots::Slots;
 
-/// The number of times that a division of tasks is tried. The best result is taken.
+/// The number of attempts to divide tasks. The best division is taken.
 const TRIES: usize = 8;
 
-/// A pass ends when this number of consecutive exchanges has not improved the division.
+/// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// Two nested clusters count as one level if the distance between the inner cluster's parts is at
-/// least this fraction of the distance between the outer cluster's parts.
+/// Two nested clusters count as one level of the machine if the distance between the inner
+/// cluster's parts is at least this fraction of the distance between the outer cluster's parts.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
 ///
-/// This is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
+/// The method is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
-/// Conference, 1994). There the tree of places is given; here average linkage computes it from the
-/// costs. The number of parts at a level of the machine therefore need not be a power of two.
+/// Conference, 1994). Pellegrini takes the tree of places as given. This function computes the tree
+/// from the costs by average linkage, so the number of parts at a level need not be a power of two.
 pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     let n = slots.n;
     let tree = Tree::new(slots);
@@ -56,7 +56,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
 /// Clusters of slots that are close. A cluster number below the number of slots is a single slot.
 struct Tree {
     slots: usize,
-    /// For each cluster with parts: its two parts, the distance between the parts, and its size.
+    /// For each cluster with parts: the two parts, their distance, and the cluster's size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 
@@ -94,7 +94,8 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// The parts of a cluster. A part whose own parts are as far from each other is divided, too.
+    /// The parts of a cluster. A part with about the same distance between its own parts is
+    /// divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -131,7 +132,7 @@ struct Graph {
 }
 
 impl Graph {
-    /// `local` is a buffer for reuse. All its elements are `None` before and after the call.
+    /// Returns the graph of `items`. `local` is a buffer for reuse, which must contain only `None`.
     fn new(items: &[usize], all: &[Vec<(usize, f64)>], local: &mut [Option<usize>]) -> Self {
         for (index, item) in items.iter().enumerate() {
             local[*item] = Some(index);
@@ -149,8 +150,7 @@ impl Graph {
         Self { neighbours }
     }
 
-    /// Chooses vertices for a first part of the given size so that the two parts communicate
-    /// little. Returns whether each vertex is in the first part.
+    /// Chooses `size` vertices for the first part so that the two parts communicate little.
     fn bisect(&self, size: usize, random: &mut Rng) -> Vec<bool> {
         let tries = (0..TRIES).map(|_| {
             let mut division = Division::grow(self, size, random.usize(0..self.neighbours.len()));
@@ -164,7 +164,6 @@ impl Graph {
     }
 }
 
-/// A graph in two parts.
 struct Division<'a> {
     graph: &'a Graph,
     in_first: Vec<bool>,
@@ -173,8 +172,8 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Grows the first part from one vertex. Each step adds the vertex that adds least to the
-    /// volume between the parts.
+    /// Grows the first part from one vertex by the vertices that add least to the volume between
+    /// the parts.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =
@@ -221,10 +220,9 @@ impl<'a> Division<'a> {
     }
 
     /// Exchanges vertices of the two parts, each vertex at most once, even if an exchange makes the
-    /// division worse at first. Afterwards it undoes the exchanges that followed the best division.
-    /// Returns whether the division is now better than before. (C.M. Fiduccia and R.M. Mattheyses,
-    /// A linear-time heuristic for improving network partitions, 19th Design Automation Conference,
-    /// 1982.)
+    /// division worse. Afterwards undoes the exchanges after the best division, and returns whether
+    /// the division is better than before. (C.M. Fiduccia and R.M. Mattheyses, A linear-time
+    /// heuristic for improving network partitions, 19th Design Automation Conference, 1982.)
     fn improve(&mut self) -> bool {
         let mut moved = vec![false; self.in_first.len()];
         let mut turned = Vec::new();

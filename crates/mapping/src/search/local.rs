@@ -1,5 +1,4 @@
-//! Local search for large problems, in which evaluating all exchanges in each iteration is too
-//! slow.
+//! Local search for large problems, where evaluating all exchanges in each iteration is too slow.
 
 use std::collections::VecDeque;
 
@@ -20,12 +19,10 @@ const KICKS_MAX: usize = 4;
 const CLOSE: usize = 16;
 
 /// Improves an assignment, which bisection makes, until the run ends. The search makes the best
-/// exchanges of single items until no exchange is a gain. It then moves some items close to a
-/// neighbour and improves the items that this has disturbed. If the result costs more than before,
-/// the search takes these exchanges back.
-///
-/// This is iterated local search (H.R. Lourenço, O.C. Martin and T. Stützle, Iterated local search,
-/// Handbook of Metaheuristics, 2003).
+/// exchanges of single items until no exchange is a gain. The search then moves some items close to
+/// a neighbour and improves the disturbed items. If the result costs more than before, the search
+/// undoes these exchanges. (Iterated local search: H.R. Lourenço, O.C. Martin and T. Stützle,
+/// Handbook of Metaheuristics, 2003.)
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {
@@ -101,8 +98,7 @@ impl Local<'_, '_> {
         }
     }
 
-    /// Makes the best exchange of each given item, if this exchange is a gain. Does the same with
-    /// the items that the exchange has disturbed.
+    /// Makes the best exchange of each given or disturbed item, if this exchange is a gain.
     fn descend(&mut self, mut disturbed: VecDeque<usize>) {
         while let Some(item) = disturbed.pop_front().filter(|_| !self.run.stopped()) {
             let others = (0..self.state.slots.n).filter(|other| *other != item);

@@ -1,9 +1,9 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
-// Rejected: tabu search of one placement until the limit. It needs 18 times as long to reach the
-// best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
+// Rejected: tabu search of one placement until the limit. Such a search needs 18 times as long to
+// reach the best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
 // Rejected: tabu searches that take twice as long with each new population. With two of three seeds
-// their result was 0.1 % too high on tai50b after 10 s. Now every second population has the
+// their result was 0.1 % too high on tai50b after 10 s. Instead, every second population has the
 // shortest searches.
 
 use fastrand::Rng;
@@ -14,8 +14,7 @@ use super::state::State;
 use super::tabu;
 use crate::slots::Slots;
 
-/// The number of assignments of a population. A larger population finds the same result later (8
-/// and 15 were tried on sko64 and tai50b).
+/// The number of assignments of a population. With 15, sko64 and tai50b have the same result later.
 const POPULATION: usize = 8;
 
 /// The number of offspring without a new best assignment after which a population is replaced.
@@ -28,11 +27,11 @@ const SHORTEST: u64 = 5;
 /// members of populations start from random assignments.
 ///
 /// The search follows Benlic and Hao (Memetic search for the quadratic assignment problem, Expert
-/// Systems with Applications 42, 2015). An offspring inherits what its two parents have in common,
-/// and a tabu search improves it. Here a population without gain is replaced by a new one. The tabu
-/// searches of every second population take twice as long as the shortest searches, those of every
-/// fourth population four times as long, and so on. Short searches find more where good assignments
-/// have much in common, as in real problems. Long searches find more in problems of random numbers.
+/// Systems with Applications 42, 2015). An offspring inherits the common slots of its two parents,
+/// and a tabu search improves it. In addition, this search replaces a population without gain. In
+/// every second population the tabu searches take twice the shortest time, in every fourth
+/// population four times, and so on. Short searches find more in real problems, where good
+/// assignments have much in common. Long searches find more in problems of random numbers.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {
@@ -73,9 +72,8 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// Makes an assignment that has what two others have in common. Each other item gets its slot of
-/// one parent, chosen at random, if that slot is free. If not, it gets its slot of the other
-/// parent, or else one of the slots that are left over.
+/// Returns an assignment that has the common slots of two assignments. Each other item gets its
+/// slot in a random parent, or else its slot in the other parent, or else any free slot.
 fn offspring(one: &[usize], other: &[usize], random: &mut Rng) -> Vec<usize> {
     let n = one.len();
     let mut child = vec![None; n];

@@ -1,9 +1,9 @@
 //! The search for a placement with a low cost.
 
 // Rejected: minimising the contention of a placement (`Problem::contended_cost`). On both Cells of
-// a QS22 the placements with the lowest cost had the lowest contention, too, in six of six
-// problems. Within one Cell neither cost nor contention predicts simulated times (rank correlation
-// 0.13 to 0.30 for the stencil, tree and ring).
+// a QS22 the placements with the lowest cost also had the lowest contention in six of six problems.
+// Within one Cell neither cost nor contention predicts simulated times (rank correlation 0.13 to
+// 0.30 for the stencil, tree and ring).
 
 mod bisection;
 mod exhaustive;
@@ -22,8 +22,8 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// The largest number of slots for which memetic search is used, which evaluates all exchanges in
-/// each iteration. With more slots a population takes longer than a second to improve.
+/// The largest number of slots for which memetic search is used. With more slots a population takes
+/// more than a second to improve.
 const MEMETIC_MAX: usize = 256;
 
 /// The result of a search.
@@ -32,7 +32,7 @@ const MEMETIC_MAX: usize = 256;
 pub struct Solution {
     /// The best placement.
     pub placement: Placement,
-    /// The cost of this placement.
+    /// The cost of `placement`.
     pub cost: f64,
     /// Whether the placement is proven to be optimal because all placements were evaluated.
     pub optimal: bool,
@@ -41,9 +41,9 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// The fraction of the cost that is not proven to be necessary: (cost - bound) / cost, from 0
-    /// to 1. It is 0 if the cost is 0. `bound` is a [`Problem::lower_bound`]. If the solution is
-    /// optimal, the cost itself is the bound.
+    /// The fraction of the cost that may be unnecessary: (cost - bound) / cost, from 0 to 1, or 0
+    /// if the cost is 0. `bound` is a [`Problem::lower_bound`]. If the solution is optimal, the
+    /// cost itself is the bound.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {
@@ -56,9 +56,9 @@ impl Solution {
 
 /// A search for a placement with a low cost.
 ///
-/// A problem of at most 10! (3,628,800) placements is solved by evaluating all of them, regardless
-/// of the limit. For a larger problem tabu searches improve a population of placements. With more
-/// than 256 slots a local search improves a single placement.
+/// A problem of at most 10! (3,628,800) placements is solved by evaluating all placements,
+/// regardless of the limit. For a larger problem tabu searches improve a population of placements.
+/// If the places have room for more than 256 tasks, a local search improves a single placement.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -89,7 +89,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search that ends at a limit, with seed 0.
+    /// Returns a search that ends at a limit, with seed 0.
     pub fn new(limit: Limit) -> Self {
         Self { limit, seed: 0 }
     }
@@ -102,11 +102,9 @@ impl Search {
     }
 
     /// Searches until the limit, or until `progress` returns `Break`. The search calls `progress`
-    /// with the first placement, with each better placement, and also about every 10 ms. It always
-    /// finds a placement, even if the limit is 0.
-    ///
-    /// The search uses four to eight numbers of 8 bytes for each pair of slots. A place that takes
-    /// several tasks has as many slots.
+    /// with the first placement, with each better placement, and also about every 10 ms. The search
+    /// finds a placement even if the limit is 0. The search uses four to eight numbers of 8 bytes
+    /// for each pair of places, where a place for several tasks counts several times.
     pub fn run(
         &self,
         problem: &Problem,

@@ -1,11 +1,11 @@
 //! A run of a search: the best placement so far, and whether the search goes on.
 
 // Rejected: a search on each CPU, and the best of their placements. The result of a seed would
-// depend on the number of CPUs. One search reaches the best known cost in 0.3 s for instances that
-// are allowed 10 s.
-// Rejected: computing the lower bound before the search, and a search that waits for the bound. For
-// 4,096 places the bound takes longer than the default time of the search. A second thread computes
-// the bound, and the search ends when its cost meets the bound.
+// depend on the number of CPUs, and one search reaches the best known cost in 0.3 s for instances
+// that are allowed 10 s.
+// Rejected: a search that waits for the lower bound. For 4,096 places the bound takes longer than
+// the default time of the search. Instead, a second thread computes the bound, and the search ends
+// when its cost meets the bound.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use crate::slots::Slots;
 /// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The time between two calls of `progress` that report no better placement. It can be longer if 64
-/// iterations take longer.
+/// The time between two calls of `progress` without a better placement. The time can be longer,
+/// because the clock is read after [`BETWEEN_LOOKS`] iterations.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs within this fraction of each other count as equal, because sums of fractions are rounded.
 const ROUNDING: f64 = 1e-12;
 
-/// When a search ends. It ends earlier if it has evaluated all placements.
+/// The limit that ends a search. A search that has evaluated all placements ends earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The search ends after this time, with an error of some milliseconds.
@@ -39,7 +39,7 @@ pub enum Limit {
 pub struct Progress<'a> {
     /// The best placement so far.
     pub placement: &'a Placement,
-    /// The cost of this placement.
+    /// The cost of `placement`.
     pub cost: f64,
     /// The number of iterations that have begun.
     pub iterations: u64,
@@ -128,7 +128,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The best placement, and the number of iterations.
     pub(super) fn end(self) -> (Placement, u64) {
         (
             self.best.expect("a search begins with an assignment").0,

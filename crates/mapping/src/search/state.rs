@@ -4,14 +4,13 @@ use multiversion::multiversion;
 
 use crate::slots::Slots;
 
-/// An assignment, and its potentials: the cost of each item in each slot while all others stay.
+/// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
 /// The change of cost by an exchange follows from four potentials. An exchange changes the
-/// potentials by the product of two vectors. This takes n times n steps if all tasks communicate.
-/// Otherwise it takes n steps for each task that communicates with one of the two items. The tables
-/// of Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
-/// 1991) contain only the changes of cost, and take n steps for each pair that has one of the
-/// exchanged items.
+/// potentials by the product of two vectors, in n times n steps if all tasks communicate, and
+/// otherwise in n steps for each task that communicates with an exchanged item. The tables of
+/// Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17, 1991)
+/// contain only the changes of cost, and take n steps for each pair that has an exchanged item.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
     /// The slot of each item.
@@ -25,16 +24,16 @@ pub(super) struct State<'a> {
     pub change: Change,
 }
 
-/// The amount that an exchange of items r and s adds to the potentials. For item i and slot t it is
-/// the product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same
-/// product of H and B. [`Slots`] explains these matrices.
+/// The amount that an exchange of items r and s adds to the potentials: for item i and slot t the
+/// product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same product of
+/// H and B. [`Slots`] explains these matrices.
 #[derive(Default)]
 pub(super) struct Change {
     pub symmetric: Outer,
     pub skew: Option<Outer>,
 }
 
-/// Two vectors. Their product is added to a matrix.
+/// Two vectors. The product of the vectors is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,
@@ -87,7 +86,7 @@ impl<'a> State<'a> {
                 if slots.volumes[pair] != 0.0 {
                     add(row, slots.volumes[pair], &slots.costs[costs.clone()]);
                 }
-                // B is skew-symmetric: a column of B is the row with the other sign.
+                // B is skew-symmetric, so a column of B is the negated row.
                 if let Some((volumes, half)) =
                     slots.skew.as_ref().filter(|skew| skew.0[pair] != 0.0)
                 {
@@ -112,7 +111,6 @@ impl<'a> State<'a> {
             + 2.0 * self.slots.volumes[first * n + second] * self.slots.costs[here * n + there]
     }
 
-    /// Exchanges two items.
     pub(super) fn exchange(&mut self, first: usize, second: usize) {
         self.cost += self.delta(first, second);
         let n = self.slots.n;
@@ -129,7 +127,8 @@ impl<'a> State<'a> {
             &self.change.symmetric.slots,
         );
         if let (Some(change), Some((volumes, costs))) = (&mut self.change.skew, &self.slots.skew) {
-            // H and B are skew-symmetric: the differences of columns and rows have opposite signs.
+            // H and B are skew-symmetric, so the differences of columns and rows have opposite
+            // signs.
             change.set(
                 [&volumes[row(second)], &volumes[row(first)]],
                 [&costs[row(here)], &costs[row(there)]],

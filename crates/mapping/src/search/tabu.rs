@@ -9,13 +9,12 @@ use super::state::{Outer, State};
 /// The number of changes of cost that one vector instruction compares.
 const LANES: usize = 8;
 
-/// Searches from an assignment for a number of iterations. Returns the best assignment that it has
-/// met, and the cost of this assignment.
+/// Searches from an assignment for some iterations. Returns the best assignment and its cost.
 ///
 /// The search is that of Taillard (Robust taboo search for the quadratic assignment problem,
-/// Parallel Computing 17, 1991). An exchange is forbidden if it brings both items back to slots
-/// that they left less than 0.9 n to 1.1 n iterations ago. If it leads to the best assignment so
-/// far, it is allowed.
+/// Parallel Computing 17, 1991). An exchange is forbidden if both items return to slots that they
+/// left in the last n iterations (at random 0.9 n to 1.1 n). An exchange that leads to the best
+/// assignment so far is always allowed.
 pub(super) fn search(
     mut state: State<'_>,
     iterations: u64,
@@ -42,7 +41,7 @@ pub(super) fn search(
         };
         let (first, second) = match table.best(allowed) {
             Some(exchange) => exchange,
-            // In small problems it happens that all exchanges are forbidden.
+            // In small problems all exchanges may be forbidden.
             None if n > 1 => {
                 let first = random.usize(0..tasks);
                 (first, (first + random.usize(1..n)) % n)
@@ -114,11 +113,10 @@ impl Table {
         best
     }
 
-    /// Updates the table after an exchange.
-    ///
-    /// If the exchange adds the product of vectors x and y to the potentials, it adds
-    /// `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by another exchange, of u and v in slots
-    /// s and t. Changes by exchanges of the exchanged items are computed anew.
+    /// Updates the table after an exchange that adds the product of vectors x and y to the
+    /// potentials. Such an exchange adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by
+    /// another exchange, of u and v in slots s and t. Changes by exchanges of the exchanged items
+    /// are computed anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {

@@ -2,7 +2,7 @@
 
 use cellworks_mapping::{Costs, Place, Problem, ProblemBuilder, ProblemError, Task, Volumes};
 
-/// A chain of tasks, in which neighbours send each other a volume of 10, on places in a row.
+/// Returns a chain of tasks on places in a row. Neighbours send each other a volume of 10.
 fn chain(tasks: usize, places: usize) -> ProblemBuilder {
     let edges = (1..tasks).flat_map(|task| [(task - 1, task, 10.0), (task, task - 1, 10.0)]);
     let volumes = Volumes::from_edges(tasks, edges).unwrap();

@@ -13,8 +13,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The result of a function that reads a file with the given text. An error message is without the
-/// name of the folder.
+/// Reads a file with the given text. Error messages are without the name of the folder.
 fn of_text<T>(text: &str, read: impl Fn(&Path) -> Result<T, ReadError>) -> Result<T, String> {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("made-up");

@@ -76,7 +76,7 @@ fn a_seed_decides_what_iterations_find() {
         let mut costs = Vec::new();
         let search = Search::new(Limit::Iterations(500)).seed(seed);
         let solution = search.run(&problem, |progress| {
-            // `progress` is also called every 10 ms, and then has the last cost again.
+            // `progress` is also called every 10 ms with the last cost.
             if costs.last() != Some(&progress.cost) {
                 costs.push(progress.cost);
             }
@@ -135,7 +135,7 @@ fn fixed_tasks_alone_need_no_search() {
     assert_eq!(solution.gap(0.0), 0.0);
 }
 
-/// With eight tasks on 192 cores most items have no volume: they stand for free room.
+/// With eight tasks on 192 cores most items stand for free room, without volume.
 #[test]
 fn few_tasks_find_the_cores_that_are_close() {
     let edges = (0..8).map(|task| (task, (task + 1) % 8, 1.0));
@@ -154,8 +154,7 @@ fn few_tasks_find_the_cores_that_are_close() {
     assert_eq!(problem.lower_bound(), 8.0);
 }
 
-/// A stencil of 32 by 32 tasks, on 1,024 cores in groups of 4, 4, 8 and 8. The numbers of the cores
-/// say nothing about their groups.
+/// A stencil of 32 by 32 tasks, on 1,024 cores in groups of 4, 4, 8 and 8.
 #[test]
 fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     let groups = [256, 64, 8, 1].into_iter().zip([100.0, 30.0, 10.0, 3.0]);
@@ -176,9 +175,9 @@ fn a_stencil_on_a_machine_of_four_levels_costs_as_little_as_squares() {
     let volumes = Volumes::from_edges(1024, edges).unwrap();
     let problem = Problem::builder(volumes, costs.unwrap()).build().unwrap();
 
-    // A good placement has squares of 16 by 16 and of 8 by 8 tasks, and blocks of 4 by 2 in them.
-    // With it 64, 4 times 32 and 16 times 32 edges cross the borders of these levels, and each of
-    // 128 blocks has 10 edges inside.
+    // A good placement has squares of 16 by 16 and of 8 by 8 tasks, and blocks of 4 by 2 in these
+    // squares: 64, 4 times 32 and 16 times 32 edges cross the borders of these levels, and each of
+    // the 128 blocks has 10 edges inside.
     let squares = 2.0 * (64.0 * 100.0 + 128.0 * 30.0 + 512.0 * 10.0 + 1280.0 * 3.0);
     let solution = Search::new(Limit::Iterations(2_000)).run(&problem, |progress| {
         if progress.cost <= squares {
@@ -234,7 +233,7 @@ fn large_problems_add_up_and_keep_what_is_fixed() {
     assert!(problem.lower_bound() <= solution.cost);
 }
 
-/// A symmetric matrix with the elements of another one below its diagonal.
+/// Returns a symmetric matrix with the elements of another matrix below its diagonal.
 fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let row = |row: usize| {
@@ -245,8 +244,7 @@ fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(row).collect()
 }
 
-/// Problems with matrices that need not be symmetric. There are costs within a place, one or two
-/// tasks per place, a fixed task and a forbidden place.
+/// Problems with any matrices, one or two tasks per place, a fixed task and a forbidden place.
 fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
     let number = || prop_oneof![Just(0.0), (1..20_u32).prop_map(f64::from)];
     let matrix = move |n| prop::collection::vec(prop::collection::vec(number(), n), n);
@@ -278,7 +276,7 @@ fn problems(tasks: usize, places: usize) -> impl Strategy<Value = Problem> {
         )
 }
 
-/// The lowest cost of all placements, found by trying each of them.
+/// Returns the lowest cost of all placements, found by trying each placement.
 fn lowest(problem: &Problem) -> f64 {
     let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
     (0..places.pow(tasks as u32))

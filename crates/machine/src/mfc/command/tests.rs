@@ -456,7 +456,6 @@ fn a_local_store_has_whole_quadwords() {
     let _ = RawCommand::barrier(TAG).check(100);
 }
 
-/// Raw commands, many of them legal.
 fn raw_commands() -> impl Strategy<Value = RawCommand> {
     let opcode = prop_oneof![
         8 => prop::sample::select(Opcode::ALL).prop_map(|opcode| u32::from(opcode.number())),

@@ -6,7 +6,7 @@ use super::super::{EffectiveAddress, LsAddr, RawCommand};
 use super::*;
 
 const LSA: LsAddr = LsAddr(0);
-/// The lower half of this address is also a legal list address.
+/// An address whose lower half is also a legal list address.
 const EA: EffectiveAddress = EffectiveAddress(0x1_0000_0800);
 const A: Tag = Tag::of::<1>();
 const B: Tag = Tag::of::<2>();
@@ -22,7 +22,6 @@ fn command(opcode: Opcode, tag: Tag) -> Command {
         .unwrap()
 }
 
-/// A queue with these commands, and the ids of their entries.
 fn queued<const N: usize>(commands: [(Opcode, Tag); N]) -> (CommandQueue, [EntryId; N]) {
     let mut queue = CommandQueue::new();
     let ids = commands.map(|(opcode, tag)| queue.push(command(opcode, tag)).unwrap());
@@ -317,7 +316,6 @@ const OPCODES: &[Opcode] = {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// The queue agrees with the model after every step of a random run.
     #[test]
     fn the_queue_does_what_the_architecture_says(
         steps in prop::collection::vec((0u8..10, prop::sample::select(OPCODES), 0u32..3, any::<prop::sample::Index>()), 1..200)
@@ -380,7 +378,7 @@ proptest! {
             prop_assert_eq!(queue.stalled_tags(), model.tags(&[State::Stalled]));
             prop_assert_eq!(queue.free_entries(), 16 - model.in_state(&unfinished).len());
         }
-        // No command is stuck: all remaining commands can run to their end.
+        // All remaining commands can run to their end.
         for tag in Tag::all() {
             for id in queue.acknowledge(tag) {
                 queue.complete(id);
