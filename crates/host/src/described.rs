@@ -23,8 +23,8 @@ pub struct Described {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A CPU, which is a hardware thread, and its place. Packages, cores and groups are numbered among
-/// the CPUs that may be used.
+/// A CPU, which is a hardware thread, and its place. Packages, cores and groups have running
+/// numbers from 0.
 #[derive(Clone, Debug)]
 pub struct DescribedCpu {
     /// The number that the system gives the CPU.
@@ -60,7 +60,7 @@ pub struct Cache {
 }
 
 impl Host {
-    /// The parts of this computer. Parts that cannot be read are left out.
+    /// Returns the parts of this computer. Parts that cannot be read are left out.
     pub fn describe(&self) -> Described {
         let cpus = &self.cpus;
         let workers = &self.layout.workers;
@@ -97,7 +97,7 @@ impl Host {
             .map(|khz| khz * 1_000)
     }
 
-    /// The caches of one CPU.
+    /// Returns the caches of one CPU.
     fn caches(&self, cpu: u32) -> Vec<Cache> {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let folders = files::numbered(&self.source.path(folder), "index").unwrap_or_default();
@@ -116,7 +116,7 @@ impl Host {
     }
 }
 
-/// A size as the kernel writes it: `32K`.
+/// Returns a size as the kernel writes it: `32K`.
 fn bytes(size: &str) -> Option<u64> {
     let (digits, factor) = match size.split_at_checked(size.len().checked_sub(1)?)? {
         (digits, "K") => (digits, 1 << 10),

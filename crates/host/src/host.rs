@@ -19,8 +19,9 @@ use crate::pin::Pinned;
 ///
 /// Several hosts may exist and run at the same time. They share the CPUs.
 ///
-/// During a run the calling thread is pinned to one CPU. A thread of `std` that it starts during
-/// the run is pinned to the same CPU. After the run the calling thread may use its CPUs again.
+/// During a run the calling thread is pinned to one CPU. A thread of `std` that the calling thread
+/// starts during the run is pinned to the same CPU. After the run the calling thread may use its
+/// CPUs again.
 ///
 /// # Other computers
 ///
@@ -33,7 +34,7 @@ use crate::pin::Pinned;
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
-    /// The CPU time that the threads of this host have used, by seat.
+    /// The CPU time that the threads of this host have used, for each seat (an OS thread's index).
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
     /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
@@ -151,8 +152,9 @@ impl Default for HostBuilder {
 }
 
 impl HostBuilder {
-    /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that may be used at
-    /// the same time. If there are more SPEs than CPUs, several SPEs share an OS thread.
+    /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that the process may
+    /// use, or less if a quota limits its CPU time. If there are more SPEs than CPUs, several SPEs
+    /// share an OS thread.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
@@ -164,9 +166,9 @@ impl HostBuilder {
     /// these CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again.
     /// The PPE is also on one of these CPUs.
     ///
-    /// If this method is not called, the host uses all CPUs that the process may use. The first
-    /// hardware threads of all cores come before all second ones. CPUs of the same rank are ordered
-    /// by Cell. Within a Cell more capable CPUs come first, and equal CPUs are in ascending order.
+    /// If this method is not called, the host uses all CPUs that the process may use: first the
+    /// first hardware threads of all cores, then the second ones. Each of these groups is sorted by
+    /// Cell, then by descending capacity, then by ascending number.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -212,7 +214,7 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// [`HostError`] if a number is out of its range, or the system does not show its CPUs.
+    /// Returns [`HostError`] if a number is out of its range, or the system does not show its CPUs.
     pub fn build(self) -> Result<Host, HostError> {
         if let Some(spes) = self.spes
             && !(1..=SPES_MAX).contains(&spes)
@@ -231,16 +233,16 @@ impl HostBuilder {
 }
 
 impl Host {
-    /// A host with one SPE for each CPU that may be used at the same time.
+    /// Returns a host with the default settings of the builder.
     ///
     /// # Errors
     ///
-    /// [`HostError`] if the system does not show its CPUs.
+    /// Returns [`HostError`] if the system does not show its CPUs.
     pub fn new() -> Result<Self, HostError> {
         Self::builder().build()
     }
 
-    /// A builder, which sets the properties of the host.
+    /// Returns a builder, which sets the properties of the host.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
@@ -280,7 +282,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. It is executed here, so that no message of a program waits for it.
+        // milliseconds. Without this call, a message of a program would wait for the registration.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -350,8 +352,8 @@ impl Host {
         })
     }
 
-    /// The folder in `CELLWORKS_FSROOT`, if this host has the CPUs and memory modules of another
-    /// computer. Measurements on such a host are still those of the computer on which it runs.
+    /// Returns the folder that `CELLWORKS_FSROOT` names, if this host describes another computer.
+    /// Measurements are still those of the computer on which the host runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
@@ -362,7 +364,7 @@ impl Host {
     }
 }
 
-/// Reads only the chosen CPUs. `all` are all CPUs that may be used.
+/// Reads only the chosen CPUs. `all` has all CPUs that may be used.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -421,7 +423,7 @@ fn try_nodes(
     None
 }
 
-/// A sentence for each node that has CPUs of the host, but no memory that the host can use.
+/// Returns a sentence for each node that has CPUs of the host, but no memory that the host can use.
 fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
     let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();

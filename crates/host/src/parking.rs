@@ -17,16 +17,16 @@
 //! ```
 //!
 //! Either the last check of the sleeping thread sees the condition, or `notify` sees that the
-//! thread waits. So no wake-up is lost.
+//! thread waits. Therefore no wake-up is lost.
 //!
 //! `active` counts the running threads, and the notified threads that have not woken yet. Only a
-//! running thread notifies, and it raises the count before it wakes another thread. So the count
-//! falls to 0 only when all threads sleep and none is about to wake. Then all threads wait for each
-//! other.
+//! running thread notifies, and raises the count before waking another thread. Therefore the count
+//! falls to 0 only when all threads sleep and none is about to wake, which is a deadlock.
 //!
-//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before this
-//! outside thread waits for a thread with a seat, it is [dismissed](Parking::dismiss_unless_last).
-//! When the thread with the seat ends that wait, it admits the outside thread again.
+//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before an
+//! outside thread waits for a thread with a seat, the outside thread is
+//! [dismissed](Parking::dismiss_unless_last). When the thread with the seat ends that wait, it
+//! admits the outside thread again.
 
 use std::sync::OnceLock;
 
@@ -43,8 +43,8 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// The number of threads that were notified and have not continued yet. The operating system
-    /// takes some time to wake them.
+    /// The number of threads that were notified and have not continued yet, because the operating
+    /// system takes some time to wake a thread.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Woken {
 }
 
 impl Parking {
-    /// Makes this number of seats, which are free.
+    /// Makes `seats` free seats.
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
@@ -79,18 +79,19 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this to start another one.
+    /// Counts one more thread as running. A running thread calls this method to start another
+    /// thread.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Subtracts one thread that was counted as running. It was not started, or it has ended.
+    /// Subtracts a thread that was counted as running, and either was not started or has ended.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Like [`dismiss`](Self::dismiss), for a thread that another thread may be waiting for. If all
-    /// other threads sleep, returns false and does not subtract the thread.
+    /// Like [`dismiss`](Self::dismiss), for a thread for which another thread may be waiting. If
+    /// all other threads sleep, returns false and does not subtract the thread.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -106,7 +107,7 @@ impl Parking {
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Whether the thread of a seat runs or is about to run. The answer may be out of date.
+    /// Returns whether the thread of a seat runs or is about to run. The result may be out of date.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -114,7 +115,7 @@ impl Parking {
         )
     }
 
-    /// Whether a thread is being woken. The answer may be out of date.
+    /// Returns whether a thread is being woken. The result may be out of date.
     pub(crate) fn is_waking(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
@@ -134,7 +135,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat. Returns at once if all others sleep.
+    /// Sleeps until another thread notifies this seat. Returns at once if all other threads sleep.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -206,8 +207,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag by the same calls that all code of this crate makes to wait. Returns
-    /// whether the thread was the last one awake.
+    /// Waits for a flag by the calls that all code of this crate makes to wait. Returns whether the
+    /// thread was the last thread awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -293,8 +294,8 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may notice the deadlock, but the second one only after the first one has
-            // woken it.
+            // Both threads may notice the deadlock: the first one that notices it wakes the other
+            // thread.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });
@@ -324,8 +325,8 @@ mod models {
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // Checking all schedules of three threads takes hours. Checking those with at most three
-        // preemptions takes seconds.
+        // Checking all schedules of three threads takes hours. With at most three preemptions,
+        // checking takes seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -21,7 +21,7 @@ pub(crate) struct Programs {
 #[derive(Default)]
 struct Queue {
     programs: Mutex<VecDeque<Program<HostSpe>>>,
-    /// The number of programs. It can be read without taking the lock.
+    /// The number of programs, which can be read without the lock.
     length: AtomicUsize,
 }
 

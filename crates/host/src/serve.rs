@@ -1,8 +1,8 @@
 //! The main loop of a worker, which runs the programs that are spawned on its SPEs.
 
 // Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
-// leaked buffers of the program before. If a program leaves its SPE in another state than that of a
-// new SPE, the worker makes a new one.
+// leaked buffers of the previous program. Instead, a worker makes a new SPE if a program leaves the
+// SPE changed.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::programs::Programs;
 use crate::spe::HostSpe;
 use crate::worker::{NO_PROGRAM, OWNER, Worker};
 
-/// The main function of a worker's OS thread. It serves the SPEs until the run ends.
+/// Runs a worker on its OS thread, and serves the worker's SPEs until the run ends.
 pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
     // If pinning is not allowed, the host reported this failure when it was built.

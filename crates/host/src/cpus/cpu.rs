@@ -1,4 +1,4 @@
-//! CPUs, and the reasons why some are not used.
+//! CPUs, and the reasons why some CPUs are not used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -66,7 +66,7 @@ pub enum WhyLeftOut {
     NotChosen,
 }
 
-/// The reason in a few words, for a list of CPUs.
+/// Writes the reason in a few words, for a list of CPUs.
 impl fmt::Display for WhyLeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

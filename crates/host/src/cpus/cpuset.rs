@@ -10,9 +10,10 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// The list `what`, which is `cpus` or `mems`, of the control group of the process. `None` if the
-/// files do not show the list. The kernel ensures that the list of a group is a part of its
-/// parent's list. The list of the parent is therefore read only if the group itself has none.
+/// Returns the list `what`, which is `cpus` or `mems`, of the control group of the process. If the
+/// files do not show the list, returns `None`. The list of the parent group is read only if the
+/// group itself has no list, because the kernel ensures that a group's list is a part of its
+/// parent's list.
 pub fn read(
     source: &Source,
     what: &str,

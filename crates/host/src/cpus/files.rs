@@ -22,7 +22,8 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// The place of an absolute path in this source. The slash at its beginning may be left out.
+    /// Returns the place of an absolute path in this source. The slash at its beginning may be left
+    /// out.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -30,7 +31,7 @@ impl Source {
     }
 }
 
-/// The content of a file, or `None` if the file is hidden.
+/// Returns the content of a file, or `None` if the file is hidden.
 ///
 /// Container runtimes hide a file by mounting `/dev/null` over it, so that it is empty. The
 /// kernel's own files end in a newline even if they hold an empty list.
@@ -46,7 +47,7 @@ pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     }
 }
 
-/// A list of CPUs, or `None` if the file is hidden.
+/// Returns a list of CPUs, or `None` if the file is hidden.
 pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -159,8 +160,8 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// The entries of a folder that are named `prefix` and a number, by ascending number. If the folder
-/// is hidden, there are no entries.
+/// Returns the entries of a folder that are named `prefix` and a number, by ascending number. If
+/// the folder is hidden, there are no entries.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -171,7 +172,7 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
     Ok(found)
 }
 
-/// The entries of a folder, in any order. If the folder is hidden, there are no entries.
+/// Returns the entries of a folder, in any order. If the folder is hidden, there are no entries.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),

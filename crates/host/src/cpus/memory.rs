@@ -22,7 +22,7 @@ pub struct Node {
     /// GPU's, and the process must be allowed to use it.
     pub usable: bool,
     /// The distances from the CPUs of this node to the memory of each node, in the order of the
-    /// nodes' numbers. If the distances are not known, there are none.
+    /// nodes' numbers. If the distances are not known, this list is empty.
     ///
     /// The unit is that of the firmware (the SLIT table of ACPI): 10 is the distance to the node's
     /// own memory, and 20 is twice as far.
@@ -82,9 +82,8 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node. If these files leave the process no node, a container
-    // or an emulator has made the files up. The files are then ignored, and every node counts as
-    // usable.
+    // Every process has memory on some node. Files that leave the process no node were made up by a
+    // container or an emulator. Such files are ignored, and every node counts as usable.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
@@ -107,8 +106,8 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     Ok(memory)
 }
 
-/// The nodes with the memory of a GPU, which only programs of that GPU should use. The driver of
-/// NVIDIA reports the node of each GPU in a line such as `Node:      255`.
+/// Returns the nodes with the memory of a GPU, which only programs of that GPU should use. The
+/// driver of NVIDIA reports the node of each GPU in a line such as `Node:      255`.
 fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     let mut nodes = BTreeSet::new();
     for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
@@ -121,8 +120,8 @@ fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     Ok(nodes)
 }
 
-/// The nodes on which the process may use memory, from the line `Mems_allowed_list:\t0-1` of
-/// `proc/self/status`. A cpuset may limit these nodes (`docker run --cpuset-mems`, or a batch
+/// Returns the nodes on which the process may use memory, from the line `Mems_allowed_list:\t0-1`
+/// of `proc/self/status`. A cpuset may limit these nodes (`docker run --cpuset-mems`, or a batch
 /// system).
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
@@ -141,8 +140,8 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// The total of a `meminfo` file. A node's file has a line such as `Node 0 MemTotal:  4417740 kB`.
-/// The computer's file has a line such as `MemTotal:  4417740 kB`.
+/// Returns the total of a `meminfo` file. A node's file has a line such as `Node 0 MemTotal:
+/// 4417740 kB`. The computer's file has a line such as `MemTotal:  4417740 kB`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

@@ -8,7 +8,8 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each way of being malformed, a sentence about the first such file, and their number.
+    /// For each oddity, which is a way of being malformed, a sentence about the first file with
+    /// this oddity, and the number of such files.
     files: BTreeMap<String, (String, usize)>,
 }
 
@@ -40,7 +41,7 @@ impl Notes {
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// All sentences: first those about files, then all others.
+    /// Returns all sentences: first those about files, then all others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

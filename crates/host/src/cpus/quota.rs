@@ -21,7 +21,8 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// The number of CPUs that the group can keep busy all the time, rounded down, but at least 1.
+    /// Returns the number of CPUs that the group can keep busy all the time, rounded down, but at
+    /// least 1.
     ///
     /// If a larger number of threads is busy, all of them stop together for a part of each period.
     pub fn cpus_floor(&self) -> usize {
@@ -30,7 +31,7 @@ impl Quota {
             .max(1)
     }
 
-    /// The number of CPUs that the group can keep busy all the time, for reports.
+    /// Returns the number of CPUs that the group can keep busy all the time, for reports.
     pub fn cpus(&self) -> f64 {
         self.microseconds as f64 / self.period_microseconds as f64
     }
@@ -42,7 +43,7 @@ impl Quota {
     }
 }
 
-/// "1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/cpu.max)"
+/// Writes, for example, "1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/cpu.max)".
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -61,7 +62,7 @@ impl fmt::Display for Quota {
     }
 }
 
-/// The tightest limit that applies to this process.
+/// Returns the tightest limit that applies to this process.
 pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     let mut tightest: Option<Quota> = None;
     for (version, folder) in folders(source, "cpu")? {
@@ -80,7 +81,7 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// Reads `cpu.max`. It has two numbers, such as `150000 100000`, or `max 100000` if there is no
+/// Reads `cpu.max`, which has two numbers, such as `150000 100000`, or `max 100000` if there is no
 /// limit. The topmost group has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
@@ -108,7 +109,7 @@ fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     }
 }
 
-/// Reads `cpu.cfs_quota_us`. It has `-1` if there is no limit.
+/// Reads `cpu.cfs_quota_us`, which has `-1` if there is no limit.
 fn quota_v1(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.cfs_quota_us");
     let limit: Option<i64> = files::number(&path, "a limit in microseconds, or -1,")?;

@@ -1,8 +1,9 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
-//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on it. If all of
-//! the following facts hold, none of these events can happen. Files in `/proc/self` show each fact:
+//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on the thread.
+//! If all of the following facts hold, none of these events can happen. Files in `/proc/self` show
+//! each fact:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -42,8 +43,8 @@ use crate::cpus::{Source, files};
 /// All threads of the process except the calling one, each waiting for a futex without a time
 /// limit.
 ///
-/// If two successive readings are equal, no thread ran from the end of the first to the beginning
-/// of the second. If a thread's `status` could not be read, this is not certain, and there is a
+/// If two successive readings are equal, no thread ran between them. If a thread's `status` could
+/// not be read, this is not certain, and [`doubts`](Self::doubts) says so.
 /// doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
@@ -76,7 +77,7 @@ struct Futex {
 /// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// How often the thread left its CPU: to wait, and to let another thread run.
+    /// The number of times that the thread left its CPU: to wait, and to let another thread run.
     switches: [u64; 2],
     /// The process that traces the thread, or 0.
     tracer: u64,
@@ -101,7 +102,8 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Whether the same threads wait in the same calls. They may have run between the two readings.
+    /// Returns whether the same threads wait in the same calls. The threads may have run between
+    /// the two readings.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -110,8 +112,7 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// The reasons why a thread may still continue, in sentences. If none can, there are no
-    /// sentences.
+    /// Returns the reasons why a thread may still continue, in sentences.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -135,7 +136,8 @@ impl Standstill {
         doubts
     }
 
-    /// The first doubt of a kind. The same doubt about other threads would be a repetition.
+    /// Returns the first doubt of a kind, because the same doubt about other threads would be a
+    /// repetition.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -153,7 +155,8 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a thread that was seen waiting, or `None` if it no longer waits.
+    /// Reads the other facts about a thread that was seen waiting, or `None` if the thread no
+    /// longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -164,8 +167,9 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after its status was read. If it runs after this reading, it
-        // must leave its CPU once more before the next reading can see it waiting.
+        // The thread waited before and after its status was read. If the thread runs after this
+        // reading, it must leave its CPU once more before the next reading can see the thread
+        // waiting.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
@@ -229,8 +233,8 @@ impl ThreadStatus {
     }
 }
 
-/// The content of `syscall` in a thread's folder, and the futex of that call. If the thread does
-/// not wait for a futex without a time limit, returns `None`.
+/// Returns the content of `syscall` in a thread's folder, and the futex of that call. If the thread
+/// does not wait for a futex without a time limit, returns `None`.
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
@@ -269,8 +273,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// The doubt that a handler of a signal may wake a thread. Libc itself uses the signals from 32 on
-/// that are below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
+/// Returns the doubt that a handler of a signal may wake a thread. Libc itself uses the signals
+/// from 32 on that are below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -336,12 +340,13 @@ fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
     })
 }
 
-/// The content of a file. If the file is missing or empty, or cannot be read, returns `None`.
+/// Returns the content of a file, or `None` if the file is missing, empty or unreadable.
 fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// The number after `name` in a text with one figure on each line, or `None` if it is missing.
+/// Returns the number after `name` in a text with one figure on each line, or `None` without this
+/// line.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }
