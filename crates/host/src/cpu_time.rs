@@ -6,8 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// The CPU time that the pinned threads of a host have used in all runs, for each seat (the index
-/// of an OS thread).
+/// The CPU time that the threads of a host have used in all runs, by seat (the index of a thread).
 pub(crate) struct CpuTime {
     ns: Box<[AtomicU64]>,
 }
@@ -23,8 +22,8 @@ impl CpuTime {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
-    /// Adds the CPU time that the calling thread has used since its CPU time was `before_ns`. Since
-    /// then the thread must have had this seat, pinned to the CPU of the seat.
+    /// Adds to a seat the CPU time that the calling thread has used since its CPU time was
+    /// `before_ns`.
     pub(crate) fn add(&self, seat: usize, before_ns: u64) {
         let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
         self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);

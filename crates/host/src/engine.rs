@@ -48,7 +48,6 @@ struct Move {
     bytes: usize,
 }
 
-/// The result of performing a command.
 enum Performed {
     Complete,
     Stalled(ListCursor),
@@ -98,7 +97,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(self.drain()?)
     }
 
-    /// Returns whether commands wait for room in a mailbox.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.has_unsent.get()
@@ -149,8 +147,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory, even if a processor has reserved the line
-    /// there.
+    /// Stores a line of the local store in main memory, even if the line there is reserved.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -317,7 +314,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. If it is a list, `cursor` is the place where the list continues.
+    /// Performs a started command. If the command is a list, it continues at `cursor`.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {

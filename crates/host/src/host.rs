@@ -17,7 +17,7 @@ use crate::pin::Pinned;
 
 /// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
-/// Several hosts may exist and run at the same time. They share the CPUs.
+/// Several hosts may exist and run at the same time, on the same CPUs.
 ///
 /// During a run the calling thread is pinned to one CPU. A thread of `std` that the calling thread
 /// starts during the run is pinned to the same CPU. After the run the calling thread may use its
@@ -25,12 +25,11 @@ use crate::pin::Pinned;
 ///
 /// # Other computers
 ///
-/// The environment variable `CELLWORKS_FSROOT` may name a folder with the files of another
-/// computer, in the folders `sys` and `proc`. The host then has the CPUs, caches, memory modules
-/// and name of that computer, so that you can plan for that computer here. (hwloc's variable
-/// `HWLOC_FSROOT` does the same.) The host uses all CPUs of that computer that are online and that
-/// its cpuset allows. Programs still run on this computer. If this computer does not have the CPU
-/// of an SPE, the SPE is not pinned. The system places memory anywhere.
+/// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
+/// another computer, the host has the CPUs, caches, memory modules and name of that computer, so
+/// that you can plan for that computer here. (hwloc's `HWLOC_FSROOT` does the same.) The host uses
+/// all CPUs that are online and in the cpuset of that computer. Programs still run on this
+/// computer. An SPE is not pinned if its CPU does not exist here, and memory may lie anywhere.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
@@ -39,8 +38,7 @@ pub struct Host {
     pub(crate) layout: Layout,
     /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
     pub(crate) nodes: Vec<u32>,
-    /// Whether regions can be placed on a node. If there is only one node, or if the system forbids
-    /// placing memory, this is false.
+    /// Whether there are several nodes, and the system allows placing regions on a node.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -358,7 +356,7 @@ impl Host {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
 
-    /// Properties of this host that may make measurements worse, as sentences for users.
+    /// Returns properties of this host that may make measurements worse, as sentences for users.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -386,7 +384,6 @@ fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostErr
     Ok(cpus)
 }
 
-/// Returns an error if there is no folder at this path.
 fn check_folder(root: &Path) -> Result<(), HostError> {
     let lack = match std::fs::metadata(root) {
         Ok(found) if found.is_dir() => return Ok(()),

@@ -1,7 +1,6 @@
 //! The layout: the CPU of each SPE, and the memory module that is nearest to the SPE.
 //!
-//! If the builder was given CPUs, SPEs take them in the given order. Otherwise they take the CPUs
-//! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
+//! If the builder was given CPUs, SPEs take these CPUs in the given order. Otherwise SPEs take CPUs
 //! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
 //! the order begins again, and SPEs on the same CPU share one OS thread. A PPE that communicates
 //! with SPE 0 should not share a CPU with SPE 0. The PPE therefore takes the last CPU among the
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// Returns a computer with `cells` Cells, each with a memory node and `cores` cores of two
+    /// Makes a computer with `cells` Cells, each with a memory node and `cores` cores of two
     /// threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;

@@ -30,8 +30,8 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 // SAFETY: `base` is the start of a private mapping of `bytes` bytes, which is readable, writable,
-// zeroed by the kernel and aligned to a page. It is unmapped only when the value is dropped. No
-// other code gets the address.
+// zeroed by the kernel and aligned to a page. The mapping is unmapped only when the value is
+// dropped. No other code gets the address.
 unsafe impl Backing for Pages {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -109,7 +109,6 @@ impl Pages {
         Ok(Self { base, bytes })
     }
 
-    /// Returns the number of bytes from the first byte to the next multiple of 4 GiB.
     fn to_multiple_of_4_gib(&self) -> usize {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
@@ -345,7 +344,7 @@ Rss:                1024 kB
     #[test]
     fn a_page_has_a_node_once_it_is_written() {
         let pages = Pages::new(2 * PAGE_BYTES, None).unwrap();
-        // SAFETY: the byte is the first one of the mapping of `pages`.
+        // SAFETY: the byte is the first byte of the mapping of `pages`.
         unsafe { pages.base.as_ptr().write(1) };
         let of_page = |page: usize| node_of(pages.base.as_ptr() as usize + page * PAGE_BYTES + 7);
         match of_page(0) {
@@ -367,7 +366,7 @@ Rss:                1024 kB
         let twice = Pages::map(8 << 30).unwrap();
         let cut = twice.cut(4 << 30);
         assert_eq!((cut.bytes, cut.to_multiple_of_4_gib()), (4 << 30, 1 << 32));
-        // SAFETY: the byte is the first one of the mapping of `cut`.
+        // SAFETY: the byte is the first byte of the mapping of `cut`.
         unsafe { cut.base.as_ptr().write(1) };
     }
 }

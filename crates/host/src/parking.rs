@@ -43,8 +43,7 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// The number of threads that were notified and have not continued yet, because the operating
-    /// system takes some time to wake a thread.
+    /// The number of threads that were notified and have not continued yet.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -79,8 +78,7 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this method to start another
-    /// thread.
+    /// Counts one more thread as running. A running thread calls this to start another thread.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
@@ -191,7 +189,6 @@ impl Parking {
         }
     }
 
-    /// Wakes all threads.
     pub(crate) fn notify_all(&self) {
         for seat in 0..self.seats.len() {
             self.notify(seat);
@@ -294,8 +291,7 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may notice the deadlock: the first one that notices it wakes the other
-            // thread.
+            // Both threads may notice the deadlock, because the first one wakes the second one.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });

@@ -124,9 +124,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // This check must come before the call of `ready`, because a cancelled program that
-            // drops its values may make the condition true. The main program must not continue
-            // then.
+            // This check must come before `ready`: a cancelled program that drops its values may
+            // make the condition true, but then the main program must not continue.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {

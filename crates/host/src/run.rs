@@ -137,8 +137,7 @@ impl Run {
         self.cancel();
     }
 
-    /// Returns the reason why the machine has cancelled the run, if it has. `waits` has the waiting
-    /// threads.
+    /// Returns why the machine has cancelled the run, if it has. `waits` has the waiting threads.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);

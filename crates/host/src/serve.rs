@@ -45,7 +45,6 @@ pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLa
     }
 }
 
-/// Runs the programs that are spawned on one SPE.
 fn serve(programs: &Programs, worker: &Rc<Worker>, id: SpeId) {
     let run = programs.run();
     let mut spe = HostSpe::new(id, Rc::clone(worker));

@@ -77,8 +77,7 @@ pub struct HostHold(
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict, there is nothing to free, and a call to check this would slow down
-// look-ups.
+// On a host that is not strict, a call that finds nothing to free would slow down look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -139,8 +138,9 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// Does the work of [`SpeCore::hold`] on a strict host. It is not inlined and gets the request
-    /// in registers, so that short look-ups on other hosts need not write the request to memory.
+    /// Does the work of [`SpeCore::hold`] on a strict host. This method is not inlined and gets the
+    /// request in registers, so that short look-ups on other hosts need not write the request to
+    /// memory.
     ///
     /// # Safety
     ///
@@ -207,8 +207,7 @@ impl HostSpe {
     /// Does the work of [`SpeCore::arrived`] after `take_turn` has returned false.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way. On this computer cache lines are on their
-        // way, so other threads run now.
+        // Cache lines are on their way now, as the data would be on a Cell, so other threads run.
         match hold.0 {
             None => OWNER.begin_turns(),
             // This branch is separate, so that the branch above has nothing to free after the

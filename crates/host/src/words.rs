@@ -98,8 +98,8 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox, or returns false if the mailbox is full. Every
-    /// processor may call this method.
+    /// Puts a word into the inbound mailbox, or returns false if it is full. Every processor may
+    /// call this.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;

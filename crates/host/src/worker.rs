@@ -32,7 +32,8 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot do so.
+// SAFETY: only workers use the owner, on cores that they have begun with the owner. Programs have
+// no access to the owner.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps. This is about the cost of a wake-up, so no
@@ -46,9 +47,7 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls that a waiting thread makes before it parks. The polls take half a
-/// microsecond. Polling stops early when another thread of its worker is ready, polls too, or was
-/// woken.
+/// The number of polls that a waiting thread makes before it parks, which take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// The number of waits after which threads that were woken from outside may continue. Until then
@@ -62,8 +61,8 @@ const POLLERS: usize = 6;
 /// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE on which no program runs. Reports of deadlocks
-/// leave this condition out.
+/// The condition of a thread that serves an SPE without a program. Reports leave this condition
+/// out.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// A loop that spins for a limited time.
@@ -110,9 +109,9 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // The spinning thread may wait for an answer of the thread that is being woken. The limit
-        // is therefore raised until the woken thread continues. If the spinning thread slept before
-        // the answer came, it would have to be woken too.
+        // The spinning thread may wait for an answer of the thread that is being woken, so the
+        // limit is raised. A spinning thread that slept before the answer came would have to be
+        // woken, too.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
@@ -153,9 +152,8 @@ pub(crate) struct Worker {
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// The number of waits, modulo 256. When this count becomes 0, all polling threads check their
-    /// conditions, because threads that wait for each other may keep a worker busy forever.
-    /// Checking many threads takes time, which is spread over 256 waits.
+    /// The number of waits, modulo 256. Whenever this number is 0, all polling threads check their
+    /// conditions, because other threads that wait for each other may keep the worker busy forever.
     waits: Cell<u8>,
     /// The threads that poll. A thread in this list may have continued already.
     pollers: RefCell<Vec<Thread>>,
@@ -243,7 +241,7 @@ impl Worker {
     /// Identifies the calling thread, which is a cooperative thread of this worker.
     #[inline(always)]
     pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
-        // SAFETY: `into_raw` returns the numbers.
+        // SAFETY: the numbers come from `into_raw`.
         unsafe { Sleeper::new(Processor::Spe(id), OWNER.current().into_raw()) }
     }
 

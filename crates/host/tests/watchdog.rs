@@ -88,7 +88,8 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// The reason, if any, why the watchdog cannot see on this computer that every thread waits.
+/// Returns the reason, if any, why the watchdog cannot see on this computer that every thread
+/// waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(
@@ -96,8 +97,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// The reason why the watchdog can never be certain on this computer, if there is one. In that case
-/// the watchdog only warns.
+/// Returns the reason why the watchdog can never be certain on this computer, if there is one. In
+/// that case the watchdog only warns.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {
@@ -155,7 +156,7 @@ impl Started {
         }
     }
 
-    /// The next line. After the child has closed its standard error, returns `None`.
+    /// Returns the next line. After the child has closed its standard error, returns `None`.
     fn line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => {

@@ -51,8 +51,7 @@ pub struct Conditions {
     pub left_out: Vec<LeftOut>,
     /// The limit on CPU time that a control group sets, if there is one.
     pub quota: Option<Quota>,
-    /// The number of threads that wanted to run. It is an average over the last minute, for all
-    /// CPUs of the computer together.
+    /// The number of threads that wanted to run on the computer, averaged over the last minute.
     pub load_average: Option<f64>,
     /// The usage of the host's CPUs before the measurements, or the reason why it is unknown.
     pub usage: Result<Usage, UsageUnknown>,
@@ -61,9 +60,8 @@ pub struct Conditions {
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// A clock frequency in hertz that no CPU of the host exceeds. A result that would need a
-    /// faster clock cannot be true. This bound is twice the highest frequency that the system
-    /// reports, because drivers round, and some drivers leave out the boost.
+    /// A clock frequency in hertz that no CPU of the host exceeds: twice the highest frequency that
+    /// the system reports, because drivers round, and some drivers leave out the boost.
     ///
     /// The bound is `None` in three cases:
     ///
@@ -76,14 +74,12 @@ pub struct Conditions {
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// The setting for transparent huge pages: `always`, `madvise` or `never`. With `madvise`,
-    /// Linux gives huge pages only on request. Regions of at least 4 MB request huge pages, but
-    /// other memory, such as a vector of a program, does not. A step of a chase through 128 MB took
-    /// 206 ns without huge pages and 162 ns with huge pages.
+    /// The setting for transparent huge pages: `always`, `madvise` (only on request, as for regions
+    /// of at least 4 MB) or `never`. The setting matters for other memory, too: a step of a chase
+    /// through 128 MB took 206 ns without huge pages and 162 ns with huge pages.
     pub transparent_huge_pages: Option<String>,
-    /// The memory that programs can have before the system swaps. This is the smallest of the
-    /// estimate of Linux (`MemAvailable`), the memory that the control groups leave, and the memory
-    /// that the limit on this process's address space leaves.
+    /// The memory that programs can have before the system swaps: the estimate of Linux
+    /// (`MemAvailable`), or less if a control group or the limit on the address space leaves less.
     pub memory_left: Option<MemoryLeft>,
 }
 

@@ -19,7 +19,7 @@ fn host(tree: &Tree) -> Host {
     Host::of(HostBuilder::default(), tree.source()).unwrap()
 }
 
-/// The message of an error, without the folder of the tree.
+/// Returns the message of an error, without the folder of the tree.
 fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     let error = result.map(drop).unwrap_err();
     error.to_string().replace(tree.root(), "")
@@ -27,7 +27,8 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 
 // ------------------------------------------------------------------------------------- before runs
 
-/// A computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is read.
+/// Returns a computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is
+/// read.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -266,7 +267,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// A computer of one CPU with nothing to warn about.
+/// Returns a computer of one CPU with nothing to warn about.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -456,7 +457,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     [before, after]
 }
 
-/// The number of each CPU, and the shares that other programs and the hypervisor took.
+/// Returns the number of each CPU, and the shares that other programs and the hypervisor took.
 fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
     let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
     usage.cpus.iter().map(of).collect()
@@ -687,7 +688,8 @@ fn cpus_that_the_system_does_not_show_are_unknown() {
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, a longer time would not help, so this is reported at once.
+    // If the system shows no figures, a longer time would not help, so `Hidden` is reported at
+    // once.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));

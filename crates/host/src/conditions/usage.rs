@@ -40,7 +40,6 @@ use crate::host::Host;
 ///
 /// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
 /// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
-/// (Linux gives each of two busy threads half of a core.)
 const BY_OTHERS_MAX: f64 = 0.10;
 
 /// If the hypervisor takes more than this share of a CPU, it disturbs measurements.
@@ -49,12 +48,10 @@ const STOLEN_MAX: f64 = 0.05;
 /// If a quota stops the process in more than this share of its periods, it disturbs measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// Times of one CPU that are shorter than this, in nanoseconds, may be errors of `/proc/stat`,
-/// which has steps of 10 ms.
+/// The shortest time of one CPU that counts, because `/proc/stat` has steps of 10 ms.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
-/// The shortest time in nanoseconds for which shares are computed. Over a shorter time the steps of
-/// `/proc/stat` would be too coarse.
+/// The shortest time for which shares are computed, because of the steps of `/proc/stat`.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// The use of a host's CPUs during some time.
@@ -69,9 +66,8 @@ pub struct Usage {
     /// The share of the quota's periods in which all threads of the process had to stop because the
     /// quota was used up, 0 to 1. `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs during this time, in ascending order. If the
-    /// host ran no threads, these are all of its CPUs. CPUs that the system does not show are left
-    /// out.
+    /// The CPUs on which the host ran the PPE or SPEs during this time, or else all CPUs of the
+    /// host. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
     /// The hardware threads outside of `cpus` that share cores with `cpus`, in ascending order.
     pub siblings: Vec<SiblingUsage>,
@@ -108,8 +104,7 @@ pub enum UsageUnknown {
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// `/proc/stat` lacks these existing CPUs. The numbers in the file may therefore mean other
-    /// CPUs.
+    /// `/proc/stat` lacks these existing CPUs, so its numbers may mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
@@ -123,11 +118,9 @@ pub enum UsageUnknown {
 
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with
-    /// advice.
-    ///
-    /// These are no reasons: other programs use at most 10 % of the time of a CPU, the hypervisor
-    /// takes at most 5 %, a quota stops the process in at most 5 % of its periods. Times below 50
-    /// ms are never a reason, because the system's figures are not more exact.
+    /// advice. A reason is a share above 10 % for other programs, or above 5 % for the hypervisor
+    /// or a quota. Times below 50 ms are never a reason, because the system's figures are not
+    /// exact.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -197,8 +190,7 @@ impl Usage {
         ))
     }
 
-    /// Returns the smallest share that is noticeable in the elapsed time, or `share` if that is
-    /// larger.
+    /// Returns `share`, or the smallest noticeable share of the elapsed time if that is larger.
     fn noticeable(&self, share: f64) -> f64 {
         share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
     }
@@ -247,7 +239,6 @@ impl<'h> Watch<'h> {
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) at_ns: u64,
-    /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// For each CPU that the host uses, the hardware threads of its core.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
@@ -451,8 +442,8 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, which lies beside the file that sets the quota. The file has one figure on
-/// each line, such as `nr_periods 20`.
+/// Reads `cpu.stat`, which lies beside the file that sets the quota, with lines like `nr_periods
+/// 20`.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {

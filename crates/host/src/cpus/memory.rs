@@ -13,8 +13,7 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The system's number of the node, as in `nodeN` and in `numactl`. Some numbers may be
-    /// missing.
+    /// The system's number of the node, as in `nodeN` and `numactl`. Some numbers may be missing.
     pub os_index: u32,
     /// The node's bytes of memory: 0 for a node with only CPUs, and `None` if it is not known.
     pub bytes: Option<u64>,
@@ -140,8 +139,8 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// Returns the total of a `meminfo` file. A node's file has a line such as `Node 0 MemTotal:
-/// 4417740 kB`. The computer's file has a line such as `MemTotal:  4417740 kB`.
+/// Returns the total of a `meminfo` file: of a node, with a line such as `Node 0 MemTotal: 4417740
+/// kB`, or of the computer, without `Node 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

@@ -37,10 +37,9 @@
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
 //! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
 
-// Rejected: hwloc by its Rust binding, as an optional feature. `hwlocality` is still an alpha
-// (1.0.0-alpha.13, 26 crates). It needs libhwloc on each computer, or a C compiler and the network
-// to build libhwloc. Builds without the feature would still need this module, so facts would be
-// read in two ways. hwloc does not report quotas, clocks and the load of the CPUs.
+// Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) with 26 crates that needs
+// libhwloc, or a C compiler and the network, on each computer. hwloc does not report quotas, clocks
+// and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -93,12 +92,9 @@ pub struct Cpus {
 }
 
 /// Reads the CPUs of `source` that are in `allowed`. If `allowed` is `None`, reads the online CPUs
-/// that the cpuset in `source` allows.
-///
-/// Reads about twenty small files for each CPU and changes nothing.
-///
-/// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel does not put
-/// offline CPUs into the mask. A container's file system, such as lxcfs, may make up the list.
+/// that the cpuset in `source` allows. If `allowed` contradicts the list of online CPUs, `allowed`
+/// is used: the kernel keeps offline CPUs out of the mask, but a container's file system, such as
+/// lxcfs, may make up the list.
 ///
 /// # Errors
 ///
@@ -252,9 +248,8 @@ impl Cpus {
     }
 }
 
-/// Returns the name of the processor or the computer. The kernel names the processor on x86 and
-/// POWER. On most ARM and RISC-V boards the device tree names the computer, and on ARM servers DMI
-/// names the computer.
+/// Returns the name of the processor (x86, POWER) or of the computer (from the device tree on most
+/// ARM and RISC-V boards, from DMI on ARM servers).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {

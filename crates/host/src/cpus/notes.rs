@@ -8,8 +8,8 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each oddity, which is a way of being malformed, a sentence about the first file with
-    /// this oddity, and the number of such files.
+    /// For each oddity (a kind of fault), a sentence about its first file, and the number of such
+    /// files.
     files: BTreeMap<String, (String, usize)>,
 }
 
@@ -29,7 +29,6 @@ impl Notes {
         })
     }
 
-    /// Adds a sentence.
     pub fn add(&mut self, note: String) {
         self.notes.push(note);
     }

@@ -10,9 +10,8 @@ use super::source::Source;
 /// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// Returns the online CPUs from [`ONLINE`]. If there is no such list, returns all CPUs with a
-/// folder that does not say that the CPU is offline. If there are no folders either, returns
-/// `None`.
+/// Returns the CPUs in [`ONLINE`], or, without this file, all CPUs except those that a file in
+/// their own folder marks as offline. Without folders, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));

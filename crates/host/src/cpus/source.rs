@@ -17,15 +17,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the computer on which this process runs.
     pub fn this_computer() -> Self {
         Self {
             root: PathBuf::from("/"),
         }
     }
 
-    /// Returns the computer of the tree that [`FSROOT`] names in the environment, or else this
-    /// computer.
+    /// Returns the computer of the tree that [`FSROOT`] names, or else this computer.
     pub fn of_environment() -> Self {
         match std::env::var_os(FSROOT) {
             Some(root) if !root.is_empty() => Self {
@@ -35,7 +33,6 @@ impl Source {
         }
     }
 
-    /// Returns whether this source is the computer on which the process runs.
     pub fn is_this_computer(&self) -> bool {
         self.root == Path::new("/")
     }

@@ -295,8 +295,8 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
 }
 
 /// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
-/// clock of all CPUs. For other processors returns an empty map: their CPUs are of one kind, even
-/// if some CPUs have a higher turbo clock.
+/// clock of all CPUs. For other processors returns an empty map, because CPUs that differ only in
+/// their turbo clocks are of one kind.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,

@@ -45,7 +45,6 @@ use crate::cpus::{Source, files};
 ///
 /// If two successive readings are equal, no thread ran between them. If a thread's `status` could
 /// not be read, this is not certain, and [`doubts`](Self::doubts) says so.
-/// doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     /// The waiting threads, by ascending number.
@@ -136,8 +135,7 @@ impl Standstill {
         doubts
     }
 
-    /// Returns the first doubt of a kind, because the same doubt about other threads would be a
-    /// repetition.
+    /// Returns the first doubt of a kind. Doubts of this kind about other threads are left out.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -155,8 +153,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a thread that was seen waiting, or `None` if the thread no
-    /// longer waits.
+    /// Reads the other facts about a waiting thread, or `None` if the thread no longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -167,9 +164,8 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after its status was read. If the thread runs after this
-        // reading, it must leave its CPU once more before the next reading can see the thread
-        // waiting.
+        // The thread waited before and after its status was read. A thread that runs after this
+        // reading must leave its CPU once more before the next reading can see the thread waiting.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
@@ -345,8 +341,7 @@ fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// Returns the number after `name` in a text with one figure on each line, or `None` without this
-/// line.
+/// Returns the number after `name` in a text with one figure on each line, if there is one.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

@@ -6,7 +6,8 @@ use super::tree::{Tree, map};
 /// The KiB in a GiB, because `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
 
-/// A tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under `key`.
+/// Returns a tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under
+/// `key`.
 fn online(count: u32, key: &str, model: &str) -> Tree {
     let tree = Tree::empty();
     let all = if count == 1 {
@@ -24,7 +25,7 @@ fn online(count: u32, key: &str, model: &str) -> Tree {
     tree
 }
 
-/// The smallest virtual machine.
+/// Returns the smallest virtual machine.
 pub fn one_cpu() -> Tree {
     let tree = online(1, "model name", "QEMU Virtual CPU version 2.5+");
     tree.cpu(0, 0, "0");
@@ -33,7 +34,7 @@ pub fn one_cpu() -> Tree {
     tree
 }
 
-/// A socket of `cores` cores without SMT, which share one last-level cache.
+/// Returns a socket of `cores` cores without SMT, which share one last-level cache.
 pub fn one_socket(cores: u32) -> Tree {
     let tree = online(cores, "model name", "A processor");
     let all = format!("0-{}", cores - 1);
@@ -246,7 +247,7 @@ pub fn power7_by_maps() -> Tree {
     tree
 }
 
-/// The list of `count` CPUs, starting at `first`.
+/// Returns the list of `count` CPUs, starting at `first`.
 fn list(first: u32, count: u32) -> String {
     format!("{first}-{}", first + count - 1)
 }

@@ -23,7 +23,7 @@ impl Tree {
         }
     }
 
-    /// The name of the folder. Tests cut it from messages.
+    /// Returns the name of the folder. Tests cut it from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -117,7 +117,7 @@ pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
 }
 
-/// The map with the content of a list, for 64 CPUs.
+/// Returns the map with the content of a list, for 64 CPUs.
 pub fn map(list: &str) -> String {
     let bits = set(list)
         .into_iter()
