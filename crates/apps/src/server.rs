@@ -71,7 +71,7 @@ const QUEUED: Metric = Metric::new("queued", "requests");
 
 /// The largest number of processes. More processes would show nothing more.
 const PROCESSES_MAX: usize = 1_000;
-/// This number of requests, or of cycles, takes hours on any machine.
+/// The largest number of requests, or of cycles, which take hours on any machine.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
@@ -85,7 +85,7 @@ const RESULTS: u64 = 2;
 /// The channel to client 0. The channels to the other clients have the next numbers.
 const ANSWERS: u64 = 3;
 
-/// A request of a client. It is also the task of a worker.
+/// A request of a client, which is also the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -94,7 +94,6 @@ struct Request {
 
 impl Item for Request {}
 
-/// The answer to a request.
 #[derive(Clone, Copy)]
 struct Answer {
     client: u32,
@@ -106,7 +105,7 @@ impl Item for Answer {}
 /// The report of a process to the main process.
 #[derive(Clone, Copy)]
 enum Report {
-    /// A client has all of the answers that it was to get before the signal to stop.
+    /// A client has all of the answers that it gets before the signal to stop.
     Satisfied,
     /// A client has ended.
     Client {
@@ -131,15 +130,15 @@ impl Item for Report {}
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from the first request to the signal to stop, and the number of answers in it.
+    /// The time from the first request to the signal to stop, and the number of answers until then.
     span: Span,
     in_span: u64,
-    /// How often the timer made the server look at its queue, and the sum of the queue's lengths.
+    /// How often the timer looked at the server's queue, and the sum of the queue's lengths.
     looks: u64,
     queued: u64,
 }
 
-/// The answer to a request. The worker computes it, and the client computes it again to check it.
+/// Computes the answer to a request, on the worker, and again on the client as a check.
 fn answer(number: u64) -> u64 {
     (number ^ number >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -298,7 +297,7 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
 }
 
 /// Reads requests and sends them to workers, and sends the workers' answers to the clients. Ends
-/// after the signal to stop, when all requests that it has read are answered.
+/// after the signal to stop, when all requests that the server has read are answered.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,

@@ -22,8 +22,7 @@ impl CpuTime {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
-    /// Adds to a seat the CPU time that the calling thread has used since its CPU time was
-    /// `before_ns`.
+    /// Adds to a seat the CPU time of the calling thread, less `before_ns`.
     pub(crate) fn add(&self, seat: usize, before_ns: u64) {
         let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
         self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);

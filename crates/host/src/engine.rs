@@ -2,11 +2,10 @@
 //! command performs the command at once. The architecture allows this order. The queue is therefore
 //! usually empty. Only these commands stay in the queue:
 //!
-//! - A list that stopped at an element with stall-and-notify stays until the program acknowledges
-//!   it.
-//! - A put to a full inbound mailbox stays until the mailbox has room and the owner of the queue
-//!   tries the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
-//! - A command that is ordered after one of these commands stays, too.
+//! - A list that stopped at an element with stall-and-notify, until the program acknowledges it.
+//! - A put to a full inbound mailbox, until the mailbox has room and the owner of the queue tries
+//!   the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
+//! - A command that is ordered after one of these commands.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -22,8 +21,8 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// One of the two command queues of an SPE's MFC. The processor that fills the queue also performs
-/// its commands.
+/// One of the two command queues of an SPE's MFC. The processor that fills it performs its
+/// commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
     /// The name of the queue for panics, such as `the MFC queue`.
@@ -295,9 +294,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs commands of the queue until only stalled lists, puts to full mailboxes, and
-    /// commands that wait for these are left. Removes commands that cause faults, and returns the
-    /// first fault.
+    /// Performs commands until only stalled lists, puts to full mailboxes, and commands after these
+    /// are left. Removes commands that cause faults, and returns the first fault.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -337,8 +335,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see the announcement, so the command is
-            // tried again.
+            // The SPE may have made room before it could see the announcement, so try again.
             self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {

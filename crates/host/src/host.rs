@@ -19,9 +19,8 @@ use crate::pin::Pinned;
 ///
 /// Several hosts may exist and run at the same time, on the same CPUs.
 ///
-/// During a run the calling thread is pinned to one CPU. A thread of `std` that the calling thread
-/// starts during the run is pinned to the same CPU. After the run the calling thread may use its
-/// CPUs again.
+/// During a run the calling thread, and each thread of `std` that it starts, is pinned to one CPU.
+/// After the run the calling thread may use its CPUs again.
 ///
 /// # Other computers
 ///
@@ -150,9 +149,9 @@ impl Default for HostBuilder {
 }
 
 impl HostBuilder {
-    /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that the process may
-    /// use, or less if a quota limits its CPU time. If there are more SPEs than CPUs, several SPEs
-    /// share an OS thread.
+    /// Sets the number of SPEs, 1 to 4,096. The default is the number of usable CPUs, or less if a
+    /// quota limits the CPU time. If there are more SPEs than CPUs, several SPEs share an OS
+    /// thread.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);

@@ -43,9 +43,8 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes, on the NUMA node `node` if given. Memory of less than 4
-    /// GiB does not cross a multiple of 4 GiB, because all elements of a DMA list share the upper
-    /// half of their address.
+    /// Allocates at least `bytes` bytes, on `node` if given. Less than 4 GiB do not cross a
+    /// multiple of 4 GiB, because all elements of a DMA list share the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
@@ -234,9 +233,8 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))
 }
 
-/// Finds the mapping in `/proc/self/smaps` that contains `address`. Returns the share of the
-/// mapping's touched bytes that lie in transparent huge pages, or `None` if the system does not
-/// tell.
+/// Finds the mapping in `/proc/self/smaps` that contains `address`. Returns the share of its
+/// touched bytes in transparent huge pages, or `None` if the system hides the share.
 pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }

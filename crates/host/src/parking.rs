@@ -1,8 +1,7 @@
 //! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
-//! Each OS thread of a run has a seat. A seat's state says whether its thread runs, waits or was
-//! notified.
+//! Each OS thread of a run has a seat, with a state: the thread runs, waits or was notified.
 //!
 //! ```text
 //!   sleeping thread (one for each seat)      notifying thread
@@ -321,8 +320,7 @@ mod models {
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // Checking all schedules of three threads takes hours. With at most three preemptions,
-        // checking takes seconds.
+        // All schedules of three threads take hours to check, those with three preemptions seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

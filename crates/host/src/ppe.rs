@@ -95,8 +95,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the OS threads of the workers have ended. The workers must already know that the
-    /// run has ended.
+    /// Waits until the workers' OS threads have ended. They must already know that the run has
+    /// ended.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -153,8 +153,7 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may consume the value for which it waits, so it must not be called again
-            // after returning true.
+            // `ready` may consume its value, so it must not be called again after returning true.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);

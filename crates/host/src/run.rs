@@ -151,8 +151,7 @@ impl Run {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Cancels the run because of a deadlock. The last thread awake calls this method when all
-    /// threads wait for each other.
+    /// Cancels the run, because all threads wait for each other. The last thread awake calls this.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);

@@ -1,8 +1,7 @@
 //! The main loop of a worker, which runs the programs that are spawned on its SPEs.
 
-// Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
-// leaked buffers of the previous program. Instead, a worker makes a new SPE if a program leaves the
-// SPE changed.
+// Rejected: one SPE state for all programs of a run. A program would meet stalled lists and leaked
+// buffers of the previous program. Instead, a worker replaces an SPE that is not like a new one.
 
 use std::panic::Location;
 use std::rc::Rc;

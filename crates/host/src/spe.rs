@@ -139,8 +139,7 @@ impl HostSpe {
     }
 
     /// Does the work of [`SpeCore::hold`] on a strict host. This method is not inlined and gets the
-    /// request in registers, so that short look-ups on other hosts need not write the request to
-    /// memory.
+    /// request in registers, so that other hosts need not write the request to memory.
     ///
     /// # Safety
     ///
@@ -404,8 +403,8 @@ unsafe impl SpeCore for HostSpe {
             at,
         } = request;
         // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
-        // strict. If this call returns true, the host is therefore not strict, and another thread
-        // has run.
+        // strict. If this call returns true, another thread has therefore run, and the host is not
+        // strict.
         // SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));

@@ -25,8 +25,7 @@ const MORE: u32 = 1 << 9;
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]. If no thread was
-    /// woken, the state is 0.
+    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]: 0 without names.
     state: AtomicU32,
     /// The names in the line. Only the OS thread that has locked the line changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],

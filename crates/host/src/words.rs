@@ -1,8 +1,7 @@
 //! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
 //! A message between two cores costs as much as moving the cache lines that the message touches.
-//! Each line therefore has words of only one direction: an exchange moves one line to and one from
-//! the SPE.
+//! Each line has words of only one direction, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -18,8 +17,7 @@
 // threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor: it only
 // reads one cache line, which is written only when a thread sleeps.
 // Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may have found
-// the mailbox full between two checks of the reader. Instead, a writer announces itself before it
-// sleeps.
+// it full between two checks of the reader. Instead, writers announce themselves before sleeping.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -98,8 +96,7 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox, or returns false if it is full. Every processor may
-    /// call this.
+    /// As any processor, puts a word into the inbound mailbox, or returns false if it is full.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -108,8 +105,7 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // An older value may overwrite a newer value here. A writer then has to load
-                // `in_read` again.
+                // An older value may overwrite a newer one. A writer then loads `in_read` again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                     // If `written` has not changed since it was loaded, the mailbox is full.
@@ -176,8 +172,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox. If the mailbox is full, returns false. Only the SPE
-    /// itself may call this method.
+    /// As the SPE, puts a word into an outbound mailbox, or returns false if the mailbox is full.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];

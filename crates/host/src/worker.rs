@@ -1,8 +1,7 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A thread that waits for a condition parks. When no thread of the worker is ready, [`Idle::idle`]
-//! lets the polling threads among the parked ones check their conditions again. An idle worker goes
-//! through three stages:
+//! A waiting thread parks. When no thread of the worker is ready, [`Idle::idle`] lets the parked
+//! threads that poll check their conditions again. An idle worker goes through three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
@@ -61,8 +60,7 @@ const POLLERS: usize = 6;
 /// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE without a program. Reports leave this condition
-/// out.
+/// The condition of a thread that serves an SPE without a program. Reports leave it out.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// A loop that spins for a limited time.
@@ -85,8 +83,8 @@ impl Spin {
         }
     }
 
-    /// Returns whether the other OS thread on the same CPU is ready now. The caller may be waiting
-    /// for that thread.
+    /// Returns whether the other OS thread on the same CPU, for which the caller may wait, is
+    /// ready.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
@@ -109,9 +107,8 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // The spinning thread may wait for an answer of the thread that is being woken, so the
-        // limit is raised. A spinning thread that slept before the answer came would have to be
-        // woken, too.
+        // The thread that is being woken may have to answer the spinning thread, so the limit is
+        // raised. A spinning thread that slept before the answer would have to be woken, too.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
@@ -366,16 +363,14 @@ impl Worker {
         loop {
             self.sleep(why, polls);
             let is_ready = self.check(ready);
-            // If the run was cancelled, only a thread that unwinds reaches this line, and a
-            // destructor must not wait.
+            // In a cancelled run the thread unwinds here, and a destructor must not wait.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }
         }
     }
 
-    /// Waits until `ready` returns true. If the thread does not poll, `ready` is called again only
-    /// when the thread is woken.
+    /// Waits until `ready` returns true. Without polling, only a woken thread calls `ready` again.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {

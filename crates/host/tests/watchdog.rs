@@ -28,8 +28,7 @@ use skipped::skipped;
 /// The longest time without output after which a child counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time of several checks of the watchdog, within which a second warning or an abort would
-/// come.
+/// The time of several checks of the watchdog, enough for a second warning or an abort.
 const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
@@ -88,8 +87,7 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// Returns the reason, if any, why the watchdog cannot see on this computer that every thread
-/// waits.
+/// Returns the reason, if any, why the watchdog cannot see here that every thread waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, so the clock's step does not
-/// matter.
+/// The number of readings in a batch. Only whole batches are timed, so the clock's step is
+/// harmless.
 const READINGS: u32 = 1_000;
 
 /// The number of batches. Only the fastest batch counts: disturbances make batches slower.

@@ -48,8 +48,7 @@ pub struct MemoryLeft {
 }
 
 impl MemoryLeft {
-    /// Returns the memory that the limit on this process's address space leaves, or `None` without
-    /// a limit.
+    /// Returns the memory that this process's limit on address space leaves, or `None` without one.
     ///
     /// # Errors
     ///

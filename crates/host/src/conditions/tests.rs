@@ -27,8 +27,7 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 
 // ------------------------------------------------------------------------------------- before runs
 
-/// Returns a computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is
-/// read.
+/// Returns a computer of 8 CPUs, with all files, in a container that may use 2.5 of the CPUs.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -688,8 +687,7 @@ fn cpus_that_the_system_does_not_show_are_unknown() {
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, a longer time would not help, so `Hidden` is reported at
-    // once.
+    // If the system shows no figures, a longer time does not help, so `Hidden` comes at once.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));

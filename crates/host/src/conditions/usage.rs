@@ -119,8 +119,7 @@ pub enum UsageUnknown {
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with
     /// advice. A reason is a share above 10 % for other programs, or above 5 % for the hypervisor
-    /// or a quota. Times below 50 ms are never a reason, because the system's figures are not
-    /// exact.
+    /// or a quota. Times below 50 ms are not exact enough to be a reason.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -158,8 +157,7 @@ impl Usage {
     }
 
     /// Names the CPUs that lost more than `most` of their time, with the highest share. If there is
-    /// no such CPU, but `of_all`, the share of the time of all CPUs, is more than `most`, names all
-    /// CPUs.
+    /// no such CPU, but `of_all`, the share of all CPUs, is more than `most`, names all CPUs.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -221,9 +219,8 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// Returns the usage of the CPUs since the watch began. If the usage is not known, the inner
-    /// error has the reason: less than 100 ms have passed, or the system does not show the usage.
-    /// The watch continues.
+    /// Returns the usage of the CPUs since the watch began, or the reason why the usage is not
+    /// known: less than 100 ms have passed, or the system hides the usage. The watch continues.
     ///
     /// Call this method between runs, because the times of threads are counted when a run ends.
     ///
@@ -390,8 +387,7 @@ impl Spent {
 
 /// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
 /// guest_nice`, with times in ticks. The times of guests are part of user and nice. Old kernels
-/// leave out the last columns. If the file lacks a CPU of `there`, the result is
-/// [`UsageUnknown::Lacks`].
+/// leave out the last columns. A file that lacks a CPU of `there` counts as unusable.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -442,8 +438,7 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, which lies beside the file that sets the quota, with lines like `nr_periods
-/// 20`.
+/// Reads `cpu.stat`, beside the file that sets the quota, with lines such as `nr_periods 20`.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {

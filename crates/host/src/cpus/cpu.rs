@@ -48,8 +48,7 @@ pub struct LeftOut {
 /// The reason why a process does not use a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
-    /// The CPU is online, but not in the affinity mask. `taskset`, a cpuset, a batch system or a
-    /// container may limit this mask.
+    /// The CPU is online, but `taskset`, a cpuset, a batch system or a container forbids its use.
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,

@@ -186,8 +186,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// Makes the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters that an error shows. Only lines of `mountinfo` may be
-    /// longer.
+    /// The largest number of characters in an error. Only lines of `mountinfo` may be longer.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');

@@ -6,9 +6,8 @@
 //!                                                          folder where the group is visible
 //! ```
 //!
-//! Saved copies of `proc` and `sys` from other computers, such as hwloc's, may lack these files. In
-//! such a copy `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has
-//! the mount of its hierarchy.
+//! Saved copies of `proc` and `sys` from other computers may lack these files. In such a copy
+//! `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has the mount.
 //!
 //! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐
@@ -33,8 +32,7 @@ pub enum Version {
     V2,
 }
 
-/// The controller of CPUs and memory nodes. A file system that is older than control groups has the
-/// same name.
+/// The controller of CPUs and memory nodes, and the type of an older file system.
 pub const CPUSET: &str = "cpuset";
 
 /// A place where a hierarchy of groups is visible.
@@ -45,8 +43,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Returns the visible folders of all groups in which `controller`, such as `cpu`, may limit this
-/// process.
+/// Returns the visible folders of all groups in which `controller` may limit this process.
 pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let mounts = mounts(source, controller)?;
     let mut folders = Vec::new();
@@ -139,8 +136,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// Returns the generation of the groups that a file system shows, or `None` if it lacks
-/// `controller`.
+/// Returns the generation of a file system's groups, or `None` if it lacks `controller`.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -162,8 +158,7 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
         }
     }
     // A namespace can give the group a name that does not fit the mount, such as `/../..`. The best
-    // guess is then the group at the top of the mount, which in a container is the container's
-    // group.
+    // guess is then the top of the mount, which in a container is the container's group.
     if folders.is_empty() {
         folders.extend(
             mounts
@@ -175,8 +170,7 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Undoes the escapes of `mountinfo`: a backslash and three octal digits for a space, tab, newline
-/// or backslash.
+/// Undoes the escapes of `mountinfo`: a backslash and three octal digits for a special character.
 fn unescape(field: &str) -> PathBuf {
     let mut bytes = Vec::new();
     let mut rest = field.as_bytes();

@@ -119,9 +119,8 @@ fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     Ok(nodes)
 }
 
-/// Returns the nodes on which the process may use memory, from the line `Mems_allowed_list:\t0-1`
-/// of `proc/self/status`. A cpuset may limit these nodes (`docker run --cpuset-mems`, or a batch
-/// system).
+/// Returns the nodes that a cpuset (`docker run --cpuset-mems`, or a batch system) leaves to the
+/// process, from the line `Mems_allowed_list:\t0-1` of `proc/self/status`.
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();

@@ -16,13 +16,11 @@
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
 //!
-//! All paths are below the root of a [`Source`], so that tests can read saved copies (trees) of the
-//! files of other computers. A tree has no affinity mask: in a tree the CPUs that may be used are
-//! the online CPUs of its cpuset.
+//! All paths are below the root of a [`Source`], so that tests can read saved copies (trees) of
+//! other computers' files. A tree has no affinity mask: the online CPUs of its cpuset may be used.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
-//! may not be read, if it is empty (as a container runtime hides it), or if its driver does not
-//! answer.
+//! is unreadable or empty (as a container runtime hides it), or if its driver does not answer.
 //!
 //! A missing file costs only its own facts. Without caches, a package is one Cell, or several if it
 //! has several memory nodes. Without `topology`, every CPU is a core. Without nodes, memory is one
@@ -79,8 +77,8 @@ pub struct Cpus {
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
-    /// All memory nodes that are online, by ascending `os_index`. There is at least one. A node may
-    /// have no memory, or no CPUs.
+    /// All online memory nodes, at least one, by ascending `os_index`. A node may lack memory or
+    /// CPUs.
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU that may be used.
     pub last_level_cache_bytes: Option<usize>,
@@ -118,8 +116,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // The list `possible` is not used, because virtual machines declare hundreds of CPUs possible
-    // that they never get.
+    // Not the list `possible`, because virtual machines declare hundreds of CPUs in it.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -171,12 +168,11 @@ fn within_cpuset(
     Ok(usable)
 }
 
-/// Checks that the calling thread can still use the CPUs in `used`, which the host uses.
+/// Checks that the calling thread can still use the CPUs in `used`.
 ///
 /// # Errors
 ///
-/// Returns [`CpusError::Gone`] if the thread cannot use all CPUs in `used`, and the other errors of
-/// [`read`].
+/// Returns [`CpusError::Gone`] if the thread cannot use all of them, and the errors of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -278,8 +274,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// Returns the content of a file without white space and NULs at its ends, or `None` if nothing is
-/// left.
+/// Returns the content of a file without white space and NULs at its ends, or `None` if empty.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

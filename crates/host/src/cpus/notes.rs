@@ -8,8 +8,7 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each oddity (a kind of fault), a sentence about its first file, and the number of such
-    /// files.
+    /// For each oddity (a kind of fault), a sentence about its first file, and the number of files.
     files: BTreeMap<String, (String, usize)>,
 }
 

@@ -8,8 +8,7 @@ use super::files;
 use super::groups::{Version, folders};
 use super::source::Source;
 
-/// A limit on the CPU time of a group of processes. When the time is used up, none of the processes
-/// runs until the period ends.
+/// A limit on the CPU time of a group in each period. When the time is used up, the group stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.

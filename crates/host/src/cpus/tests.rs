@@ -309,8 +309,7 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     assert_eq!(cpus.memory_nodes[2], cxl);
 }
 
-/// Returns the numbers of the usable nodes, and for each node the usable node that is nearest to
-/// its CPUs.
+/// Returns the numbers of the usable nodes, and for each node the usable node nearest to its CPUs.
 fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
     let number = |at: usize| cpus.memory_nodes[at].os_index;
     let nodes = 0..cpus.memory_nodes.len();
@@ -462,8 +461,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // The group now has fewer microseconds than the pod, but more CPUs, because its period is
-    // shorter.
+    // The group now has fewer microseconds than the pod, but in a shorter period: more CPUs.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));

@@ -66,8 +66,7 @@ pub fn read(
     note_without_node(usable, memory, notes);
 
     // If no two cores share the last reported level, this level does not show which cores are near
-    // each other. Some processors (Ampere Altra) and many hypervisors do not report the level that
-    // cores share.
+    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()

@@ -2,8 +2,7 @@
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
 //! wakes it, another process or the kernel wakes it, or a handler of a signal runs on the thread.
-//! If all of the following facts hold, none of these events can happen. Files in `/proc/self` show
-//! each fact:
+//! If all of the following facts hold, no such event can happen. Files in `/proc/self` show them:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -26,8 +25,7 @@
 //! Three things cannot be seen in these files, and are assumed not to exist:
 //!
 //! - A process that shares the address space and is not a thread (`clone` with `CLONE_VM` only).
-//!   While `vfork` or `posix_spawn` has such a process, the caller waits in that call, not for a
-//!   futex.
+//!   While `vfork` or `posix_spawn` has such a process, the caller does not wait for a futex.
 //! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
@@ -40,8 +38,7 @@ use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All threads of the process except the calling one, each waiting for a futex without a time
-/// limit.
+/// All threads of the process except the calling one, if each waits for a futex without a limit.
 ///
 /// If two successive readings are equal, no thread ran between them. If a thread's `status` could
 /// not be read, this is not certain, and [`doubts`](Self::doubts) says so.
@@ -101,8 +98,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Returns whether the same threads wait in the same calls. The threads may have run between
-    /// the two readings.
+    /// Returns whether the same threads wait in the same calls, even if they ran in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)

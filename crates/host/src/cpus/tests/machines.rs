@@ -6,8 +6,7 @@ use super::tree::{Tree, map};
 /// The KiB in a GiB, because `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
 
-/// Returns a tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under
-/// `key`.
+/// Returns a tree with CPUs `0..count` online, and with `model` under `key` in `/proc/cpuinfo`.
 fn online(count: u32, key: &str, model: &str) -> Tree {
     let tree = Tree::empty();
     let all = if count == 1 {

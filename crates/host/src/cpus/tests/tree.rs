@@ -15,8 +15,7 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // The tree is in memory if possible, because on some disks its hundreds of files take
-            // seconds to write.
+            // In memory if possible, because some disks take seconds to write hundreds of files.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
