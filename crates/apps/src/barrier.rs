@@ -6,10 +6,10 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! SPEs form groups, each with a root SPE. Each member of a group sends its bit to signal register
-//! 1 of the root, which collects the bits. Roots send each other their bits in register 2. A root
-//! may be a barrier ahead of another root that has not read its register yet. The bits of roots
-//! therefore alternate between two halves of the register.
+//! SPEs form groups, each with a root SPE. Each member of a group sends a bit of its own to signal
+//! register 1 of the root, which collects the bits. Roots send each other bits in register 2. A
+//! root may be a barrier ahead of another root that has not read its register yet. The bits of
+//! roots therefore alternate between two halves of the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -72,7 +72,8 @@ const ROOTS_MAX: usize = 16;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones. In these barriers SPEs check that all have come.
+/// The number of barriers before the timed barriers. In the first ones SPEs check that all have
+/// come.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -328,8 +329,8 @@ impl Role {
 }
 
 /// Sends signals as IBM's examples do (`write_signal1` in "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices"). The examples keep the word of a signal in one
-/// place. Before they send another signal, they therefore wait until the word has left.
+/// Architecture: Examples and Best Practices"): the word of a signal has a fixed place, and must
+/// have left before another signal is sent.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,
@@ -351,7 +352,7 @@ impl<S: CellSpe> Signals<'_, S> {
     }
 }
 
-/// Checks that all SPEs have come to the barrier that `spe` has left, or to the next one.
+/// Checks that all SPEs have come to the barrier that `spe` has left, or to the next barrier.
 fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
     let mut others = come.iter().enumerate();
     let late = others.find_map(|(other, come)| {

@@ -1,5 +1,5 @@
 //! Computing for a number of cycles. A simulated machine adds the cycles to its time, and a real
-//! machine computes for about that long.
+//! machine computes for about this number of cycles.
 
 use std::hint::black_box;
 

@@ -75,9 +75,9 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // This is the number of the paper.
+        // The paper has this number.
         on_this_computer: "10k",
-        // Fewer rounds are enough, because all of them take the same time.
+        // Fewer rounds are enough, because all rounds take the same time.
         simulated: "1k",
     });
 
@@ -150,7 +150,7 @@ impl Program for CommsTime {
         ])
     }
 
-    /// Returns, for each direct run, how many times as long it takes with the request coordinator.
+    /// Compares each direct run with the same run with the request coordinator.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {

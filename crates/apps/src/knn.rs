@@ -251,7 +251,7 @@ fn go_round<S: Spe>(
     // Memory for a home is reserved first, because blocks would fragment the local store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If a process cannot start, the channel closes too, because all others drop their ends.
+    // If a process cannot start, the channel closes too, because all other processes drop it.
     drop(begun);
     let length = plan.length();
     // The last process keeps the blocks that no process needs any more.

@@ -8,9 +8,9 @@
 //!   interleave   the plain code, in the number of threads that was the fastest
 //! ```
 //!
-//! A structure defines how a look-up begins, and which step follows from a node. A method reads the
-//! nodes. All methods therefore make the same steps. The found values are compared with values that
-//! plain code computes from the rule by which the structure was filled.
+//! A structure defines how a look-up begins, and which step follows from a node. Each of the three
+//! methods reads the nodes in its own way, but makes the same steps. The found values are compared
+//! with values that plain code computes from the rule by which the structure was filled.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -176,7 +176,7 @@ impl Program for Lookup {
         }
     }
 
-    /// Returns, for each run with another method, how many times as fast it is as the plain loop.
+    /// Compares each run with another method with the same run with the plain loop.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {

@@ -14,14 +14,15 @@
 //! with tiles, each loaded element serves [`TILE`] multiplications.
 //!
 //! Both forms do the same operations on each element, in the same order, and round each operation.
-//! They therefore find the same factors to the last bit, on every processor.
+//! Therefore both forms find the same factors to the last bit, on every processor.
 //!
 //! The factors replace the matrix: the upper factor with the diagonal, and below the diagonal the
-//! lower factor, without its ones. The paper has a matrix for each, but moves as many bytes.
+//! lower factor, without its ones. The paper has two matrices, but moves as many bytes.
 //!
-//! Elements are `f32` or `f64`. The paper does not state its type. An SPE is fast only in single
-//! precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column or a tile of `f32`
-//! is 16 KB, the largest DMA transfer. Comparisons of a host with other programs use `f64`.
+//! Elements are `f32` or `f64`. The paper does not state the type of its elements. An SPE is fast
+//! only in single precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column or
+//! a tile of `f32` is 16 KB, the largest DMA transfer. Comparisons of a host with other programs
+//! use `f64`.
 
 mod program;
 mod tiles;

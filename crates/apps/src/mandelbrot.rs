@@ -1,7 +1,7 @@
 //! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel, for its complex number c,
 //! says how often z² + c is iterated, from 0, until z leaves the circle of radius 2.
 //!
-//! Rows can be computed independently of each other. Their times differ much: rows that pass
+//! Rows can be computed independently of each other, in very different times: rows that pass
 //! through the set take the longest. All numbers are `f32`, which are fast on an SPE, and each
 //! operation is rounded. Every processor therefore finds the same counts.
 //!

@@ -206,7 +206,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If a process cannot start, the channel closes too, because all others drop their ends.
+    // If a process cannot start, the channel closes too, because all other processes drop it.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {

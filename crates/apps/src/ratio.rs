@@ -54,7 +54,7 @@ pub struct Ratio {
 const CYCLES_PER_OPERATION: u64 = 6;
 
 /// The number of items in the buffer of the channel that closes the ring. With this buffer every
-/// process can write before it reads.
+/// process can write before reading.
 const BUFFERED: usize = 1;
 
 /// The number of steps before the timed steps, and after them. In the steps before, channels are

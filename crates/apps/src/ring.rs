@@ -70,7 +70,7 @@ impl<T: Item> Output<T> {
     }
 }
 
-/// A process of the ring before it starts. It already has its ends of shared channels.
+/// A process of the ring before its start, with its ends of shared channels.
 struct Member<T, R> {
     position: usize,
     role: R,

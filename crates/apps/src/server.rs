@@ -105,11 +105,11 @@ impl Item for Answer {}
 /// The report of a process to the main process.
 #[derive(Clone, Copy)]
 enum Report {
-    /// A client has all of the answers that it gets before the signal to stop.
+    /// A client has all the answers that come before the signal to stop.
     Satisfied,
     /// A client has ended.
     Client {
-        /// The number of requests that it has sent.
+        /// The number of requests that the client has sent.
         sent: u64,
         answered: u64,
         /// The number of answers that did not belong to the client's request.

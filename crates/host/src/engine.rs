@@ -21,7 +21,7 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// One of the two command queues of an SPE's MFC. The processor that fills it performs its
+/// One of the two command queues of an SPE's MFC. The processor that fills the queue performs its
 /// commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
@@ -312,7 +312,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. If the command is a list, it continues at `cursor`.
+    /// Performs a started command. If the command is a list, starts at `cursor`.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {

@@ -6,10 +6,10 @@
 //! with SPE 0 should not share a CPU with SPE 0. The PPE therefore takes the last CPU among the
 //! first hardware threads of the first Cell.
 //!
-//! The memory modules are the NUMA nodes on which the process can have memory. If the node of an
-//! SPE's CPU is a module, it is the module of the SPE. Otherwise the SPE has the nearest module.
-//! The CPUs of a Cell may belong to several nodes: with sub-NUMA clustering a last-level cache
-//! spans nodes, and a hypervisor may make up nodes.
+//! The memory modules are the NUMA nodes on which the process can have memory. The module of an SPE
+//! is the node of the SPE's CPU, or the module that is nearest to this node. The CPUs of a Cell may
+//! belong to several nodes: with sub-NUMA clustering a last-level cache spans nodes, and a
+//! hypervisor may make up nodes.
 
 // Rejected: an OS thread for each SPE, even if SPEs share a CPU. Eight OS threads on two cores are
 // slower than cooperative threads.

@@ -123,7 +123,7 @@ impl Pages {
             base: at(from),
             bytes: to - from,
         };
-        // Dropping a part unmaps it.
+        // Dropping a part unmaps the part.
         drop((skip > 0).then(|| part(0, skip)));
         drop((skip + bytes < whole.bytes).then(|| part(skip + bytes, whole.bytes)));
         part(skip, skip + bytes)
@@ -213,8 +213,8 @@ impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
-    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
-    // address, does not access the memory there, and writes one status.
+    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). The call reads
+    // one address, does not access the memory there, and writes one status.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,

@@ -72,7 +72,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // The result is used in place, because moving it costs as much as all other steps here.
+        // The result is used in place, because a move would cost as much as all other steps here.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

@@ -24,8 +24,8 @@
 //!
 //! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before an
 //! outside thread waits for a thread with a seat, the outside thread is
-//! [dismissed](Parking::dismiss_unless_last). When the thread with the seat ends that wait, it
-//! admits the outside thread again.
+//! [dismissed](Parking::dismiss_unless_last). The thread with the seat admits the outside thread
+//! again when ending that wait.
 
 use std::sync::OnceLock;
 
@@ -161,8 +161,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller is awake,
-    /// and has made the condition of that thread true.
+    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller must be
+    /// awake, and must have made the condition of that thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -320,7 +320,7 @@ mod models {
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // All schedules of three threads take hours to check, those with three preemptions seconds.
+        // All schedules of three threads take hours to check. Three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

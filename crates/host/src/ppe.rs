@@ -95,8 +95,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the workers' OS threads have ended. They must already know that the run has
-    /// ended.
+    /// Waits until the workers' OS threads have ended. The workers must know of the run's end
+    /// already.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -238,7 +238,7 @@ impl Wake for HostPpe {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: the PPE is no cooperative thread. Its processor identifies the PPE.
+        // SAFETY: the PPE is no cooperative thread, so `Processor::Ppe` identifies the PPE.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
     }
 

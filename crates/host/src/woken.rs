@@ -20,8 +20,8 @@ const LOCKED: u32 = 1 << 8;
 /// A bit of the state: `more` has the names that did not fit into the line.
 const MORE: u32 = 1 << 9;
 
-/// The threads of one worker that were woken from outside, in order. Any OS thread may add threads,
-/// and only the worker takes them.
+/// The threads of one worker that were woken from outside, in the order of waking. Any OS thread
+/// may add threads, and only the worker takes them.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {

@@ -14,10 +14,10 @@
 //! whether the word is new. Numbers wrap after 2^32 words, by which no slot ever lags behind.
 
 // Rejected: waking the thread that waits for a word. Writers would have to know the readers'
-// threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor: it only
-// reads one cache line, which is written only when a thread sleeps.
-// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may have found
-// it full between two checks of the reader. Instead, writers announce themselves before sleeping.
+// threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor by
+// reading one cache line, which is written only when a thread sleeps.
+// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may have seen a
+// full mailbox between two checks of the reader. Instead, writers announce their sleep.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};

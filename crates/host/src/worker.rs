@@ -35,22 +35,23 @@ use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 // no access to the owner.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps. This is about the cost of a wake-up, so no
+/// The time that an OS thread spins before it sleeps: about the cost of a wake-up. Therefore no
 /// wait costs more than twice as much as the cheaper of spinning and sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// The longest time to spin while other threads are being woken. This is several times the cost of
-/// a wake-up, because a third thread may occupy the CPU of the woken thread.
+/// The longest time to spin while other threads are being woken: several times the cost of a
+/// wake-up, because a third thread may occupy the CPU of the woken thread.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls that a waiting thread makes before it parks, which take half a microsecond.
+/// The number of polls of a waiting thread before parking. The polls take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// The number of waits after which threads that were woken from outside may continue. Until then
-/// the other threads of this worker run, because they may wait for each other and wake each other.
+/// the other threads of this worker run, because these threads may wait for each other and wake
+/// each other.
 const WAITS_PER_WAKE: u8 = 128;
 
 /// The largest number of threads that poll often. Polling a thread takes a switch of about 10 ns.
@@ -60,7 +61,7 @@ const POLLERS: usize = 6;
 /// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE without a program. Reports leave it out.
+/// The condition of a thread that serves an SPE without a program. Reports omit this condition.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// A loop that spins for a limited time.

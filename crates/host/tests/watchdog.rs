@@ -95,8 +95,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// Returns the reason why the watchdog can never be certain on this computer, if there is one. In
-/// that case the watchdog only warns.
+/// Returns the reason, if any, why the watchdog can never be certain of a standstill on this
+/// computer. In that case the watchdog only warns.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {

@@ -105,7 +105,7 @@ const WHOLE_BODIES_MAX: usize = 50_000;
 /// The largest number of steps. With 10k bodies, these steps take half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies for which the forces are compared with those by direct summation.
+/// The number of bodies for which the forces are compared with direct summation.
 const COMPARED: usize = 100;
 
 /// The largest accepted error of the forces. A square acts as a single mass from a certain distance
@@ -155,7 +155,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample of them.
+    /// Returns all phases, or a sample.
     ///
     /// A set has most to do with its own section, and less with sections that are farther away.
     /// Therefore the sample has few phases in which sections are far away. Each phase of the sample

@@ -390,9 +390,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// Whatever the cuts are, the nodes of a section that act are those that also act in the
-        /// whole tree. The sum over the sections is the result of the whole tree. Most cuts
-        /// separate single nodes.
+        /// For all cuts, the nodes of a section that act also act in the whole tree. The sum over
+        /// the sections is the result of the whole tree. Most cuts separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),

@@ -48,9 +48,9 @@ const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 /// paper's table 5.1. There are n³/3 updates, in n²/2 tasks.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles that an SPU takes to divide an element by the pivot. This is an estimate of the
-/// functions of IBM's SDK, which take an approximate inverse and improve it. There are n²/2
-/// multipliers in all, beside n³/3 updates.
+/// The cycles that an SPU takes to divide an element by the pivot: an estimate of the functions of
+/// IBM's SDK, which take an approximate inverse and improve it. There are n²/2 multipliers in all,
+/// beside n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest number of rows. Such a column is 16 KB, the largest DMA transfer.

@@ -25,8 +25,8 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. Beyond its last row and column the tiles hold the identity
-    /// matrix. The factors also have the identity matrix there.
+    /// Makes the tiles of a matrix. Beyond the last row and column of the matrix, and of its
+    /// factors, the tiles hold the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -104,7 +104,7 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
 /// Makes a tile of the upper factor, right of the diagonal. Divides the tile by the lower factor of
 /// the tile on the diagonal in the same row. Returns the number of floating-point operations.
 ///
-/// This is the function TRSM of BLAS, from the left, with the lower factor.
+/// The function TRSM of BLAS does the same, from the left, with the lower factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -128,7 +128,7 @@ pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
 /// Makes a tile of the lower factor, below the diagonal. Divides the tile by the upper factor of
 /// the tile on the diagonal in the same column. Returns the number of floating-point operations.
 ///
-/// This is the function TRSM of BLAS, from the right, with the upper factor.
+/// The function TRSM of BLAS does the same, from the right, with the upper factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -155,7 +155,7 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
 /// tile of the lower factor in the same row, and the tile of the upper factor in the same column.
 /// Returns the number of floating-point operations.
 ///
-/// This is the function GEMM of BLAS.
+/// The function GEMM of BLAS does the same.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {

@@ -33,11 +33,11 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// steps of 10 ms, so this time has 20 steps.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with at least this step is coarse, because two cores exchange words in as short a time.
+/// The step from which on a clock is coarse, because two cores exchange words in as short a time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A clock that takes at least this time to read is slow. Linux reads a good clock source without a
-/// system call, in 20 to 60 ns.
+/// The time from which on reading a clock is slow. Linux reads a good clock source without a system
+/// call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -53,7 +53,8 @@ pub struct Conditions {
     pub quota: Option<Quota>,
     /// The number of threads that wanted to run on the computer, averaged over the last minute.
     pub load_average: Option<f64>,
-    /// The usage of the host's CPUs before the measurements, or the reason why it is unknown.
+    /// The usage of the host's CPUs before the measurements, or the reason why the usage is
+    /// unknown.
     pub usage: Result<Usage, UsageUnknown>,
     /// The frequency governors, each with the CPUs of the host that it governs. If Linux does not
     /// choose the clock frequency, as in most virtual machines, this map is empty.
@@ -304,8 +305,8 @@ impl Host {
     }
 }
 
-/// Returns the CPUs that the host does not use: those that were left out when the CPUs were read,
-/// those for which the quota is too small, and those above the largest number of SPEs.
+/// Returns the CPUs that the host does not use: CPUs that were left out when the CPUs were read,
+/// CPUs beyond the quota, and CPUs beyond the largest number of SPEs.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);

@@ -428,8 +428,9 @@ fn a_clock_that_is_no_good_is_warned_of() {
 
 // ------------------------------------------------------------------------------------- during runs
 
-/// Two readings that are one second apart. `cpus` has for each CPU its number, and the milliseconds
-/// of that second in which it was busy, handled interrupts, or was stolen.
+/// Two readings that are one second apart. `cpus` has, for each CPU, its number and the
+/// milliseconds in which programs ran, interrupts were handled, and another virtual machine had the
+/// CPU.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     let before = Reading {
         at_ns: 7_000 * MS,
@@ -622,7 +623,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // CPU 5 is measured now, so its time is not that of others. CPU 4 is offline, so it is idle.
+    // CPU 5 is measured now, so own threads used its time. CPU 4 is offline, and counts as idle.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -737,7 +738,7 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         }
     };
     assert_eq!(lacks("2,5"), "2-7");
-    // The file `online` may be made up as well. The host may use CPUs that are not in it.
+    // The file `online` may be made up as well: it lacks CPUs that the host may use.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");

@@ -36,16 +36,16 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// If other programs use more than this share of a CPU, they disturb measurements.
+/// The largest share of a CPU that other programs may use without disturbing measurements.
 ///
 /// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
 /// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
 const BY_OTHERS_MAX: f64 = 0.10;
 
-/// If the hypervisor takes more than this share of a CPU, it disturbs measurements.
+/// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// If a quota stops the process in more than this share of its periods, it disturbs measurements.
+/// The largest share of its periods in which a quota may stop the process without disturbing.
 const THROTTLED_MAX: f64 = 0.05;
 
 /// The shortest time of one CPU that counts, because `/proc/stat` has steps of 10 ms.
@@ -373,8 +373,7 @@ impl Reading {
 }
 
 impl Spent {
-    /// Returns the times since an earlier reading. A time in `proc/stat` may decrease a little
-    /// (`proc_stat(5)`).
+    /// Returns the times since an earlier reading. A time in `proc/stat` may fall (`proc_stat(5)`).
     fn since(&self, before: &Self) -> Self {
         Self {
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),

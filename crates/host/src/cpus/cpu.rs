@@ -6,7 +6,7 @@ use std::fmt;
 /// The largest number of SPEs of a host.
 pub(crate) const SPES_MAX: usize = 4_096;
 
-/// One CPU as the operating system counts them: a hardware thread, to which threads can be pinned.
+/// A CPU in the sense of the operating system: a hardware thread, to which threads can be pinned.
 ///
 /// Packages, cores and last-level caches with usable CPUs have running numbers from 0, in the order
 /// of their lowest `os_index`.

@@ -35,7 +35,7 @@ pub enum CpusError {
         path: PathBuf,
         /// The malformed part of the content, shortened if it is long.
         text: String,
-        /// The content that Linux writes there.
+        /// The content that Linux writes in this file.
         expected: String,
     },
     /// The mask of allowed CPUs has no CPU.

@@ -136,7 +136,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// Returns the generation of a file system's groups, or `None` if it lacks `controller`.
+/// Returns the generation of a file system's groups, or `None` if `controller` is missing.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {

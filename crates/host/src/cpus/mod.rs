@@ -31,9 +31,9 @@
 //! files that tell which CPUs and memory may be used, and for how long, must be well-formed. If
 //! such a file is malformed, reading returns [`CpusError::Malformed`].
 //!
-//! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
+//! The formats come from `proc(5)` and from the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
-//! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
+//! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`.
 
 // Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) with 26 crates that needs
 // libhwloc, or a C compiler and the network, on each computer. hwloc does not report quotas, clocks
@@ -116,7 +116,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // Not the list `possible`, because virtual machines declare hundreds of CPUs in it.
+    // The list `possible` is useless, because virtual machines declare hundreds of CPUs possible.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -172,7 +172,7 @@ fn within_cpuset(
 ///
 /// # Errors
 ///
-/// Returns [`CpusError::Gone`] if the thread cannot use all of them, and the errors of [`read`].
+/// Returns [`CpusError::Gone`] if the thread cannot use all these CPUs, and the errors of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -205,9 +205,10 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 impl Cpus {
     /// Returns the order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// The first hardware threads of all cores come before all second ones. Therefore two SPEs
-    /// share a core only if every core has an SPE. The first threads, and likewise the second, are
-    /// sorted by Cell, then by descending capacity, then by memory node, then by `os_index`.
+    /// The first hardware threads of all cores come before the second hardware threads. Therefore
+    /// two SPEs share a core only if every core has an SPE. The first threads, and likewise the
+    /// second, are sorted by Cell, then by descending capacity, then by memory node, then by
+    /// `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {

@@ -39,7 +39,7 @@ impl Notes {
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// Returns all sentences: first those about files, then all others.
+    /// Returns all sentences: first the sentences about files, then all others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

@@ -1,4 +1,4 @@
-//! The CPUs that exist, and those that are online.
+//! The CPUs that exist, and the CPUs that are online.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

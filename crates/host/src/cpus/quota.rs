@@ -13,7 +13,7 @@ use super::source::Source;
 pub struct Quota {
     /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.
     pub microseconds: u64,
-    /// The period, in microseconds. It is never 0.
+    /// The period, in microseconds, never 0.
     pub period_microseconds: u64,
     /// The file that sets this limit: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
     pub set_in: PathBuf,

@@ -23,8 +23,8 @@ struct Facts {
     capacity: Option<u32>,
 }
 
-/// A package, identified by its CPUs. The kernel's number does not identify a package: it is -1 on
-/// some architectures, and not unique on others (an s390 repeats the numbers in each drawer).
+/// A package, identified by its CPUs, because the kernel's number is -1 on some architectures and
+/// not unique on others (an s390 repeats the numbers in each drawer).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),

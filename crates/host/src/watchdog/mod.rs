@@ -17,7 +17,7 @@
 //! [`standstill`] lists the facts that make a standstill certain. A process with a handler of
 //! Ctrl-C, such as the command `cellworks`, only gets a warning.
 //!
-//! A deadlock within the runtime needs no watchdog: the last thread awake notices it.
+//! The last thread awake notices a deadlock within the runtime, without the watchdog.
 
 mod standstill;
 
@@ -93,7 +93,7 @@ fn programs() -> Option<Vec<String>> {
 }
 
 /// Returns the message about a process in which all threads wait: a warning if there are doubts
-/// that it stands still, otherwise the reason why the process is aborted.
+/// about the standstill, otherwise the reason why the process is aborted.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(

@@ -29,7 +29,7 @@
 //! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
-//! The formats are those of `proc(5)`, and the operations those of `futex(2)`.
+//! The formats come from `proc(5)`, and the operations from `futex(2)`.
 
 // Rejected: aborting a process as soon as two readings show that every thread waits for a futex.
 // `ctrlc` waits in this way for its handler, and a thread may wait in this way for another process.
@@ -55,7 +55,7 @@ struct Wait {
     /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
     call: String,
     futex: Futex,
-    /// The kernel's function in which the thread waits, or `0` if the kernel does not tell it.
+    /// The kernel's function in which the thread waits, or `0` if the kernel hides the function.
     function: Option<String>,
     status: Option<ThreadStatus>,
 }
@@ -98,7 +98,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Returns whether the same threads wait in the same calls, even if they ran in between.
+    /// Returns whether the same threads wait in the same calls. Threads may have run in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -265,8 +265,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// Returns the doubt that a handler of a signal may wake a thread. Libc itself uses the signals
-/// from 32 on that are below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
+/// Returns the reason for doubt that a handler of a signal may wake a thread. Libc itself uses the
+/// signals from 32 to below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;

@@ -166,7 +166,7 @@ fn a_handler_may_wake_a_thread_unless_it_is_for_faults_or_of_libc() {
         process.doubt(),
         "signal 2 has a handler, which can wake a thread (`kill -l 2` names it)"
     );
-    // These are handlers of SIGHUP, Ctrl-C, SIGTERM and the last signal.
+    // The handlers of SIGHUP, Ctrl-C, SIGTERM and the last signal.
     process.status("8000000100004443");
     assert_eq!(
         process.doubt(),

@@ -1,5 +1,5 @@
-//! Computers as their kernels describe them. The numbers of CPUs, siblings and caches are those of
-//! the real computers. The sizes of memory are round numbers.
+//! Computers as their kernels describe them, with real numbers of CPUs, siblings and caches, but
+//! round sizes of memory.
 
 use super::tree::{Tree, map};
 
@@ -91,7 +91,7 @@ pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        // Thousands of files take seconds to write, so only the necessary ones are written.
+        // Thousands of files take seconds to write, so only the necessary files are written.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");

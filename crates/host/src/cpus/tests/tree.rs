@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder in place of a computer's folder `/`. It is removed when this value is dropped.
+/// A folder in place of a computer's folder `/`, which is removed when this value is dropped.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -22,7 +22,7 @@ impl Tree {
         }
     }
 
-    /// Returns the name of the folder. Tests cut it from messages.
+    /// Returns the name of the folder. Tests cut this name from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -78,7 +78,7 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // These are the caches for data and for instructions.
+        // The caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
