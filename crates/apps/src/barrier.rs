@@ -72,8 +72,7 @@ const ROOTS_MAX: usize = 16;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed barriers. In the first ones SPEs check that all have
-/// come.
+/// The number of barriers before the timed ones, in which SPEs check that all have come.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {

@@ -20,8 +20,7 @@ pub(crate) struct Gang<R> {
 }
 
 impl<R> Gang<R> {
-    /// Returns an SPE's average cycles for a byte of its part. All parts together have `bytes`
-    /// bytes.
+    /// Returns an SPE's average cycles for a byte of its part, if all parts have `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64

@@ -1,4 +1,5 @@
-//! The nearest neighbours of all points, in a ring (the paper DSMCBE, section 3.3, figures 6, 7).
+//! The nearest neighbours of all points, in a ring (DSMCBE, the paper, section 3.3, figures 6 and
+//! 7).
 //!
 //! ```text
 //!   PPE ── all blocks, once ──► process 0 ──► process 1 ──► ... ──► last process
@@ -12,8 +13,7 @@
 //! that is not yet the home of a process. A problem of any size fits, because blocks that are in no
 //! local store wait in the buffered channel.
 //!
-//! Distances are Euclidean. Of points that are equally far away, the one with the lower number is
-//! first.
+//! Distances are Euclidean. Of equally distant points, the point with the lower number is first.
 
 mod data;
 mod home;

@@ -12,8 +12,7 @@
 //! [`Quantity`]s. The command `cellworks run` handles lists of values, progress, tables and pages,
 //! in the same way for all programs.
 //!
-//! To add a program, write a file, and add to `lib.rs` its module, its name at the end, and its
-//! row:
+//! To add a program, write a file, and add the program's module, name and row here to `lib.rs`:
 //!
 //! | program | what it is | from |
 //! |---|---|---|

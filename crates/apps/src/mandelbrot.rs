@@ -1,12 +1,13 @@
 //! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel, for its complex number c,
-//! says how often z² + c is iterated, from 0, until z leaves the circle of radius 2.
+//! says how often z² + c is iterated, from z = 0, until z leaves the circle of radius 2.
 //!
 //! Rows can be computed independently of each other, in very different times: rows that pass
 //! through the set take the longest. All numbers are `f32`, which are fast on an SPE, and each
 //! operation is rounded. Every processor therefore finds the same counts.
 //!
-//! The paper also makes a picture of each frame, in shades of gray. This program does not, because
-//! moving a row takes a thousandth of the time of computing the row.
+//! The paper also makes a picture of each frame, in shades of gray, which the program leaves out.
+//! The picture would leave a local store row by row while the next row is computed, which takes a
+//! thousand times as long.
 
 mod program;
 

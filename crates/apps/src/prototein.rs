@@ -294,8 +294,8 @@ enum Bead {
 }
 
 /// The first beads of a chain on the grid. The second bead is east of the first bead. The first
-/// bead that is off the line of these two beads is north of the line. All other foldings are
-/// rotations or reflections of these foldings.
+/// bead that is off the line of these two beads is north of the line. Every other folding is a
+/// rotation or reflection of such a folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],

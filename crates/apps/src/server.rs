@@ -1,4 +1,4 @@
-//! A server that waits at once for clients, workers, a timer and the signal to stop.
+//! A server that waits at the same time for clients, workers, a timer and the signal to stop.
 //!
 //! ```text
 //!   client ─┬─ REQUESTS ──► ┌────────┐ ── TASKS ────┬─► worker
@@ -12,10 +12,10 @@
 //! The processes find the channels in capitals by their numbers. The server has one alternation, in
 //! which the signal to stop comes first.
 //!
-//! After that signal the server reads no more requests. The workers finish the requests that the
-//! server has read, and the server answers them. The server then poisons all channels, which ends
-//! every other process. Every process counts its requests and answers. At the end these counts must
-//! agree: no request was lost, and none was answered twice.
+//! After the signal to stop, the server reads no more requests. The workers finish the requests
+//! that the server has read, and the server sends the answers. The server then poisons all
+//! channels, which ends every other process. Every process counts its requests and answers. At the
+//! end these counts must agree: no request was lost, and no request was answered twice.
 
 use std::collections::VecDeque;
 

@@ -14,8 +14,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// The sizes of regions are multiples of this size, which holds whole pages and lines.
 const PAGE_BYTES: usize = 4096;
 
-/// Memory of at least this size is allocated in huge pages. With small pages, TLB misses would take
-/// more than half of the time of random accesses to large memory.
+/// The smallest memory that is allocated in huge pages, because with small pages TLB misses would
+/// take more than half of the time of random accesses to large memory.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
 /// Zeroed pages, which are unmapped when this value is dropped.

@@ -203,8 +203,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag by the calls that all code of this crate makes to wait. Returns whether the
-    /// thread was the last thread awake.
+    /// Waits for a flag as all code of this crate waits: by `prepare`, a check, and `park`. Returns
+    /// whether the thread was the last thread awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {

@@ -95,8 +95,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the workers' OS threads have ended. The workers must know of the run's end
-    /// already.
+    /// Waits until the workers' OS threads have ended. The workers must know that the run has
+    /// ended.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A slot holds a word together with its number, counted from 1, so that one load tells the reader
-//! whether the word is new. Numbers wrap after 2^32 words, by which no slot ever lags behind.
+//! whether the word is new. Numbers wrap after 2^32 words, but no slot lags that far behind.
 
 // Rejected: waking the thread that waits for a word. Writers would have to know the readers'
 // threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor by

@@ -84,8 +84,7 @@ impl Spin {
         }
     }
 
-    /// Returns whether the other OS thread on the same CPU, for which the caller may wait, is
-    /// ready.
+    /// Returns whether the other OS thread on this CPU, which the caller may await, is ready.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }

@@ -81,10 +81,11 @@ const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 /// Factors by which the cycles of accelerating a set (from the two constants above) are multiplied,
 /// each for a number of bodies. The factors are fitted to the run times of one worker without
 /// double buffering in the paper's table 5.2, because no constant cost of a node fits all three
-/// times. By these times each task takes 14 us, and 1.4 ns more for each body of the simulation:
-/// nearly nothing for 10,000 bodies, but for a million as long as 18 cycles for each pair of a body
-/// of the set and one of 512 nodes. Here, as usual with Barnes-Hut, a body skips a larger share of
-/// a larger tree. The paper does not state when its program skips a node.
+/// times. By these times each task takes 14 us, and 1.4 ns more for each body of the simulation.
+/// For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of one of the set's
+/// bodies and one of 512 nodes. For 10,000 bodies, the 1.4 ns are nearly nothing. In this program,
+/// as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does not state
+/// when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one
@@ -92,8 +93,8 @@ const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// The cycles that the PPE takes to build a node of the tree: an estimate of one or two accesses to
-/// memory beyond the caches. The paper states no time or share of the building. With 1,000 cycles a
-/// node, a step of 10,000 bodies would take longer than the paper's whole step.
+/// memory beyond the caches. The paper states no time or share of the building. With 1,000 cycles,
+/// building a tree of 10,000 bodies and waiting for tasks would exceed the paper's whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;

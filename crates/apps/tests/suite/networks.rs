@@ -261,7 +261,8 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
     // The processes of the ring take their homes at the same time. If each process began with the
-    // first block, 4 SPEs would be at most 3.4 (4 processes) or 3 times (8 processes) as fast.
+    // first block, 4 SPEs would be at most 3.4 times as fast (4 processes), or 3 times (8
+    // processes).
     assert!(alone / one > 3.5, "{alone} {one}");
     // This holds only if each process lets the other process send its block before computing.
     assert!(two < one, "{two} {one}");

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. Only whole batches are timed, so the clock's step is
-/// harmless.
+/// The number of readings in a batch, which is timed as a whole because the clock has steps.
 const READINGS: u32 = 1_000;
 
 /// The number of batches. Only the fastest batch counts: disturbances make batches slower.

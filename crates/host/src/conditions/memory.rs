@@ -151,8 +151,8 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
 }
 
 /// Returns the limit of a group, less the memory that the group uses. The kernel counts cached
-/// files as used, but drops files that were not read lately before the group reaches its limit. The
-/// memory of these files is therefore not subtracted.
+/// files as used. Before the group reaches its limit, the kernel drops cached files that were not
+/// read lately. The memory of such files is therefore not subtracted.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // If there is no limit, this file has a number near 2^63.

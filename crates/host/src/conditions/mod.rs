@@ -33,10 +33,10 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// steps of 10 ms, so this time has 20 steps.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// The step from which on a clock is coarse, because two cores exchange words in as short a time.
+/// The shortest step of a coarse clock. Two cores exchange words in as short a time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// The time from which on reading a clock is slow. Linux reads a good clock source without a system
+/// The shortest reading time of a slow clock. Linux reads a good clock source without a system
 /// call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 

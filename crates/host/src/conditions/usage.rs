@@ -11,20 +11,19 @@
 //! second, but count idle time exactly.
 //!
 //! The host's own threads are pinned, so the time of each thread belongs to a known CPU. This time
-//! is counted when a run ends. The process also uses time on unknown CPUs, for example in the
-//! thread that shows progress, and between two runs. Time on unknown CPUs is subtracted from every
-//! CPU.
+//! is counted when a run ends. The process also uses time on unknown CPUs, for example to show
+//! progress, and between two runs. Time on unknown CPUs is subtracted from every CPU.
 //!
-//! Only CPUs on which own threads ran count, because on a large computer other programs may use
-//! CPUs that were not measured. Before a run, all CPUs of the host count. The SMT siblings of these
-//! CPUs are watched too, even if the process may not use the siblings. A busy sibling takes no time
-//! of the CPU, but about half of the core's performance.
+//! Only the CPUs on which own threads ran are watched, because on a large computer other programs
+//! may use CPUs that were not measured. Before a run, all CPUs of the host are watched. The SMT
+//! siblings of these CPUs are watched too, even if the process may not use the siblings. A busy
+//! sibling takes no time of the CPU, but about half of the core's performance.
 //!
 //! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
 //! numbered from 0. A file that lacks an existing CPU is therefore not used.
 
-// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Linux also
-// counts each `sched_yield`, and SPEs that share a CPU call `sched_yield` all the time.
+// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Each
+// `sched_yield` counts as such a switch, and SPEs that share a CPU call `sched_yield` all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +37,9 @@ use crate::host::Host;
 
 /// The largest share of a CPU that other programs may use without disturbing measurements.
 ///
-/// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
-/// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
+/// Source: measurements of a second each, of exchanges of words and of busy SPEs, in a virtual
+/// machine of two cores. The share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that
+/// also ran an endless loop.
 const BY_OTHERS_MAX: f64 = 0.10;
 
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.

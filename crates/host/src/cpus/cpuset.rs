@@ -9,9 +9,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or `None` if hidden.
-/// The parent's list is read only if the group has none, because the kernel keeps the list of a
-/// group within the list of its parent.
+/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or `None` if the list
+/// is hidden. The parent's list is read only if the group has no list, because the kernel keeps the
+/// list of a group within the list of its parent.
 pub fn read(
     source: &Source,
     what: &str,

@@ -10,8 +10,8 @@ use super::source::Source;
 /// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// Returns the CPUs in [`ONLINE`], or, without this file, all CPUs except those that a file in
-/// their own folder marks as offline. Without folders, returns `None`.
+/// Returns the CPUs in [`ONLINE`]. Without this file, returns all CPUs with a folder, except CPUs
+/// that their folder marks as offline. Without folders, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));

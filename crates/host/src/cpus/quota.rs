@@ -21,8 +21,7 @@ pub struct Quota {
 
 impl Quota {
     /// Returns the number of CPUs that the group can keep busy all the time, rounded down, but at
-    /// least 1.
-    /// If more threads are busy, all threads of the group stop together for a part of each period.
+    /// least 1. If more threads are busy, all threads of the group stop for a part of each period.
     pub fn cpus_floor(&self) -> usize {
         usize::try_from(self.microseconds / self.period_microseconds)
             .unwrap_or(usize::MAX)

@@ -37,8 +37,8 @@ impl Source {
         self.root == Path::new("/")
     }
 
-    /// Returns the CPUs that the calling thread may use. For another computer this is `None`,
-    /// because only the cpuset in its tree sets limits.
+    /// Returns the CPUs that the calling thread may use, or `None` for another computer, because
+    /// only the cpuset in its tree sets limits.
     ///
     /// # Errors
     ///

@@ -31,8 +31,9 @@
 //!
 //! The formats come from `proc(5)`, and the operations from `futex(2)`.
 
-// Rejected: aborting a process as soon as two readings show that every thread waits for a futex.
-// `ctrlc` waits in this way for its handler, and a thread may wait in this way for another process.
+// Rejected: aborting a process as soon as two readings show that every thread waits for a futex. A
+// thread of the crate `ctrlc` also waits in this way, for its handler, and so may a thread that
+// waits for another process.
 
 use std::path::Path;
 
