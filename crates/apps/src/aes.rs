@@ -21,7 +21,7 @@ const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
 ///
-/// The result is compared with that of encrypting the whole buffer at once.
+/// The result is compared with the result of encrypting the whole buffer at once.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aes {

@@ -8,8 +8,8 @@
 //!
 //! SPEs form groups, each with a root SPE. Each member of a group sends a bit of its own to signal
 //! register 1 of the root, which collects the bits. Roots send each other bits in register 2. A
-//! root may be a barrier ahead of another root that has not read its register yet. The bits of
-//! roots therefore alternate between two halves of the register.
+//! root may be a barrier ahead of another root with unread bits in register 2. The bits of roots
+//! therefore alternate between two halves of the register.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,4 @@
-//! The nearest neighbours of all points, in a ring (DSMCBE, the paper, section 3.3, figures 6 and
-//! 7).
+//! The nearest neighbours of all points, in a ring (DSMCBE, section 3.3, figures 6 and 7).
 //!
 //! ```text
 //!   PPE ── all blocks, once ──► process 0 ──► process 1 ──► ... ──► last process

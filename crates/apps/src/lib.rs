@@ -165,8 +165,8 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// Returns the programs to run if the user has chosen `chosen`: gives values to open
-    /// parameters, and adds programs that conclusions need. Equal programs run once.
+    /// Returns the programs to run if the user has chosen `chosen`, with values for open
+    /// parameters, and with added programs that conclusions need. Equal programs run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }

@@ -37,8 +37,8 @@ pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
 ///
-/// The result is compared with that of a search without tasks. If the program also runs on one SPE
-/// with one thread, the results contain the speed-ups over that run.
+/// The result is compared with the result of a search without tasks. If the program also runs on
+/// one SPE with one thread, the results contain the speed-ups over that run.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prototein {

@@ -55,7 +55,7 @@ pub struct Workers {
 /// transfers are made while the previous task runs, the wait is assumed to end with that task.
 ///
 /// The time is fitted to the run times of one worker without double buffering in the paper's tables
-/// 5.1 and 5.2. Both tables have 12 to 14 us for each task, whatever the size of its data. The
+/// 5.1 and 5.2. By both tables each task waits 12 to 14 us, whatever the size of its data. The
 /// cause is not known, but section 5.1 mentions the latency of DMA.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 

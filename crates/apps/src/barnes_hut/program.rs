@@ -53,7 +53,7 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies of a task: 16 KB, the size of section 5.2 of the paper for tasks that move
+/// The number of bodies of a task: 16 KB, which section 5.2 of the paper gives for tasks that move
 /// bodies. With a million bodies the paper has about 2,000 tasks that accelerate bodies.
 const SET: usize = 512;
 

@@ -36,7 +36,7 @@ const CYCLES_PER_MOVED: u64 = 6 + 6;
 /// The number of points of a group of the home: one vector of AVX2, or two smaller ones.
 const LANES: usize = 8;
 /// The number of points of the other block that are compared with a group of the home at once. The
-/// sums of these pairs take half of the registers of x86-64, and do not wait for each other.
+/// sums of all pairs take half of the registers of x86-64, and do not wait for each other.
 const AT_ONCE: usize = 4;
 
 /// A block with its neighbours so far.

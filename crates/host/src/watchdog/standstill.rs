@@ -2,7 +2,7 @@
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
 //! wakes it, another process or the kernel wakes it, or a handler of a signal runs on the thread.
-//! If all of the following facts hold, no such event can happen. Files in `/proc/self` show them:
+//! If all of the following facts hold, no such event can happen. Each fact is seen in `/proc/self`:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | The kernel has nothing left to do for the thread before it waits. For example, it does not fetch the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
 //! | Only a call of `futex` ends the wait. A wait for a lock with priority inheritance also ends when the lock's owner ends, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
 //! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for a futex that is not private but lies in such memory. | `task/N/syscall`, `maps` |
-//! | No memory is shared. Through shared memory another process could wake a thread, also by ending if it has a robust mutex there. The kernel could do so by a request in the rings of `io_uring`, which are memory shared with the kernel. | `maps` has no writable mapping that is shared |
+//! | No memory is shared. Through shared memory another process could wake a thread, also by ending while it holds a robust mutex in the memory. The kernel could wake a thread by a request in the rings of `io_uring`, which are shared memory. | `maps` has no writable mapping that is shared |
 //! | No handler of a signal will run. A fault's handler runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
 //! | No debugger controls a thread. | `TracerPid` in `task/N/status` |
 //!
