@@ -14,15 +14,14 @@ use crate::figure::{axis, counted};
 use crate::gang::{self, check_spes};
 use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
 
-/// A block of the cipher.
 const CIPHER_BLOCK_BYTES: usize = 16;
 
-/// The key. The time does not depend on it.
+/// The key, which does not influence the time.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
 /// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
 ///
-/// The result is compared with that of encrypting the whole buffer at once.
+/// The result is compared with the result of encrypting the whole buffer at once.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aes {
@@ -118,7 +117,6 @@ fn text(buffer: &mut Vec<u8>) {
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));
 }
 
-/// Encrypts bytes that are whole blocks of the cipher.
 fn encrypt(cipher: &Aes128, bytes: &mut [u8]) {
     let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
     assert!(rest.is_empty(), "buffers are multiples of a cipher's block");

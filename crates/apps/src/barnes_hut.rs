@@ -34,18 +34,17 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at its position, of all nodes that have accelerated the body.
+    /// The gravitational potential, at the body, of all nodes that have accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,
 }
 
-/// A distance in a third dimension that is added between any two bodies. Without it, bodies that
-/// meet would throw each other far away.
+/// A distance in a third dimension that is added between any two bodies. Without this distance,
+/// bodies that meet would throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
-/// Bodies in a disc that rotates around (0, 0), with a total mass of 1. The same seed gives the
-/// same bodies.
+/// Makes the bodies of a disc that rotates around (0, 0), with a total mass of 1, from a seed.
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
 /// edition, section 2.3.1). The tenth of its mass that is farthest from the centre is left out.
@@ -94,8 +93,8 @@ pub fn kick(bodies: &mut [Body], step: f32) {
     }
 }
 
-/// The kinetic and potential energy of all bodies. Call this between steps, when the potential of
-/// each body contains all other bodies.
+/// Returns the kinetic and potential energy of all bodies. Call this function between steps, when
+/// the potential of each body contains all other bodies.
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
@@ -133,7 +132,7 @@ pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     }
 }
 
-/// A picture of a square around (0, 0) with these sides. A pixel is lighter if it has more bodies.
+/// Returns a picture of a square around (0, 0). A pixel is lighter if it has more bodies.
 pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
     let mut counts = vec![0_u32; pixels as usize * pixels as usize];
     let scale = pixels as f32 / side;
@@ -197,8 +196,8 @@ mod tests {
         }
     }
 
-    /// If forces are exact, only the error of the steps remains. It is proportional to the square
-    /// of the length of a step.
+    /// If forces are exact, only the error of the steps remains, which is proportional to the
+    /// square of the length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

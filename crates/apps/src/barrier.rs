@@ -1,4 +1,4 @@
-//! The all-to-one barriers of CellStats, section 5.2.
+//! The all-to-one barriers of the paper CellStats, section 5.2.
 //!
 //! ```text
 //!   one root                        one root in each Cell
@@ -6,9 +6,9 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! SPEs form groups, each with a root. Each member of a group sends its bit to signal register 1 of
-//! the root, which collects the bits. Roots send each other their bits in register 2. One root may
-//! be a barrier ahead of another root that has not read its register yet. The bits of roots
+//! SPEs form groups, each with a root SPE. Each member of a group sends a bit of its own to signal
+//! register 1 of the root, which collects the bits. Roots send each other bits in register 2. A
+//! root may be a barrier ahead of another root with unread bits in register 2. The bits of roots
 //! therefore alternate between two halves of the register.
 
 use std::collections::BTreeSet;
@@ -70,10 +70,9 @@ const SPES_MAX: usize = 32;
 /// The largest number of roots. Each root has two bits of a signal register.
 const ROOTS_MAX: usize = 16;
 
-/// The tag group of the signals.
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones. In these barriers SPEs check that all have come.
+/// The number of barriers before the timed ones, in which SPEs check that all have come.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -85,7 +84,7 @@ impl Program for Barrier {
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "barriers",
         on_this_computer: "10k",
-        // A few barriers are enough, because all of them take the same time.
+        // A few barriers are enough, because all barriers take the same time.
         simulated: "32",
     });
 
@@ -139,7 +138,7 @@ impl Program for Barrier {
         machine.on_cell(self).ok_or_else(no_cell)?
     }
 
-    /// For runs with a root in each Cell: how many times as long they take with one root.
+    /// Compares each run with a root in each Cell with the same run with one root.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_one = |each: &Done<Self>| {
             let one = Self {
@@ -212,7 +211,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
 #[derive(Clone, Debug)]
 struct Role {
     root: SpeId,
-    /// The bit that this SPE sends to its root. If it is a root, it sends the bit to its members.
+    /// The bit that this SPE sends to its root, or, as a root, to its members.
     bit: u32,
     /// If this SPE is a root, the other members of its group.
     members: Vec<SpeId>,
@@ -269,7 +268,7 @@ impl Role {
         role
     }
 
-    /// Runs all barriers. Returns the time of the timed ones.
+    /// Runs all barriers. Returns the time of the timed barriers.
     fn run<S: CellSpe>(
         &self,
         spe: &S,
@@ -313,7 +312,7 @@ impl Role {
         }
     }
 
-    /// The second level: a barrier of the roots.
+    /// Meets the other roots: the second level of the barrier.
     fn meet_peers<S: CellSpe>(&self, signals: &Signals<'_, S>, memory: &mut Memory) {
         let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
         memory.is_odd = !memory.is_odd;
@@ -329,8 +328,8 @@ impl Role {
 }
 
 /// Sends signals as IBM's examples do (`write_signal1` in "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices"). The examples keep the word of a signal in one
-/// place. Before they send another signal, they therefore wait until the word has left.
+/// Architecture: Examples and Best Practices"): the word of a signal has a fixed place, and must
+/// have left before another signal is sent.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,
@@ -352,8 +351,7 @@ impl<S: CellSpe> Signals<'_, S> {
     }
 }
 
-/// Checks that all SPEs have come to a barrier after `spe` has left it. An SPE may have come to the
-/// next barrier already.
+/// Checks that all SPEs have come to the barrier that `spe` has left, or to the next barrier.
 fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
     let mut others = come.iter().enumerate();
     let late = others.find_map(|(other, come)| {

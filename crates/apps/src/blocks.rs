@@ -8,7 +8,7 @@
 //!                            │ put 0  │ put 1  │
 //!
 //!   threads   like single, in several threads, each with a part of the buffer; while one thread
-//!             waits for its transfer, another one works
+//!             waits for its transfer, another thread works
 //! ```
 
 use std::cell::Cell;
@@ -46,7 +46,6 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// The title, such as `single buffering` or `4 threads`.
     pub(crate) fn title(self) -> String {
         match self.buffering {
             Buffering::Single => "single buffering".to_owned(),
@@ -106,7 +105,6 @@ impl Staging {
     }
 }
 
-/// The usual number of threads of each SPE.
 pub(crate) const USUAL_THREADS: usize = 4;
 
 /// Calls `work` with each block of a part of the buffer, to change the block.
@@ -138,10 +136,9 @@ fn single<S: Spe>(
     Ok(())
 }
 
-/// The work of each thread. In the listings the MFC begins the next get after the put (`mfc_getb`),
-/// and the program waits for neither command. If a program has only one thread, waiting for the put
-/// costs nothing. A thread among several must not wait for the put: after the wait it could issue
-/// its next get only when the other threads let it continue.
+/// Does the work of a thread. As in the listings, the MFC begins the next get after the put
+/// (`mfc_getb`), and the thread waits for neither command. After such a wait, one of several
+/// threads could issue its next get only when the other threads let it continue.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -176,7 +173,7 @@ fn double<S: Spe>(
         let next = spe.stage_mut_ahead(block)?;
         let mut view = std::mem::replace(&mut ahead, next).wait();
         work(&mut view);
-        // Dropping the view puts it back, without waiting.
+        // Dropping the view puts the block back, without waiting.
         drop(view);
     }
     let mut last = ahead.wait();
@@ -207,8 +204,7 @@ fn in_threads<S: Spe>(
     failed.take().map_or(Ok(()), Err)
 }
 
-/// The buffer in `count` shares of whole blocks, as equal as possible. Only the last block of the
-/// buffer may be shorter.
+/// Cuts the buffer into `count` nearly equal shares. Only the buffer's last block may be short.
 pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
     let blocks = buffer.len().div_ceil(block_bytes);
     let mut shares = Vec::with_capacity(count);
@@ -222,7 +218,7 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
-/// An empty buffer with a capacity of this many bytes.
+/// Returns an empty buffer with a capacity of this many bytes.
 pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     let mut buffer = Vec::new();
     buffer
@@ -257,7 +253,6 @@ pub(crate) fn check_bytes(
     Ok(())
 }
 
-/// The largest number of cycles for each byte that a user may choose.
 const CYCLES_PER_BYTE_MAX: f64 = 1e6;
 
 pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
@@ -269,7 +264,7 @@ pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
     })
 }
 
-/// The number of cycles for a number of bytes, rounded.
+/// Returns the number of cycles for a number of bytes, rounded.
 pub(crate) fn cycles_of(bytes: usize, cycles_per_byte: f64) -> u64 {
     (bytes as f64 * cycles_per_byte).round() as u64
 }
@@ -288,7 +283,7 @@ mod tests {
         assert_eq!(lengths(64, 16, 2), [32, 32]);
         assert_eq!(lengths(80, 16, 2), [32, 48]);
         assert_eq!(lengths(72, 16, 2), [32, 40]);
-        // There are more shares than blocks, so some are empty.
+        // There are more shares than blocks, so some shares are empty.
         assert_eq!(lengths(32, 16, 3), [0, 16, 16]);
         assert_eq!(lengths(0, 16, 2), [0, 0]);
     }

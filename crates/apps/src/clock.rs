@@ -1,5 +1,5 @@
 //! Computing for a number of cycles. A simulated machine adds the cycles to its time, and a real
-//! machine computes for about that long.
+//! machine computes for about this number of cycles.
 
 use std::hint::black_box;
 
@@ -12,8 +12,8 @@ const LINK_CYCLES: u64 = 5;
 /// An odd number without pattern. A multiplication by an odd number loses no bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles. A simulated machine adds that number to its time. A real
-/// machine computes a chain of operations: each needs the result of the operation before.
+/// Computes for about `cycles` cycles. A real machine computes a chain of operations, each with the
+/// result of the previous operation.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));
@@ -25,8 +25,8 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The cycles that are timed to find the clock's rate. The timed cycles take long compared with
-/// reading the clock, but are short compared with the time between two interrupts.
+/// The cycles that are timed to find the clock's rate: long compared with reading the clock, but
+/// short compared with the time between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The shortest timing counts, because no interrupt lengthened it.
 const TIMED: usize = 5;

@@ -1,4 +1,4 @@
-//! What a communication between processes costs (DSMCBE, section 3.1, figures 2 and 3).
+//! The cost of a communication between processes (the paper DSMCBE, section 3.1, figures 2 and 3).
 //!
 //! ```text
 //!          ┌────────────────────── successor ◄── successor ◄─ ... ◄─┐
@@ -10,9 +10,9 @@
 //! consumer. All other processes on SPEs add 1. The consumer checks each number.
 //!
 //! The time of a communication is the time between two numbers at the consumer, divided by the
-//! number of processes on SPEs. This is also the number of channels that a number passes on its way
-//! round. The channel to the consumer does not count, because it works at the same time (section
-//! 3.1: each process adds a channel to the ring).
+//! number of processes on SPEs. This is also the number of channels that a number passes in a
+//! round. The channel to the consumer does not count, because this channel works at the same time
+//! (section 3.1 of the paper: each process adds a channel to the ring).
 
 use std::iter;
 
@@ -53,10 +53,9 @@ pub struct CommsTime {
     pub rounds: u64,
 }
 
-/// The number with which the ring begins.
 const FIRST: u64 = 0;
 
-/// This number of rounds takes hours on any machine.
+/// The largest number of rounds, which take hours on any machine.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
 const TIME: Metric = Metric::new("time_per_communication", "us");
@@ -76,9 +75,9 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // This is the number of the paper.
+        // The paper has this number.
         on_this_computer: "10k",
-        // Fewer rounds are enough, because all of them take the same time.
+        // Fewer rounds are enough, because all rounds take the same time.
         simulated: "1k",
     });
 
@@ -151,8 +150,7 @@ impl Program for CommsTime {
         ])
     }
 
-    /// For runs with direct communication: how many times as long the same run takes with the
-    /// request coordinator.
+    /// Compares each direct run with the same run with the request coordinator.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {
@@ -183,7 +181,6 @@ impl Program for CommsTime {
     }
 }
 
-/// The work of each process.
 fn go_round<P: Place>(
     process: &Process<'_, P>,
     role: Role,
@@ -204,7 +201,7 @@ fn go_round<P: Place>(
     }
 }
 
-/// Reads items, and writes the result of `f` for each one.
+/// Reads items, and writes the result of `f` for each item.
 fn each<P: Place, T: Item>(
     process: &Process<'_, P>,
     mut input: Input<T>,

@@ -20,17 +20,17 @@ pub enum ParameterError {
         /// The things that the number counts, such as `threads`.
         noun: &'static str,
     },
-    /// The machine has fewer SPEs than the program was to use.
+    /// The machine has fewer SPEs than the program should use.
     #[error("{machine} has {}, not {spes}; use at most {has}", counted(*.has, "SPE"))]
     TooManySpes {
-        /// The number of SPEs that the program was to use.
+        /// The number of SPEs that the program should use.
         spes: usize,
         /// The number of SPEs of the machine.
         has: usize,
         /// The title of the machine.
         machine: String,
     },
-    /// A number of bytes must be a multiple of the cipher's block, and is not.
+    /// A number of bytes is not a multiple of the cipher's block.
     #[error("{} are not a multiple of {of}, {why}; use {}", in_words(*bytes), in_flags(*nearest))]
     Multiple {
         /// The parameter.
@@ -69,7 +69,7 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// The system gives no memory for this many bytes.
+    /// Returns the error that the system gives no memory for this many bytes.
     pub(crate) fn no_memory(parameter: &'static str, bytes: usize) -> Self {
         Self::Refused {
             parameter,
@@ -80,7 +80,7 @@ impl ParameterError {
         }
     }
 
-    /// The name of the refused parameter, as in
+    /// Returns the name of the refused parameter, as in
     /// [`Program::parameters`](crate::Program::parameters).
     pub fn parameter(&self) -> &'static str {
         match self {
@@ -200,7 +200,7 @@ impl From<PoolError> for ProgramError {
 ///
 /// # Errors
 ///
-/// [`ProgramError::Wrong`] names the first byte that differs.
+/// Returns [`ProgramError::Wrong`] with the first byte that differs.
 pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<(), ProgramError> {
     let mut pairs = found.iter().zip(expected).enumerate();
     let wrong = pairs.find(|(_, (found, expected))| found != expected);
@@ -216,11 +216,11 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
-/// Compares a number, or several, with the expected ones.
+/// Compares one or several numbers with the expected numbers.
 ///
 /// # Errors
 ///
-/// [`ProgramError::Differs`] names the numbers if they differ.
+/// Returns [`ProgramError::Differs`] with the numbers if they differ.
 pub(crate) fn agree<T: PartialEq + fmt::Display>(
     what: impl FnOnce() -> String,
     found: T,

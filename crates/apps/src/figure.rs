@@ -29,7 +29,7 @@ pub struct Axis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The name, which tells this curve from the others.
+    /// The name, which tells this curve from the other curves.
     pub name: String,
     /// The points, in the order of their horizontal values.
     pub points: Vec<(f64, f64)>,
@@ -39,7 +39,7 @@ pub struct Curve {
 /// axis. The parameter is the horizontal axis. A figure has a curve for each combination of the
 /// other differing parameters. If no curve has two points, there is no figure.
 ///
-/// `axis` returns the axis of a parameter, or `None` if the parameter is not to be an axis.
+/// `axis` returns the axis of a parameter, or `None` if the parameter must not be an axis.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -63,7 +63,7 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
-/// The axis of a parameter that several programs have.
+/// Returns the axis of a parameter that several programs have.
 pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     let (label, unit) = match parameter {
         "threads" => ("number of threads", "threads"),
@@ -81,7 +81,7 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     Some(Axis { label, unit })
 }
 
-/// The vertical axis of a quantity. It follows from the unit.
+/// Returns the vertical axis for quantities of this unit.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
@@ -96,7 +96,6 @@ fn y_axis(unit: &'static str) -> Axis {
     Axis { label, unit }
 }
 
-/// The names of the parameters that differ between runs.
 fn differing(all: &[Parameters]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {
@@ -151,7 +150,6 @@ fn curves<P: Program>(
     curves
 }
 
-/// `1 SPE`, `8 SPEs`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -159,7 +157,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// The name of a curve, such as `double, 8 SPEs`.
+/// Returns the name of a curve, such as `double, 8 SPEs`.
 fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) -> String {
     let is_counted = |text: &str| parameters.clone().any(|(name, _)| name == text);
     let parts = parameters

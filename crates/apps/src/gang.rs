@@ -20,14 +20,13 @@ pub(crate) struct Gang<R> {
 }
 
 impl<R> Gang<R> {
-    /// The average number of cycles that an SPE took for a byte of its part, if all parts together
-    /// had `bytes` bytes.
+    /// Returns an SPE's average cycles for a byte of its part, if all parts have `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
     }
 
-    /// The bytes a second that all SPEs together moved, if they moved `bytes` bytes.
+    /// Returns the bytes a second that all SPEs together moved, if they moved `bytes` bytes.
     pub fn bandwidth(&self, bytes: usize) -> f64 {
         bytes as f64 / self.span.as_seconds_f64()
     }
@@ -119,7 +118,6 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
     })
 }
 
-/// Checks that a machine has this number of SPEs.
 pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), ParameterError> {
     let has = topology.spes().len();
     match spes {
@@ -136,13 +134,13 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
     }
 }
 
-/// The rate of the clock of SPE 0 in cycles a second. It is measured with a chain of operations
-/// that takes a known number of cycles. If an SPE is a core of a computer, this is the core's rate
+/// Measures the rate of the clock of SPE 0, in cycles a second, with a chain of operations that
+/// takes a known number of cycles. If an SPE is a core of a computer, the result is the core's rate
 /// during the measurement.
 ///
 /// # Errors
 ///
-/// [`RunError`] if the run has failed.
+/// Returns [`RunError`] if the run has failed.
 pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
     Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
 }

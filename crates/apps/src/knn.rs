@@ -7,13 +7,12 @@
 //! ```
 //!
 //! Blocks of points go round the ring, always in the same order. Each process keeps a copy of one
-//! block, its home. It compares its home with every block that it receives, until the home has met
-//! all blocks. The process then sends the neighbours to the PPE, and takes the next block that is
-//! not yet the home of a process. A problem of any size fits, because blocks that are in no local
-//! store wait in the buffered channel.
+//! block, its home. The process compares its home with every block that it receives, until the home
+//! has met all blocks. The process then sends the neighbours to the PPE, and takes the next block
+//! that is not yet the home of a process. A problem of any size fits, because blocks that are in no
+//! local store wait in the buffered channel.
 //!
-//! Distances are Euclidean. If points are equally far away, the point with the lower number comes
-//! first.
+//! Distances are Euclidean. Of equally distant points, the point with the lower number is first.
 
 mod data;
 mod home;
@@ -68,13 +67,13 @@ pub struct Knn {
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
 
-/// The largest number of dimensions. Coordinates are whole numbers up to 255, and so are their
-/// differences. The square of a distance is therefore a whole number of at most 256 times the
-/// square of 255, which is 16,646,400. An `f32` holds every whole number up to 16,777,216. The
-/// order of a sum thus makes no difference, and every program finds the same neighbours.
+/// The largest number of dimensions. Coordinates and their differences are whole numbers up to 255,
+/// so the square of a distance is a whole number up to 256 * 255² = 16,646,400. An `f32` holds
+/// every whole number up to 16,777,216. The order of a sum therefore makes no difference, and every
+/// program finds the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// This number of points takes a day and a half on an SPE, in the paper's 72 dimensions.
+/// The largest number of points, which take a day and a half on an SPE, in 72 dimensions.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -217,8 +216,7 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// The work of the main process: it sends all blocks to the ring, and receives the neighbours of
-/// the points of each block.
+/// Sends all blocks to the ring, and receives the neighbours of the points of each block.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -234,8 +232,8 @@ fn hand_out<P: Place>(
     found.take(count).collect()
 }
 
-/// The work of each process of the ring. The work ends when the last home of the process has met
-/// all blocks, and the process has sent on all blocks that other processes need.
+/// Does the work of a process of the ring, until the last home of the process has met all blocks,
+/// and the process has sent on all blocks that other processes need.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -249,10 +247,10 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // The memory for a home is reserved before blocks come, because they would fragment the store.
+    // Memory for a home is reserved first, because blocks would fragment the local store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // The channel also closes if a process could not start, because all others drop their ends.
+    // If a process cannot start, the channel closes too, because all other processes drop it.
     drop(begun);
     let length = plan.length();
     // The last process keeps the blocks that no process needs any more.
@@ -273,7 +271,7 @@ fn go_round<S: Spe>(
         }
         if let Some(home) = &mut home {
             // Another process of this SPE may have a block to send or to receive. Without this
-            // yield all processes behind this one in the ring would wait for the computation.
+            // yield all processes behind this process in the ring would wait for the computation.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }

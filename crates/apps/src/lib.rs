@@ -1,5 +1,4 @@
-//! Programs, most of them from published papers. Each is written once against [`Machine`] and runs
-//! on every machine.
+//! Programs, most of them from published papers. Each program runs on every [`Machine`].
 //!
 //! ```text
 //!   flags of `cellworks run`, lists expanded ─┐
@@ -13,22 +12,21 @@
 //! [`Quantity`]s. The command `cellworks run` handles lists of values, progress, tables and pages,
 //! in the same way for all programs.
 //!
-//! To add a program, write a file for it. In `lib.rs`, add its module, its name in the list of
-//! programs at the end, and its row here:
+//! To add a program, write a file, and add the program's module, name and row here to `lib.rs`:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
 //! | [`Aes`] | AES-128 of a buffer in main memory, with three ways of buffering | CellMT, listings 7 to 9 |
-//! | [`Switch`] | what a context switch of cooperative threads costs | CellMT, listing 11 and figure 3 |
-//! | [`Overlap`] | how far transfers hide behind computation, by computation a byte | CellMT, section 4.4 |
-//! | [`CommsTime`] | what a communication between processes costs, in a ring | DSMCBE, section 3.1 |
+//! | [`Switch`] | the cost of a context switch of cooperative threads | CellMT, listing 11 and figure 3 |
+//! | [`Overlap`] | transfers that hide behind computation, by computation a byte | CellMT, section 4.4 |
+//! | [`CommsTime`] | the cost of a communication between processes, in a ring | DSMCBE, section 3.1 |
 //! | [`Prototein`] | all foldings of a prototein, from a bag of tasks | DSMCBE, section 3.2 |
 //! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |
-//! | [`Ratio`] | how much computation a communication needs beside it, in a ring | DSMCBE, section 3.4 |
-//! | [`Barrier`] | a barrier of SPEs by signals, with one root or one in each Cell | CellStats, section 5.2 |
-//! | [`Lu`] | the factors of a matrix, by tasks in an order | Jack Rabbit, section 5.1 |
-//! | [`BarnesHut`] | gravity of bodies, by a tree in sections | Jack Rabbit, section 5.2 |
-//! | [`Mandelbrot`] | the Mandelbrot set, in rows that differ much | Jack Rabbit, section 5.3 |
+//! | [`Ratio`] | the speed-up of a ring, by computation for each communication | DSMCBE, section 3.4 |
+//! | [`Barrier`] | a barrier of SPEs by signals, with one root SPE or one in each Cell | CellStats, section 5.2 |
+//! | [`Lu`] | the LU factors of a matrix, by tasks that wait for each other | Jack Rabbit, section 5.1 |
+//! | [`BarnesHut`] | gravity of bodies, by a tree that is cut into sections | Jack Rabbit, section 5.2 |
+//! | [`Mandelbrot`] | the Mandelbrot set, in rows that take very different times | Jack Rabbit, section 5.3 |
 //! | [`Lookup`] | look-ups that follow pointers: plain, prefetched by hand and interleaved | of no paper |
 //! | [`Server`] | clients, workers, a timer and a stop signal in one alternation | of no paper |
 //!
@@ -97,9 +95,9 @@ pub use workers::{OnOff, Scheduler, Workers};
 
 /// A program with its parameters. A run of the program gives numbers.
 ///
-/// Each field of the struct is a parameter. The key in an experiment of a paper, and the
-/// circumstance in the JSON of a result, have the name of the field. So does the flag, unless
-/// `#[arg(long = "...")]` gives another name. The documentation of the field is the help text.
+/// Each field of the struct is a parameter. The flag, the key in an experiment of a paper, and the
+/// circumstance in the JSON of a result have the name of the field. `#[arg(long = "...")]` gives
+/// the flag another name. The documentation of the field is the help text.
 ///
 /// In `cellworks run` every flag takes a list, and a default may be a list, too. The program runs
 /// once for each combination of values. A parameter's type and name decide how its values are
@@ -114,7 +112,7 @@ pub trait Program:
     /// The name of the program in the command.
     const NAME: &'static str;
 
-    /// Flags of `cellworks run` that work on every machine. Messages show them.
+    /// Flags of `cellworks run` that work on every machine, to show in messages.
     const EXAMPLE: &'static str;
 
     /// Like `EXAMPLE`, but for a machine with one SPE. If this is `None`, messages show `EXAMPLE`
@@ -130,14 +128,14 @@ pub trait Program:
     /// Whether the program [draws](Self::run_and_draw) pictures.
     const DRAWS: bool = false;
 
-    /// A title of one run, in a few words.
+    /// Returns a title of one run, in a few words.
     fn title(&self) -> String;
 
-    /// Checks that the program can run on a machine with these parts.
+    /// Checks that the program can run on a machine with this topology.
     ///
     /// # Errors
     ///
-    /// [`ParameterError`] names the parameter that is wrong.
+    /// Returns the [`ParameterError`] that names the wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
     /// Estimates from the parameters the bytes of address space that this program adds to a run:
@@ -150,15 +148,15 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if the program cannot run on this machine, or the run or its result is
-    /// wrong.
+    /// Returns [`ProgramError`] if the program cannot run on this machine, or the run or its result
+    /// is wrong.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
     /// Runs like [`run`](Self::run), and hands over a picture at the end of each frame or step.
     ///
     /// # Errors
     ///
-    /// Like [`run`](Self::run).
+    /// As for [`run`](Self::run).
     fn run_and_draw<M: Machine>(
         &self,
         machine: &M,
@@ -167,27 +165,27 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// The programs that run if the user has chosen `chosen`. Open parameters get values, and
-    /// programs that conclusions need are added. Equal programs run once.
+    /// Returns the programs to run if the user has chosen `chosen`, with values for open
+    /// parameters, and with added programs that conclusions need. Equal programs run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
 
-    /// The conclusions from several runs. These are in addition to the quantities of each run.
+    /// Returns the conclusions from several runs, in addition to the quantities of each run.
     fn conclusions(_: &[Done<Self>]) -> Vec<Conclusion> {
         Vec::new()
     }
 
-    /// The curves of several runs.
+    /// Returns the curves of several runs.
     fn figures(done: &[Done<Self>]) -> Vec<Figure>;
 
-    /// The flags, as the fields of the struct define them.
+    /// Returns the flags, as the fields of the struct define them.
     fn flags() -> Command {
         Self::augment_args(Command::new(Self::NAME))
     }
 
-    /// The circumstances of the quantities: the names and values of the program's parameters, in
-    /// the order of the fields.
+    /// Returns the circumstances of the quantities: the names and values of the program's
+    /// parameters, in the order of the fields.
     ///
     /// # Panics
     ///
@@ -205,8 +203,8 @@ pub trait Program:
 /// The circumstances of a quantity: names and values.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions. If times are disturbed, it is large. If an operation takes
-/// the same time [again and again](cellworks_machine::Capabilities::is_steady), it is small.
+/// The default number of repetitions: large on this computer, where times are disturbed, and small
+/// on a [steady](cellworks_machine::Capabilities::is_steady) machine, where times repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The name of the parameter.
@@ -231,7 +229,7 @@ impl Metric {
         Self { name, unit }
     }
 
-    /// A quantity of this metric with a value.
+    /// Returns a quantity of this metric with a value.
     pub const fn measured(self, value: f64) -> Quantity {
         Quantity {
             name: self.name,
@@ -266,12 +264,12 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// Its circumstances. If they are those of a run, the conclusion belongs to that run.
+    /// The circumstances of the number. If a run has the same, the conclusion belongs to that run.
     pub parameters: Parameters,
 }
 
 impl<P> Done<P> {
-    /// The value of a quantity of this run.
+    /// Returns the value of a quantity of this run, if the run has found the quantity.
     pub fn value(&self, name: &str) -> Option<f64> {
         let named = self
             .quantities
@@ -296,7 +294,7 @@ macro_rules! programs {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does an operation on the program with this name, or returns `None` if there is none.
+        /// Does an operation on the program with this name, or returns `None` if no program has it.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

@@ -1,5 +1,5 @@
 //! Look-ups that follow pointers through a large structure: a hash join, a B+-tree and walks in a
-//! graph. Each is done by a plain loop, with prefetches by hand, and interleaved.
+//! graph. Each look-up is done by a plain loop, with prefetches by hand, and interleaved.
 //!
 //! ```text
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
@@ -8,9 +8,9 @@
 //!   interleave   the plain code, in the number of threads that was the fastest
 //! ```
 //!
-//! A structure defines how a look-up begins, and which step follows from a node. A method reads the
-//! nodes. All methods therefore make the same steps. The values that they find are compared with
-//! values that plain code computes, which knows how the structure was filled.
+//! A structure defines how a look-up begins, and which step follows from a node. Each of the three
+//! methods reads the nodes in its own way, but makes the same steps. The found values are compared
+//! with values that plain code computes from the rule by which the structure was filled.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -84,17 +84,16 @@ const TIME: Metric = Metric::new("time_per_probe", "ns");
 const IN_FLIGHT: Metric = Metric::new("in_flight", "probes");
 const GAIN: Metric = Metric::new("gain", "times");
 
-/// The smallest structure has room for a root and its children.
+/// The smallest size of a structure, with room for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
-/// This number of look-ups takes hours on any machine.
+/// The largest number of look-ups, which take hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The number of look-ups that prefetching by hand has under way. It is larger than the number of
-/// misses that a core of today can have under way.
+/// The number of look-ups under way when prefetching by hand: more than the misses of a core today.
 const BY_HAND: usize = 32;
 
-/// The cycles that a simulated SPU computes for a node. The number is assumed.
+/// The cycles that a simulated SPU computes for a node, by assumption.
 const STEP: Cycles = Cycles(16);
 
 impl Program for Lookup {
@@ -177,7 +176,7 @@ impl Program for Lookup {
         }
     }
 
-    /// For each run with another method: how many times as fast it is as the plain loop.
+    /// Compares each run with another method with the same run with the plain loop.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {
@@ -233,7 +232,7 @@ impl Lookup {
         ])
     }
 
-    /// The sum of all values that are found, and the number of look-ups that were under way.
+    /// Returns the sum of all found values, and the number of look-ups that were under way.
     fn sum<S: Spe, L: LookUp>(
         &self,
         spe: &S,
@@ -293,7 +292,7 @@ impl Lookup {
 
 /// The next step of a look-up.
 enum Step<T> {
-    /// The look-up reads these words. While it waits for them, it keeps this state.
+    /// The look-up reads these words, and keeps this state while it waits for the words.
     Read(T, Range<usize>),
     Found(u64),
 }
@@ -303,13 +302,13 @@ trait LookUp: Sync {
     /// The state of a look-up from one node to the next.
     type State: Copy;
 
-    /// The first words that a look-up reads.
+    /// Returns the first words that a look-up reads.
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
 
-    /// The step that follows from the words that the look-up has read.
+    /// Returns the step that follows from the words that the look-up has read.
     fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
 
-    /// The value that a look-up has to find.
+    /// Returns the value that a look-up has to find.
     fn expected(&self, words: &[u64], probe: u64) -> u64;
 }
 
@@ -329,8 +328,7 @@ fn find<L: LookUp, R: Deref<Target = [u64]>>(
     }
 }
 
-/// Does look-ups in a queue. The oldest look-up is always the next one: its node was prefetched
-/// first.
+/// Does look-ups in a queue, the oldest one next, because its node was prefetched first.
 fn by_hand<S: Spe, L: LookUp>(
     spe: &S,
     look_up: &L,
@@ -358,7 +356,7 @@ fn by_hand<S: Spe, L: LookUp>(
     Ok(sum)
 }
 
-/// A cache line, which a cache moves as one. A node lies in one line.
+/// A cache line, which holds one node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; NODE_WORDS]);
@@ -411,7 +409,7 @@ impl HashJoin {
         }
     }
 
-    /// The row with the key that a probe looks for. For half of the probes there is no such row.
+    /// Returns the key that a probe looks for. Half of the keys have no row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
@@ -452,8 +450,7 @@ impl LookUp for HashJoin {
     }
 }
 
-/// A B+-tree in which inner nodes have 8 keys and 9 children. It is stored level by level. Its keys
-/// are the even numbers from 0 on.
+/// A B+-tree of the even numbers from 0 on, level by level. Inner nodes have 8 keys and 9 children.
 struct Tree {
     keys: u64,
     /// The index at which each level begins. The root is the first level.

@@ -1,5 +1,5 @@
 //! LU factorization without pivoting (Jack Rabbit, section 5.1): a matrix as the product of a lower
-//! triangular matrix with ones on its diagonal and an upper triangular one.
+//! triangular matrix with ones on its diagonal and an upper triangular matrix.
 //!
 //! ```text
 //!   by columns, step k                        in tiles, step k
@@ -14,16 +14,15 @@
 //! with tiles, each loaded element serves [`TILE`] multiplications.
 //!
 //! Both forms do the same operations on each element, in the same order, and round each operation.
-//! They therefore find the same factors to the last bit, on every processor.
+//! Therefore both forms find the same factors to the last bit, on every processor.
 //!
-//! The factors replace the matrix. The upper factor has the diagonal. The lower factor is below the
-//! diagonal, without its ones. The paper keeps the lower factor in a separate matrix, but its tasks
-//! move the same number of bytes.
+//! The factors replace the matrix: the upper factor with the diagonal, and below the diagonal the
+//! lower factor, without its ones. The paper has two matrices, but moves as many bytes.
 //!
-//! Elements are `f32` or `f64`. The paper does not state its type. An SPE is fast only in single
-//! precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column of `f32` and a
-//! tile of `f32` are 16 KB, the largest DMA transfer. Comparisons of a host with other programs use
-//! `f64`.
+//! Elements are `f32` or `f64`. The paper does not state the type of its elements. An SPE is fast
+//! only in single precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column or
+//! a tile of `f32` is 16 KB, the largest DMA transfer. Comparisons of a host with other programs
+//! use `f64`.
 
 mod program;
 mod tiles;
@@ -55,7 +54,7 @@ pub trait Element:
     /// The number 1.
     const ONE: Self;
 
-    /// The element that is nearest to a number.
+    /// Returns the element that is nearest to a number.
     fn nearest(number: f64) -> Self;
 }
 
@@ -86,7 +85,7 @@ impl<T: Element> Matrix<T> {
     ///
     /// # Panics
     ///
-    /// If the order is 0.
+    /// Panics if the order is 0.
     pub fn from_fn(order: usize, element: impl Fn(usize, usize) -> T) -> Self {
         assert!(order > 0, "a matrix has at least one element");
         let element = |at| element(at % order, at / order);
@@ -96,14 +95,14 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// A matrix of random elements from -1 to 1, except for the diagonal. An element of the
+    /// Returns a matrix of random elements from -1 to 1, except for the diagonal. An element of the
     /// diagonal is 1 more than the sum of the absolute values of all other elements of its column.
     /// The matrix can therefore be factored without pivoting, and no element of the lower factor is
     /// greater than 1. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
-    /// If the order is 0.
+    /// Panics if the order is 0.
     pub fn random(order: usize, seed: u64) -> Self {
         let mut random = Rng::with_seed(seed);
         let mut matrix = Self::from_fn(order, |_, _| T::zeroed());
@@ -121,23 +120,22 @@ impl<T: Element> Matrix<T> {
         matrix
     }
 
-    /// The number of rows, which is also the number of columns.
+    /// Returns the number of rows, which is also the number of columns.
     pub fn order(&self) -> usize {
         self.order
     }
 
-    /// All columns, each with all its rows.
+    /// Returns all columns, each with all its rows.
     pub fn columns(&self) -> ChunksExact<'_, T> {
         self.elements.chunks_exact(self.order)
     }
 
-    /// All columns, each with all its rows.
+    /// Returns all columns, each with all its rows.
     pub fn columns_mut(&mut self) -> ChunksExactMut<'_, T> {
         self.elements.chunks_exact_mut(self.order)
     }
 
-    /// Replaces the matrix by its factors, column by column. Returns the number of floating-point
-    /// operations.
+    /// Factors the matrix in place, by columns. Returns the number of floating-point operations.
     pub fn factor(&mut self) -> u64 {
         factor(&mut self.elements, self.order)
     }
@@ -166,8 +164,8 @@ fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     operations
 }
 
-/// Makes multipliers of a part of a column below the diagonal. Each element is divided by the
-/// pivot, which is the element on the diagonal. Returns the number of floating-point operations.
+/// Makes multipliers of a part of a column below the diagonal: divides each element by the pivot,
+/// which is the element on the diagonal. Returns the number of floating-point operations.
 pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     for element in &mut *column_part {
         *element = *element / pivot;
@@ -175,13 +173,13 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     column_part.len() as u64
 }
 
-/// In step k, updates a column below row k, or a part of it. `factor` is the column's element in
-/// row k. The products of `factor` and the multipliers of the same rows are subtracted. Returns the
-/// number of floating-point operations.
+/// Updates a column below row k, or a part of it, in step k: subtracts the products of the
+/// multipliers and `factor`, which is the column's element in row k. Returns the number of
+/// floating-point operations.
 ///
 /// # Panics
 ///
-/// If the number of multipliers is not the number of elements.
+/// Panics if the number of multipliers is not the number of elements.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64 {
     assert_eq!(column.len(), multipliers.len(), "one multiplier a row");
@@ -198,19 +196,17 @@ const MULTIPLIED_ORDER_MAX: usize = 512;
 /// The number of random vectors that are used to compare larger matrices.
 const VECTORS: usize = 4;
 
-/// The distance between the product of the factors and the matrix, relative to the matrix. Both the
-/// distance and the matrix are measured in the Frobenius norm (the square root of the sum of all
-/// squares). The distance is 0 for exact factors. If an element of the factors is NaN, the distance
-/// is NaN.
+/// Returns the distance between the product of the factors and the matrix, relative to the matrix,
+/// in the Frobenius norm (the square root of the sum of all squares). The distance is 0 for exact
+/// factors, and NaN if an element of the factors is NaN.
 ///
-/// Up to an order of 512 the distance is exact, except for rounding in double precision. For larger
-/// matrices it is an estimate, which takes time in proportion to the elements of the matrix: A and
-/// the product LU are applied to 4 vectors of random signs. For such a vector x, the expected
-/// square of the length of (A - LU)x is the square of the norm of A - LU.
+/// Above an order of 512 the distance is an estimate, which takes time in proportion to the
+/// elements of the matrix: A - LU is applied to 4 vectors of random signs. For such a vector x, the
+/// expected square of the length of (A - LU)x is the square of the norm of A - LU.
 ///
 /// # Panics
 ///
-/// If the matrices have different orders.
+/// Panics if the matrices have different orders.
 pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let order = matrix.order;
     assert_eq!(order, factors.order, "factors are as large as their matrix");
@@ -221,8 +217,7 @@ pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-/// The exact square of the norm of A - LU: the sum of the squares of its columns. Applied to a unit
-/// vector, A - LU gives a column.
+/// Returns the exact square of the norm of A - LU: the sum of the squares of its columns.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut vector = vec![0.0; matrix.order];
     let of_column = |column: usize| {
@@ -243,7 +238,7 @@ fn estimated_squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix
     (0..VECTORS).map(of_signs).sum::<f64>() / VECTORS as f64
 }
 
-/// The square of the length of (A - LU)x.
+/// Returns the square of the length of (A - LU)x.
 fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut difference = vec![0.0; x.len()];
     let mut by_upper = vec![0.0; x.len()];
@@ -299,7 +294,7 @@ mod tests {
     #[test]
     fn the_residual_is_the_relative_distance_of_the_product() {
         let (matrix, mut factors) = by_hand();
-        // This adds half of the first row of the upper factor to the product.
+        // The change adds half of the first row of the upper factor to the product.
         factors.elements[2] += 0.5;
         let squares: f32 = matrix
             .elements
@@ -341,8 +336,8 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// 257 and 600 rows are no whole number of vectors. For 257 rows the residual is exact, and for
-    /// 600 rows it is an estimate.
+    /// Neither 257 nor 600 rows are whole vectors. For 257 rows the residual is exact, but not for
+    /// 600.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

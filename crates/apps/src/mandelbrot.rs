@@ -1,13 +1,13 @@
-//! The Mandelbrot set (Jack Rabbit, section 5.3). Each pixel stands for a complex number c. Its
-//! count says how often z² + c is iterated, from 0, until z leaves the circle of radius 2.
+//! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel, for its complex number c,
+//! says how often z² + c is iterated, from z = 0, until z leaves the circle of radius 2.
 //!
-//! Rows can be computed independently of each other. Their times differ much: rows that pass
+//! Rows can be computed independently of each other, in very different times: rows that pass
 //! through the set take the longest. All numbers are `f32`, which are fast on an SPE, and each
 //! operation is rounded. Every processor therefore finds the same counts.
 //!
-//! The paper also makes a picture in shades of gray of each frame, which the program leaves out.
-//! Counts and picture would leave a local store row by row while the next row is computed.
-//! Computing a row takes a thousand times as long as moving it.
+//! The paper also makes a picture of each frame, in shades of gray, which the program leaves out.
+//! The picture would leave a local store row by row while the next row is computed, which takes a
+//! thousand times as long.
 
 mod program;
 
@@ -23,7 +23,7 @@ use crate::Picture;
 pub struct View {
     /// The number of pixels in a row.
     pub width: usize,
-    /// The number of rows. Rows are symmetrical: the first row has the same counts as the last one.
+    /// The number of rows. Rows are symmetrical: the first row has the same counts as the last row.
     pub height: usize,
     /// The largest number of iterations of a point.
     pub iterations: u16,
@@ -42,7 +42,7 @@ impl View {
     ///
     /// # Panics
     ///
-    /// If `counts` does not have one count for each pixel of a row.
+    /// Panics if `counts` does not have one count for each pixel of a row.
     pub fn row(&self, row: usize, counts: &mut [u16]) -> u64 {
         assert_eq!(
             counts.len(),
@@ -60,12 +60,11 @@ impl View {
         sum
     }
 
-    /// The real part of the point at the middle of a pixel.
+    /// Returns the real part of the point at the middle of a pixel.
     fn real(&self, column: usize) -> f32 {
         (column as f32 + 0.5) * self.pixel() - 2.0
     }
 
-    /// The imaginary part of the points of a row.
     fn imaginary(&self, row: usize) -> f32 {
         (self.height as f32 / 2.0 - (row as f32 + 0.5)) * self.pixel()
     }
@@ -74,12 +73,12 @@ impl View {
         3.0 / self.width as f32
     }
 
-    /// A picture of the counts of all pixels, row by row. The set is black. Points near the set are
-    /// lighter than points that are far away.
+    /// Returns a picture of the counts of all pixels, row by row. The set is black. Points near the
+    /// set are lighter than points that are far away.
     ///
     /// # Panics
     ///
-    /// If the picture has more than 2^32 rows, or more than 2^32 pixels in a row.
+    /// Panics if the picture has more than 2^32 rows, or more than 2^32 pixels in a row.
     pub fn picture(&self, counts: &[u16]) -> Picture {
         let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
         let full = f64::from(self.iterations).ln_1p();
@@ -99,7 +98,7 @@ impl View {
 /// for the result of its iteration, the other vector is computed.
 const LANES: usize = 32;
 
-/// The number of iterations before it is checked whether all points have left the circle.
+/// The number of iterations between two checks whether all points have left the circle.
 const AT_ONCE: u16 = 8;
 
 /// Counts the iterations of points with the same imaginary part.
@@ -163,8 +162,7 @@ mod tests {
         count
     }
 
-    /// The width is not a multiple of [`LANES`], and the iterations are not a multiple of
-    /// [`AT_ONCE`].
+    /// The width and the iterations are no multiples of [`LANES`] and [`AT_ONCE`].
     #[test]
     fn points_side_by_side_have_the_counts_of_single_ones() {
         let (counts, sums) = all(&SMALL);
@@ -180,8 +178,8 @@ mod tests {
     #[test]
     fn known_points_have_known_counts() {
         let counts = |real: f32, imaginary| iterate(&[real; LANES], imaginary, 1000)[0];
-        // The first two points are inside the set. The other three are at its rim: -2 and i end in
-        // cycles, and 0.25 approaches 0.5.
+        // The first two points are inside the set. The other three points are at the rim of the
+        // set: -2 and i end in cycles, and 0.25 approaches 0.5.
         for (real, imaginary) in [
             (0.0, 0.0),
             (-1.0, 0.1),

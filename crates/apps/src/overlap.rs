@@ -8,8 +8,7 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The programs are those of [`Aes`](crate::Aes), but with a computation of a chosen length in
-//! place of the cipher.
+//! The programs are like [`Aes`](crate::Aes), but compute for a chosen time in place of the cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -64,11 +63,10 @@ pub struct Overlap {
     pub block_bytes: usize,
 }
 
-/// The default numbers of threads of each SPE.
 const USUAL_THREADS: [usize; 3] = [2, 4, 8];
 const THREADS_HELP: &str = "Threads of each SPE, with --buffering threads [default: 2,4,8]";
 
-/// DMA moves pieces of this size as one.
+/// The size of a quadword, which DMA moves as one piece.
 const QUADWORD_BYTES: usize = 16;
 
 const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
@@ -139,10 +137,9 @@ impl Program for Overlap {
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// The conclusions from these runs. If the time of a run's transfers is known, the run has a
-    /// `model`. If there is the same run with single buffering, it also has a `gain` and a
-    /// `model_gain` over that run. Each way of buffering that overlaps transfers and computation
-    /// has a `crossover`.
+    /// Returns the conclusions from these runs: a `model` if the time of a run's transfers is
+    /// known, and a `gain` and a `model_gain` over the same run with single buffering. Each way of
+    /// buffering that overlaps transfers and computation has a `crossover`.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
@@ -193,7 +190,6 @@ impl Overlap {
         verify(buffer, &expected, "one change of each block")
     }
 
-    /// The parameters except the computation.
     fn of_transfers(&self) -> Parameters {
         let parameters = self.parameters().into_iter();
         parameters
@@ -201,7 +197,6 @@ impl Overlap {
             .collect()
     }
 
-    /// The same program with single buffering.
     fn with_single(self) -> Self {
         let staging = Staging {
             buffering: Buffering::Single,
@@ -210,7 +205,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// The time that the model expects if the transfers take `transfer`.
+    /// Returns the time that the model expects if the transfers take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -224,13 +219,13 @@ fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// The time of a program, if it has run.
+/// Returns the time of a program, if it has run.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// The time of the program's transfers, if the same program without computation has run.
+/// Returns the time of the program's transfers, if the same program without computation has run.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,
@@ -256,8 +251,8 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// The programs that overlap transfers and computation, each with its crossover: the cycles of
-/// computation a byte that take as long as the transfers.
+/// Returns the programs that overlap transfers and computation, each with its crossover: the cycles
+/// of computation a byte that take as long as the transfers.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)
@@ -265,7 +260,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// For each crossover, a point with the gain that the model expects there.
+/// Returns, for each crossover, a point with the gain that the model expects there.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

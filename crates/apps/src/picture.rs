@@ -18,8 +18,8 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// The error of the writer. If a side has no pixels, or if there is not one shade for each
-    /// pixel, an error of the format.
+    /// Returns the error of the writer. Returns an error of the PNG encoder if a side has no
+    /// pixels, or if the number of shades is not the number of pixels.
     pub fn write_png(&self, to: impl Write) -> io::Result<()> {
         let mut encoder = png::Encoder::new(to, self.width, self.height);
         encoder.set_color(png::ColorType::Grayscale);

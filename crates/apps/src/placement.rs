@@ -26,25 +26,23 @@ pub struct Placement {
     pub transport: Transport,
 }
 
-/// A local store has room for fewer stacks, and other machines gain nothing by more threads.
+/// The largest number of threads on each SPE. A local store has room for fewer stacks, and other
+/// machines gain nothing by more threads.
 const THREADS_MAX: usize = 1_000;
 
-/// The address space of a cooperative thread's stack, 256 KB and its guard, on the computer that
-/// runs or simulates the thread.
+/// The address space of a cooperative thread's stack on this computer: 256 KB and a guard.
 pub(crate) const STACK_BYTES: usize = 288 << 10;
 
 impl Placement {
-    /// The number of processes.
     pub(crate) fn processes(self) -> usize {
         self.spes * self.threads
     }
 
-    /// The bytes that the stacks of the processes take.
     pub(crate) fn stacks_bytes(self) -> usize {
         self.processes().saturating_mul(STACK_BYTES)
     }
 
-    /// A placement with one process. Other placements are compared with it.
+    /// Returns a placement with one process, with which other placements are compared.
     pub(crate) fn alone(self) -> Self {
         Self {
             spes: 1,
@@ -53,7 +51,7 @@ impl Placement {
         }
     }
 
-    /// `8 SPEs, 2 threads`.
+    /// Returns a title such as `8 SPEs, 2 threads`.
     pub(crate) fn title(self) -> String {
         let spes = counted(self.spes, "SPE");
         format!("{spes}, {}", counted(self.threads, "thread"))

@@ -1,4 +1,4 @@
-//! Prototein folding from a bag of tasks (DSMCBE, section 3.2, figures 4 and 5).
+//! Prototein folding from a bag of tasks (the paper DSMCBE, section 3.2, figures 4 and 5).
 //!
 //! ```text
 //!                 ┌──► worker ──┐
@@ -10,8 +10,7 @@
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, which is laid on a square
 //! grid with right-angled folds. No two beads share a place. A contact is a pair of H beads that
 //! are neighbours on the grid, but not in the chain. A folding with more contacts is better (Hayes,
-//! *Prototeins*, American Scientist 86(3), 1998). Foldings that differ by a rotation or a
-//! reflection count as one.
+//! *Prototeins*, American Scientist 86(3), 1998). Rotated or reflected foldings count as one.
 //!
 //! The main process puts folds of the first few beads into the bag. Workers take these folds from
 //! the bag, and try all ways to place the remaining beads.
@@ -38,8 +37,8 @@ pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
 ///
-/// The result is compared with that of a search without tasks. If the program also runs on one SPE
-/// with one thread, the results contain the speed-ups over that run.
+/// The result is compared with the result of a search without tasks. If the program also runs on
+/// one SPE with one thread, the results contain the speed-ups over that run.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prototein {
@@ -58,17 +57,18 @@ pub struct Prototein {
     pub placed: Option<usize>,
 }
 
-/// With 16 beads this makes 740 tasks, which are at least ten for each worker of a blade.
+/// The default number of beads that are placed in each task. With 16 beads there are then 740
+/// tasks, at least ten for each worker of a blade.
 const PLACED: usize = 9;
 
 const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// The cycles that an SPU takes to place a bead. It loads and compares the four places around the
-/// bead, one after the other (6 and 2 cycles each), and stores the bead's place (6 cycles). It
-/// mispredicts a branch (18 cycles), because no folding is like the one before. Source: Cell BE
-/// Programming Tutorial, table of pipeline latencies.
+/// The cycles that an SPU takes to place a bead: to load and compare the four places around the
+/// bead, one after the other (6 and 2 each), to store its place (6), and to mispredict a branch
+/// (18), because foldings differ. Source: Cell BE Programming Tutorial, table of pipeline
+/// latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -79,12 +79,11 @@ impl Prototein {
         }
     }
 
-    /// The number of beads that are placed in each task.
     fn placed(&self) -> usize {
         self.placed.unwrap_or(PLACED.min(self.prototein.len()))
     }
 
-    /// For each bead, whether it is hydrophobic.
+    /// Returns, for each bead, whether the bead is hydrophobic.
     fn chain(&self) -> Vec<bool> {
         self.prototein.chars().map(|bead| bead == 'H').collect()
     }
@@ -164,7 +163,7 @@ impl Program for Prototein {
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
             first_beads.each_of(self.placed(), &mut |folding| {
-                // The write only fails if the network fails, and the network reports that.
+                // The write only fails if the network fails, and then the network reports an error.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
@@ -207,7 +206,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // The channel also closes if a process could not start, because all others drop their ends.
+    // If a process cannot start, the channel closes too, because all other processes drop it.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -228,7 +227,6 @@ struct Task {
 
 impl Item for Task {}
 
-/// The result of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Found {
     /// The number of contacts of the best folding.
@@ -265,7 +263,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions of all steps from bead to bead. Each has two bits, and the first has the lowest.
+/// The directions of all steps from bead to bead, two bits a step, with the first step lowest.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -279,7 +277,6 @@ const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
 
-/// The place that is next to `place` in a direction.
 fn beside(place: usize, direction: Directions) -> usize {
     match direction {
         EAST => place + 1,
@@ -289,7 +286,6 @@ fn beside(place: usize, direction: Directions) -> usize {
     }
 }
 
-/// The content of a place of the grid.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bead {
     None,
@@ -297,8 +293,9 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
-/// off their line is north of it. All other foldings are rotations or reflections of these.
+/// The first beads of a chain on the grid. The second bead is east of the first bead. The first
+/// bead that is off the line of these two beads is north of the line. Every other folding is a
+/// rotation or reflection of such a folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -352,7 +349,7 @@ impl<'a> Folding<'a> {
             let all = around
                 .iter()
                 .filter(|at| self.grid[**at] == Bead::Hydrophobic);
-            // The bead before in the chain is no contact.
+            // The previous bead of the chain is no contact.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
         self.grid[place] = match is_hydrophobic {
@@ -366,8 +363,7 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Places further beads in all ways until the folding has `beads` beads. Calls `f` with each
-    /// one.
+    /// Places further beads in all ways, and calls `f` with each folding of `beads` beads.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);
@@ -391,8 +387,7 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// Finds all foldings of a chain in one search without a grid. The search compares each bead with
-/// all beads before it.
+/// Finds all foldings of a chain without a grid, by comparing each bead with all beads before.
 fn one_after_the_other(chain: &[bool]) -> Found {
     fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
         if beads.len() == chain.len() {
@@ -422,7 +417,6 @@ fn one_after_the_other(chain: &[bool]) -> Found {
     found
 }
 
-/// Compares the result of the workers with the expected one.
 fn verify(found: Found, expected: Found) -> Result<(), ProgramError> {
     const BY: &str = "by a search without tasks";
     let what = |what: &'static str| move || format!("the number of {what}");
@@ -453,9 +447,8 @@ mod tests {
 
     #[test]
     fn foldings_are_as_many_as_self_avoiding_walks() {
-        // The numbers of self-avoiding walks of n steps, OEIS A001411. A folding that is not
-        // straight counts as 8 walks: its 4 rotations and their reflections. A straight one counts
-        // as 4.
+        // The numbers of self-avoiding walks of n steps, OEIS A001411. A folding counts as 8 walks
+        // (4 rotations and their reflections), but a straight folding as 4.
         for (steps, walks) in [(1, 4), (2, 12), (3, 36), (4, 100), (7, 2_172), (9, 16_268)] {
             let found = by_folding(&vec![true; steps + 1]);
             assert_eq!(found.foldings, u64::div_ceil(walks / 4, 2), "{steps} steps");
@@ -464,7 +457,7 @@ mod tests {
 
     #[test]
     fn best_foldings_are_those_known() {
-        // The best foldings of the first two are squares. The third has no contact. The others are
+        // The best foldings of these chains are a square, a square, any folding (without contact),
         // two squares side by side, and a square of 3 by 3 beads.
         for (beads, contacts) in [
             ("HPPH", 1),

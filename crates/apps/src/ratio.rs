@@ -1,8 +1,9 @@
-//! How much computation a communication needs beside it (DSMCBE, section 3.4, figures 8 and 9).
+//! The speed-up of a ring of processes, by the computation for each communication (the paper
+//! DSMCBE, section 3.4, figures 8 and 9).
 //!
 //! Each process of a ring computes, writes 16 bytes to the next process and reads 16 bytes from the
-//! process before. If there are several SPEs, neighbours are on different SPEs. The channel that
-//! closes the ring is buffered.
+//! previous one. Neighbours are on different SPEs, if possible. The channel that closes the ring is
+//! buffered.
 //!
 //! All processes share the operations of a step, so that a ring of any length computes the same in
 //! a step. At the end the data of each process is compared with the expected data. The comparison
@@ -48,41 +49,39 @@ pub struct Ratio {
     pub steps: u64,
 }
 
-/// The cycles that the SPU takes for an operation that needs the result of the operation before: 6
-/// for a single-precision instruction (Cell BE Programming Tutorial, table of pipeline latencies,
-/// class SP).
+/// The cycles that the SPU takes for an operation that needs the previous result: 6 in single
+/// precision (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
 /// The number of items in the buffer of the channel that closes the ring. With this buffer every
-/// process can write before it reads.
+/// process can write before reading.
 const BUFFERED: usize = 1;
 
-/// The number of steps before the timed ones. In these steps, channels are used for the first time.
-/// All processes begin at the same time, and after these steps they compute at different times.
-/// With 16 SPEs one such step is not enough: the timed steps would take 0.55 ms more in all. The
-/// same number of steps follows the timed steps. So no process ends, and gives the PPE its result,
-/// while another process still has timed steps to do.
+/// The number of steps before the timed steps, and after them. In the steps before, channels are
+/// used for the first time, and processes begin to compute at different times: with only one such
+/// step and 16 SPEs, the timed steps would take 0.55 ms more in all. Because of the steps after, no
+/// process ends, and gives the PPE its result, while another process still has timed steps.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
 
-/// These operations take half an hour on an SPE.
+/// The largest number of operations, which take half an hour on an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
 /// The data that goes round the ring: 16 bytes.
 type Data = [f32; 4];
 
 /// The elements of the data: the number on which the processes compute, the position where the data
-/// began, and the number of steps that computed on it.
+/// began, and the number of steps so far.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// An `f32` holds every whole number up to 2^24.
+/// The largest number of steps, because an `f32` holds every whole number only up to 2^24.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
-    /// The number of pairs of operations that each process does between two communications.
+    /// Returns the number of pairs of operations that each process does between two communications.
     fn pairs(&self) -> u64 {
         self.operations / 2 / self.placement.processes() as u64
     }
@@ -208,8 +207,8 @@ struct Role {
 struct Last {
     position: u64,
     data: Data,
-    /// The time of this process's timed steps. Each process reads its own clock. If one process
-    /// timed the others, the messages for this would take part of each step.
+    /// The time of this process's timed steps, by its own clock. If one process measured all times,
+    /// the messages for this purpose would lengthen each step.
     timed: Span,
 }
 
@@ -249,17 +248,15 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// With this addend, an odd number of pairs turns an even number x into -8 - x. The result is even
-/// again, and no operation rounds.
+/// With this addend, an odd number of pairs turns an even number x into -8 - x without rounding.
 const ADDEND: f32 = 8.0;
 
-/// Does this number of pairs of operations. Each operation needs the result of the one before.
+/// Does this number of pairs of operations, each with the result of the previous operation.
 fn computed(value: f32, pairs: u64) -> f32 {
     let (addend, factor) = (black_box(ADDEND), black_box(-1.0));
     (0..pairs).fold(value, |value, _| (value + addend) * factor)
 }
 
-/// Compares the data of each process at the end with the expected data.
 fn verify(found: &[Last], processes: u64, steps: u64, pairs: u64) -> Result<(), ProgramError> {
     const BY: &str = "by the length of the ring";
     agree(

@@ -70,7 +70,7 @@ impl<T: Item> Output<T> {
     }
 }
 
-/// A process of the ring before it starts. It already has its ends of shared channels.
+/// A process of the ring before its start, with its ends of shared channels.
 struct Member<T, R> {
     position: usize,
     role: R,
@@ -79,7 +79,6 @@ struct Member<T, R> {
 }
 
 impl Ring {
-    /// The SPE of the process at a position.
     fn spe_of(self, position: usize) -> usize {
         match self.order {
             Order::Together => position / self.placement.threads,
@@ -95,7 +94,7 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// The number of items that fit into the channel from a process to the next one.
+    /// Returns the number of items that fit into the channel from a process to the next one.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }

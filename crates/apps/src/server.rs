@@ -1,4 +1,4 @@
-//! A server that waits at once for clients, workers, a timer and the signal to stop.
+//! A server that waits at the same time for clients, workers, a timer and the signal to stop.
 //!
 //! ```text
 //!   client ─┬─ REQUESTS ──► ┌────────┐ ── TASKS ────┬─► worker
@@ -12,10 +12,10 @@
 //! The processes find the channels in capitals by their numbers. The server has one alternation, in
 //! which the signal to stop comes first.
 //!
-//! After that signal the server reads no more requests. The workers finish the requests that the
-//! server has read, and the server answers them. The server then poisons all channels, which ends
-//! every other process. Every process counts its requests and answers. At the end these counts must
-//! agree: no request was lost, and none was answered twice.
+//! After the signal to stop, the server reads no more requests. The workers finish the requests
+//! that the server has read, and the server sends the answers. The server then poisons all
+//! channels, which ends every other process. Every process counts its requests and answers. At the
+//! end these counts must agree: no request was lost, and no request was answered twice.
 
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ const QUEUED: Metric = Metric::new("queued", "requests");
 
 /// The largest number of processes. More processes would show nothing more.
 const PROCESSES_MAX: usize = 1_000;
-/// This number of requests, or of cycles, takes hours on any machine.
+/// The largest number of requests, or of cycles, which take hours on any machine.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
@@ -85,7 +85,7 @@ const RESULTS: u64 = 2;
 /// The channel to client 0. The channels to the other clients have the next numbers.
 const ANSWERS: u64 = 3;
 
-/// A request of a client. It is also the task of a worker.
+/// A request of a client, which is also the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -94,7 +94,6 @@ struct Request {
 
 impl Item for Request {}
 
-/// The answer to a request.
 #[derive(Clone, Copy)]
 struct Answer {
     client: u32,
@@ -106,11 +105,11 @@ impl Item for Answer {}
 /// The report of a process to the main process.
 #[derive(Clone, Copy)]
 enum Report {
-    /// A client has all of the answers that it was to get before the signal to stop.
+    /// A client has all the answers that come before the signal to stop.
     Satisfied,
     /// A client has ended.
     Client {
-        /// The number of requests that it has sent.
+        /// The number of requests that the client has sent.
         sent: u64,
         answered: u64,
         /// The number of answers that did not belong to the client's request.
@@ -131,15 +130,15 @@ impl Item for Report {}
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from the first request to the signal to stop, and the number of answers in it.
+    /// The time from the first request to the signal to stop, and the number of answers until then.
     span: Span,
     in_span: u64,
-    /// How often the timer made the server look at its queue, and the sum of the queue's lengths.
+    /// How often the timer looked at the server's queue, and the sum of the queue's lengths.
     looks: u64,
     queued: u64,
 }
 
-/// The answer to a request. The worker computes it, and the client computes it again to check it.
+/// Computes the answer to a request, on the worker, and again on the client as a check.
 fn answer(number: u64) -> u64 {
     (number ^ number >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -298,7 +297,7 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
 }
 
 /// Reads requests and sends them to workers, and sends the workers' answers to the clients. Ends
-/// after the signal to stop, when all requests that it has read are answered.
+/// after the signal to stop, when all requests that the server has read are answered.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,

@@ -4,8 +4,8 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// The speed-up of each run over the same program with one SPE and one thread. A run without such a
-/// program has no speed-up. `base_of` returns the program, and `time` is the compared quantity.
+/// Returns the speed-up of each run over the same program with one SPE and one thread, if that
+/// program has run. `base_of` returns that program, and `time` is the compared quantity.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -19,7 +19,7 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// The curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
+/// Returns the curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,

@@ -36,7 +36,7 @@ const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 /// The computation between two yields in the paper's loop.
 const WORK: Cycles = Cycles(4);
 
-/// Each stack takes two mappings, and Linux gives a process 65,530 of them.
+/// The largest number of threads. Each stack takes two mappings, and Linux gives a process 65,530.
 const THREADS_MAX: usize = 20_000;
 
 impl Program for Switch {

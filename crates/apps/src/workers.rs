@@ -52,13 +52,11 @@ pub struct Workers {
 }
 
 /// The time that a task on the simulated machine waits in addition to its transfers. If the
-/// transfers are made while the task before runs, the wait is assumed to be over when that task
-/// ends.
+/// transfers are made while the previous task runs, the wait is assumed to end with that task.
 ///
 /// The time is fitted to the run times of one worker without double buffering in the paper's tables
-/// 5.1 and 5.2. Both tables have 12 to 14 us for each task, whatever the size of its data. The
-/// cause is not known. Section 5.1 mentions the latency of DMA, and that it is near the time of
-/// computing.
+/// 5.1 and 5.2. By both tables each task waits 12 to 14 us, whatever the size of its data. The
+/// cause is not known, but section 5.1 mentions the latency of DMA.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -67,7 +65,7 @@ pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
 pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
 
 impl Workers {
-    /// The title of the flags, such as `2 workers, buffering on, dicing off`.
+    /// Returns the title of the flags, such as `2 workers, buffering on, dicing off`.
     pub(crate) fn title(self) -> String {
         let of = |setting| match setting {
             OnOff::On => "on",
@@ -100,7 +98,7 @@ impl Workers {
         }
     }
 
-    /// Checks that the machine supports the scheduler, and the scheduler all other flags.
+    /// Checks that the machine has the scheduler, and that the scheduler supports all other flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {
@@ -127,7 +125,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if the run or a task failed.
+    /// Returns [`ProgramError`] if the run or a task failed.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,
@@ -149,27 +147,27 @@ impl Workers {
         Ok((result?, counters))
     }
 
-    /// If the transfers of a task are made while no other task runs, adds the task's wait for them.
+    /// If a task's transfers are made while no other task runs, adds the wait for the transfers.
     pub(crate) fn wait_for_transfers<S: Spe>(self, spe: &S) {
         if self.buffering == OnOff::Off {
             spe.compute(WAIT_FOR_TRANSFERS);
         }
     }
 
-    /// The same settings with one worker. Runs with more workers are compared with this one.
+    /// Returns the same settings with one worker, with which runs of more workers are compared.
     fn alone(self) -> Self {
         Self { workers: 1, ..self }
     }
 }
 
-/// Runs `of` on the PPE. Returns the time that it took, and its result.
+/// Runs `of` on the PPE. Returns the time that `of` took, and its result.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();
     (main.ppe().now().since(begin), result)
 }
 
-/// The sums of the counters of all workers of a pool.
+/// Returns the sums of the counters of all workers of a pool.
 pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [
@@ -179,7 +177,7 @@ pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     ]
 }
 
-/// The speed-up of each run over the same program with one worker, if that program has run.
+/// Returns the speed-up of each run over the same program with one worker, if that program has run.
 pub(crate) fn speedups<P: Program>(
     done: &[Done<P>],
     workers: fn(&mut P) -> &mut Workers,

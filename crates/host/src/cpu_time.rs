@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// For each seat, the CPU time that its pinned threads have used in all runs of a host.
+/// The CPU time that the threads of a host have used in all runs, by seat (the index of a thread).
 pub(crate) struct CpuTime {
     ns: Box<[AtomicU64]>,
 }
@@ -22,22 +22,21 @@ impl CpuTime {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
-    /// Adds the CPU time that the calling thread has used since its CPU time was `before_ns`.
-    /// During that time the thread had this seat and was pinned to its CPU.
+    /// Adds to a seat the CPU time of the calling thread, less `before_ns`.
     pub(crate) fn add(&self, seat: usize, before_ns: u64) {
         let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
         self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
     }
 }
 
-/// The CPU time of the calling thread, in nanoseconds.
+/// Returns the CPU time of the calling thread, in nanoseconds.
 pub(crate) fn cpu_time_of_this_thread() -> u64 {
     read_clock(ClockId::ThreadCPUTime)
 }
 
-/// The time of a clock, in nanoseconds.
+/// Returns the time of a clock, in nanoseconds.
 pub(crate) fn read_clock(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    // No clock here is negative, and 64 bits of nanoseconds last for 584 years.
+    // No clock that this crate reads is negative, and 64 bits of nanoseconds last for 584 years.
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }

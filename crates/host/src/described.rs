@@ -23,14 +23,12 @@ pub struct Described {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A CPU, which is a hardware thread, and its place. Packages, cores and groups are numbered among
-/// the CPUs that may be used.
+/// A CPU (a hardware thread). Packages, cores and groups have running numbers from 0.
 #[derive(Clone, Debug)]
 pub struct DescribedCpu {
     /// The number that the system gives the CPU.
     pub cpu: u32,
-    /// The SPE on this CPU. `None` if the CPU has no SPE, for example because a quota allows fewer
-    /// SPEs than CPUs.
+    /// The SPE on this CPU, or `None`, for example because a quota allows fewer SPEs than CPUs.
     pub spe: Option<SpeId>,
     /// Whether the main thread, which is the PPE, is on this CPU.
     pub has_ppe: bool,
@@ -60,7 +58,7 @@ pub struct Cache {
 }
 
 impl Host {
-    /// The parts of this computer. Parts that cannot be read are left out.
+    /// Returns the parts of this computer. Parts that cannot be read are left out.
     pub fn describe(&self) -> Described {
         let cpus = &self.cpus;
         let workers = &self.layout.workers;
@@ -97,7 +95,6 @@ impl Host {
             .map(|khz| khz * 1_000)
     }
 
-    /// The caches of one CPU.
     fn caches(&self, cpu: u32) -> Vec<Cache> {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let folders = files::numbered(&self.source.path(folder), "index").unwrap_or_default();
@@ -116,7 +113,7 @@ impl Host {
     }
 }
 
-/// A size as the kernel writes it: `32K`.
+/// Parses a size in the kernel's notation, such as `32K`.
 fn bytes(size: &str) -> Option<u64> {
     let (digits, factor) = match size.split_at_checked(size.len().checked_sub(1)?)? {
         (digits, "K") => (digits, 1 << 10),

@@ -1,14 +1,11 @@
 //! Engines, which perform MFC commands. A host has no DMA hardware, so the thread that issues a
-//! command performs it.
+//! command performs the command at once. The architecture allows this order. The queue is therefore
+//! usually empty. Only these commands stay in the queue:
 //!
-//! Performing a command at once is an order that the architecture allows. It usually leaves the
-//! queue empty. Only these commands stay in the queue:
-//!
-//! - A list that stopped at an element with stall-and-notify stays until the program acknowledges
-//!   it.
-//! - A put to a full inbound mailbox stays until the mailbox has room and the owner of the queue
-//!   tries the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
-//! - A command that is ordered after one of these commands stays, too.
+//! - A list that stopped at an element with stall-and-notify, until the program acknowledges it.
+//! - A put to a full inbound mailbox, until the mailbox has room and the owner of the queue tries
+//!   the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
+//! - A command that is ordered after one of these commands.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -24,17 +21,17 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// One of the two command queues of an SPE's MFC. The processor that fills the queue also performs
-/// its commands.
+/// One of the two command queues of an SPE's MFC. The processor that fills the queue performs its
+/// commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
-    /// The name of the queue in a panic, such as `the MFC queue`.
+    /// The name of the queue for panics, such as `the MFC queue`.
     name: &'static str,
     pub(crate) local_store: LocalStore,
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
-    /// Whether there are unsent words. Every wait checks this flag.
+    /// Whether words wait for room in a mailbox. Every wait checks this flag.
     has_unsent: Cell<bool>,
     /// The position that each list in the queue has reached.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
@@ -50,12 +47,11 @@ struct Move {
     bytes: usize,
 }
 
-/// The result of performing a command.
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The command puts a word into the inbound mailbox of this SPE, and the mailbox is full. If
-    /// the command is a list, the cursor is at the element with that put.
+    /// The command puts a word into the full inbound mailbox of this SPE. If the command is a list,
+    /// the cursor is at the element with that put.
     NoRoom(SpeId, Option<ListCursor>),
 }
 
@@ -100,7 +96,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(self.drain()?)
     }
 
-    /// Whether commands wait for room in a mailbox.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.has_unsent.get()
@@ -114,13 +109,11 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// The number of commands for which the queue has room.
     pub(crate) fn free_entries(&self) -> usize {
         self.drain_or_panic();
         self.queue.borrow().free_entries()
     }
 
-    /// The tag groups with commands in the queue.
     #[inline]
     pub(crate) fn incomplete_tags(&self) -> TagMask {
         if self.is_empty() {
@@ -130,7 +123,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().incomplete_tags()
     }
 
-    /// See [`CommandQueue::take_stall_notifications`].
     pub(crate) fn take_stall_notifications(&self) -> TagMask {
         self.queue.borrow_mut().take_stall_notifications()
     }
@@ -149,13 +141,12 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         outcome.and(self.drain())
     }
 
-    /// Whether no command is queued.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory, even to a line that is reserved.
+    /// Stores a line of the local store in main memory, even if the line there is reserved.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -169,7 +160,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         stored.ok_or(MfcFault::DataStorage { operation, ea })
     }
 
-    /// Reads a line of the local store.
     pub(crate) fn read_line(&self, lsa: LsAddr) -> [u8; LINE_BYTES] {
         let mut line = [0; LINE_BYTES];
         self.local_store.read(lsa, &mut line);
@@ -202,14 +192,13 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             Command::StorageControl(control) if control.opcode() == Opcode::Sdcrz => {
                 self.zero_lines(command.into(), control.ea(), control.bytes())
             }
-            // The other storage control commands act on caches, which are coherent here.
+            // The other storage control commands act on caches, which this computer keeps coherent.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => {
                 Ok(Performed::Complete)
             }
         }
     }
 
-    /// Zeroes the lines that a range touches.
     fn zero_lines(
         &self,
         operation: Operation,
@@ -305,9 +294,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs commands of the queue until only stalled lists, puts to full mailboxes, and
-    /// commands that wait for these are left. Returns the first fault. Removes commands that cause
-    /// faults.
+    /// Performs commands until only stalled lists, puts to full mailboxes, and commands after these
+    /// are left. Removes commands that cause faults, and returns the first fault.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -324,7 +312,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. If there is a `cursor`, the list continues from there.
+    /// Performs a started command. If the command is a list, starts at `cursor`.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {
@@ -334,7 +322,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
     }
 
     /// Records the result of a started command. If the command already waits for room in a mailbox,
-    /// `told` is the mailbox's SPE, which knows that a writer waits.
+    /// `told` is the SPE of the mailbox, which knows of a waiting writer.
     fn settle(
         &self,
         entry: EntryId,
@@ -347,7 +335,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see the announcement, so this tries again.
+            // The SPE may have made room before it could see the announcement, so try again.
             self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
@@ -376,8 +364,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue, and panics if there is a fault. The calling method cannot return the
-    /// fault, because an earlier command caused it. An unwinding thread does not panic again.
+    /// Drains the queue. Panics on a fault, because an earlier command caused the fault, so the
+    /// caller cannot return it. An unwinding thread does not panic again.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

@@ -17,29 +17,27 @@ use crate::pin::Pinned;
 
 /// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
-/// Several hosts may exist and run at the same time. They share the CPUs.
+/// Several hosts may exist and run at the same time, on the same CPUs.
 ///
-/// During a run the calling thread is pinned to one CPU. A thread of `std` that it starts during
-/// the run is pinned to the same CPU. After the run the calling thread may use its CPUs again.
+/// During a run the calling thread, and each thread of `std` that it starts, is pinned to one CPU.
+/// After the run the calling thread may use its CPUs again.
 ///
 /// # Other computers
 ///
-/// The environment variable `CELLWORKS_FSROOT` may name a folder with the files of another
-/// computer, in the folders `sys` and `proc`. The host then has the CPUs, caches, memory modules
-/// and name of that computer, so that you can plan for that computer here. (hwloc's variable
-/// `HWLOC_FSROOT` does the same.) The host uses all CPUs of that computer that are online and that
-/// its cpuset allows. Programs still run on this computer. If this computer does not have the CPU
-/// of an SPE, the SPE is not pinned. The system places memory anywhere.
+/// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
+/// another computer, the host has the CPUs, caches, memory modules and name of that computer, so
+/// that you can plan for that computer here. (hwloc's `HWLOC_FSROOT` does the same.) The host uses
+/// all CPUs that are online and in the cpuset of that computer. Programs still run on this
+/// computer. An SPE is not pinned if its CPU does not exist here, and memory may lie anywhere.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
-    /// The CPU time that the threads of this host have used, by seat.
+    /// The CPU time that the threads of this host have used, for each seat (an OS thread's index).
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
     /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
     pub(crate) nodes: Vec<u32>,
-    /// Whether regions can be placed on a node. If there is only one node, or if the system forbids
-    /// placing memory, this is false.
+    /// Whether there are several nodes, and the system allows placing regions on a node.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -151,8 +149,9 @@ impl Default for HostBuilder {
 }
 
 impl HostBuilder {
-    /// Sets the number of SPEs, 1 to 4,096. The default is the number of CPUs that may be used at
-    /// the same time. If there are more SPEs than CPUs, several SPEs share an OS thread.
+    /// Sets the number of SPEs, 1 to 4,096. The default is the number of usable CPUs, or less if a
+    /// quota limits the CPU time. If there are more SPEs than CPUs, several SPEs share an OS
+    /// thread.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
@@ -164,9 +163,9 @@ impl HostBuilder {
     /// these CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again.
     /// The PPE is also on one of these CPUs.
     ///
-    /// If this method is not called, the host uses all CPUs that the process may use. The first
-    /// hardware threads of all cores come before all second ones. CPUs of the same rank are ordered
-    /// by Cell. Within a Cell more capable CPUs come first, and equal CPUs are in ascending order.
+    /// If this method is not called, the host uses all CPUs that the process may use: first the
+    /// first hardware threads of all cores, then the second ones. Each of these groups is sorted by
+    /// Cell, then by descending capacity, then by ascending number.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -212,7 +211,7 @@ impl HostBuilder {
     ///
     /// # Errors
     ///
-    /// [`HostError`] if a number is out of its range, or the system does not show its CPUs.
+    /// Returns [`HostError`] if a number is out of its range, or the system does not show its CPUs.
     pub fn build(self) -> Result<Host, HostError> {
         if let Some(spes) = self.spes
             && !(1..=SPES_MAX).contains(&spes)
@@ -231,16 +230,16 @@ impl HostBuilder {
 }
 
 impl Host {
-    /// A host with one SPE for each CPU that may be used at the same time.
+    /// Returns a host with the default settings of the builder.
     ///
     /// # Errors
     ///
-    /// [`HostError`] if the system does not show its CPUs.
+    /// Returns [`HostError`] if the system does not show its CPUs.
     pub fn new() -> Result<Self, HostError> {
         Self::builder().build()
     }
 
-    /// A builder, which sets the properties of the host.
+    /// Returns a builder, which sets the properties of the host.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
@@ -280,7 +279,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. It is executed here, so that no message of a program waits for it.
+        // milliseconds. Without this call, a message of a program would wait for the registration.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -350,19 +349,19 @@ impl Host {
         })
     }
 
-    /// The folder in `CELLWORKS_FSROOT`, if this host has the CPUs and memory modules of another
-    /// computer. Measurements on such a host are still those of the computer on which it runs.
+    /// Returns the folder that `CELLWORKS_FSROOT` names, if this host describes another computer.
+    /// Measurements are still those of the computer on which the host runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
 
-    /// Properties of this host that may make measurements worse, as sentences for users.
+    /// Returns properties of this host that may make measurements worse, as sentences for users.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 }
 
-/// Reads only the chosen CPUs. `all` are all CPUs that may be used.
+/// Reads only the chosen CPUs. `all` has all CPUs that may be used.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -384,7 +383,6 @@ fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostErr
     Ok(cpus)
 }
 
-/// Returns an error if there is no folder at this path.
 fn check_folder(root: &Path) -> Result<(), HostError> {
     let lack = match std::fs::metadata(root) {
         Ok(found) if found.is_dir() => return Ok(()),
@@ -421,7 +419,7 @@ fn try_nodes(
     None
 }
 
-/// A sentence for each node that has CPUs of the host, but no memory that the host can use.
+/// Returns a sentence for each node that has CPUs of the host, but no memory that the host can use.
 fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
     let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();

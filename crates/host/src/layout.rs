@@ -1,15 +1,15 @@
 //! The layout: the CPU of each SPE, and the memory module that is nearest to the SPE.
 //!
-//! If the builder was given CPUs, SPEs take them in the given order. Otherwise they take the CPUs
+//! If the builder was given CPUs, SPEs take these CPUs in the given order. Otherwise SPEs take CPUs
 //! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
 //! the order begins again, and SPEs on the same CPU share one OS thread. A PPE that communicates
-//! with SPE 0 should not share a CPU with it. The PPE therefore takes the last CPU among the first
-//! hardware threads of the first Cell.
+//! with SPE 0 should not share a CPU with SPE 0. The PPE therefore takes the last CPU among the
+//! first hardware threads of the first Cell.
 //!
-//! The memory modules are the NUMA nodes on which the process can have memory. If the node of an
-//! SPE's CPU is a module, it is the module of the SPE. Otherwise the SPE has the nearest module.
-//! The CPUs of a Cell may belong to several nodes: with sub-NUMA clustering a last-level cache
-//! spans nodes, and a hypervisor may make up nodes.
+//! The memory modules are the NUMA nodes on which the process can have memory. The module of an SPE
+//! is the node of the SPE's CPU, or the module that is nearest to this node. The CPUs of a Cell may
+//! belong to several nodes: with sub-NUMA clustering a last-level cache spans nodes, and a
+//! hypervisor may make up nodes.
 
 // Rejected: an OS thread for each SPE, even if SPEs share a CPU. Eight OS threads on two cores are
 // slower than cooperative threads.
@@ -39,13 +39,13 @@ pub(crate) struct WorkerLayout {
 }
 
 impl Layout {
-    /// The layout of `spes` SPEs, at most [`SPES_MAX`]. If `spes` is `None`, there is an SPE for
-    /// each CPU that can run at the same time. If CPUs were chosen, `chosen` has their numbers in
-    /// the operating system, in the order in which SPEs take them, and `cpus` has only these CPUs.
+    /// Makes the layout of `spes` SPEs, at most [`SPES_MAX`]. If `spes` is `None`, there is an SPE
+    /// for each CPU, or fewer if a quota limits CPU time. If CPUs were chosen, `chosen` has their
+    /// numbers in the order in which SPEs take the CPUs, and `cpus` has only these CPUs.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // More OS threads than the quota allows at the same time would only take turns.
+        // More busy OS threads than the quota allows would only take turns.
         let paid = cpus
             .quota
             .as_ref()
@@ -67,7 +67,7 @@ impl Layout {
         };
 
         let spes = spes.unwrap_or(order.len());
-        // Cells are numbered in the order in which SPEs first use them.
+        // Cells are numbered in the order in which SPEs first use the Cells.
         let mut cells: Vec<usize> = Vec::new();
         let mut sites = Vec::with_capacity(spes);
         for spe in 0..spes {
@@ -134,7 +134,8 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// A computer with `cells` Cells, each with a memory node and `cores` cores of two threads.
+    /// Makes a computer with `cells` Cells, each with a memory node and `cores` cores of two
+    /// threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {
@@ -189,7 +190,7 @@ mod tests {
         let computer = computer(2, 2);
         let layout = Layout::new(&computer, None, Some(&[5, 1]));
         assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
-        // SPEs number the Cells in the order of their first use. SPE 2 gets the first CPU again.
+        // SPEs number the Cells in the order of first use. SPE 2 gets the first CPU again.
         let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));

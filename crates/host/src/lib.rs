@@ -12,7 +12,7 @@
 //!
 //! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node on
 //!   which the process can have memory.
-//! - While a thread waits, other cooperative threads of the worker run. If none is ready, the
+//! - While a thread waits, other cooperative threads of the worker run. If no thread is ready, the
 //!   worker's OS thread spins for some microseconds and then sleeps.
 //! - Staging copies nothing: a view is the memory itself, which is prefetched. A *strict* host
 //!   ([`HostBuilder::strict`]) instead copies data to local stores of a limited size, to find
@@ -22,19 +22,17 @@
 //!
 //! # What the host cannot see
 //!
-//! A program must block its OS thread only with the methods of `Spe`. Other means keep all threads
-//! of the core from running: a lock of `std` that another thread of the core holds across a yield,
-//! `recv` on a channel of `std`, or a loop on an atomic that does not yield.
+//! A program must block its OS thread only with the methods of `Spe`. Other ways of blocking stop
+//! all threads of the worker: a lock of `std` that another thread of the worker holds across a
+//! yield, `recv` on a channel of `std`, or a loop on an atomic that does not yield.
 //!
-//! If it is certain that no OS thread of the process can ever run again, a watchdog names the
-//! programs that have not ended and aborts the process. The watchdog cannot unwind a thread that is
-//! blocked in the kernel.
+//! If no OS thread of the process can ever run again, a watchdog names the programs that have not
+//! ended and aborts the process. The watchdog cannot unwind a thread that is blocked in the kernel.
 //!
-//! If every OS thread waits without a time limit, an outside event may still wake one: a signal
-//! such as Ctrl-C, if the process has a handler for it, or another process that shares memory. In
-//! such a case the watchdog names the programs once on standard error, with the reason why a
-//! standstill is not certain, and the process continues. If a thread waits with a time limit, or
-//! for input or another event from outside, the watchdog writes nothing.
+//! If all OS threads wait without a time limit, but a signal with a handler (Ctrl-C) or another
+//! process with shared memory might wake a thread, the watchdog only warns: it names the programs
+//! once on standard error, with the reason, and the process continues. If a thread waits with a
+//! time limit, or for input, the watchdog writes nothing.
 //!
 //! Do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition that a
 //! clock or a plain OS thread makes true: when all other threads wait, the host reports a deadlock.

@@ -50,8 +50,8 @@ unsafe impl Machine for Host {
 
 impl Host {
     /// Allocates memory for `len` elements in a memory module, which is a NUMA node. All bytes are
-    /// 0. From 4 MiB on, huge pages are requested, because random accesses then take less than half
-    /// as long. The result is [staged](cellworks_machine::Spe::stage) like any slice.
+    /// 0. From 4 MiB on, huge pages are requested, which more than double the speed of random
+    /// accesses. The slice can be [staged](cellworks_machine::Spe::stage) like any other slice.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -71,7 +71,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`AllocateError`] if there is no such module, or the system gives no memory.
+    /// Returns [`AllocateError`] if there is no such module, or the system gives no memory.
     pub fn allocate_slice<T: Pod>(
         &self,
         module: ModuleId,
@@ -85,13 +85,12 @@ impl Host {
         })
     }
 
-    /// Makes a region of these pages.
     fn map(&self, pages: Pages, module: ModuleId) -> Region {
         let at = EffectiveAddress(pages.base().as_ptr() as u64);
         self.space.map(at, Box::new(pages), module)
     }
 
-    /// The NUMA node of a memory module, if memory can be placed there.
+    /// Returns the NUMA node of a memory module, or `None` if memory cannot be placed on nodes.
     fn node_of(&self, module: ModuleId) -> Result<Option<u32>, AllocateError> {
         let Some(node) = self.nodes.get(module.index()) else {
             return Err(AllocateError::NoSuchModule {
@@ -172,8 +171,8 @@ impl CellMachine for Host {
 
 type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
 
-/// Runs `main` on `host`: see [`Machine::run`]. This function is separate from the generic method,
-/// so that it is compiled only once, not for each main program.
+/// Runs `main` on `host`: see [`Machine::run`]. This function is not generic, so it is compiled
+/// only once, not for each main program.
 #[track_caller]
 fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();

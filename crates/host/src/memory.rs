@@ -14,8 +14,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 /// The sizes of regions are multiples of this size, which holds whole pages and lines.
 const PAGE_BYTES: usize = 4096;
 
-/// Memory of at least this size is allocated in huge pages. With small pages, TLB misses would take
-/// more than half of the time of random accesses to large memory.
+/// The smallest memory that is allocated in huge pages, because with small pages TLB misses would
+/// take more than half of the time of random accesses to large memory.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
 /// Zeroed pages, which are unmapped when this value is dropped.
@@ -26,12 +26,12 @@ pub(crate) struct Pages {
 
 // SAFETY: the pages belong to the process, not to a thread. `Pages` only hands out their address.
 unsafe impl Send for Pages {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Pages {}
 
 // SAFETY: `base` is the start of a private mapping of `bytes` bytes, which is readable, writable,
-// zeroed by the kernel and aligned to a page. It is unmapped only when the value is dropped. No
-// other code gets the address.
+// zeroed by the kernel and aligned to a page. The mapping is unmapped only when the value is
+// dropped. No other code gets the address.
 unsafe impl Backing for Pages {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -43,13 +43,12 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes. If `node` is given, they are on this NUMA node. Memory of
-    /// less than 4 GiB does not cross a multiple of 4 GiB, because all elements of a DMA list share
-    /// the upper half of their address.
+    /// Allocates at least `bytes` bytes, on `node` if given. Less than 4 GiB do not cross a
+    /// multiple of 4 GiB, because all elements of a DMA list share the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
-            // A kernel without huge pages uses small ones, which are only slower.
+            // A kernel without huge pages uses small pages, which are only slower.
             let _ = pages.advise(Advice::LinuxHugepage);
         }
         if let Some(node) = node {
@@ -58,13 +57,13 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), but without `huge` the kernel uses small pages, and with `huge` it
-    /// uses huge pages while it has some.
+    /// Like [`new`](Self::new), but `huge` chooses the size of pages. If the kernel has no huge
+    /// pages left, it uses small pages.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
             true => pages.advise(Advice::LinuxHugepage)?,
-            // A kernel without huge pages does not know the advice, and uses small ones.
+            // A kernel without huge pages does not know the advice, and uses small pages.
             false => drop(pages.advise(Advice::LinuxNoHugepage)),
         }
         if let Some(node) = node {
@@ -73,14 +72,14 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Tells the kernel which pages to use. Call this before a page is touched.
+    /// Tells the kernel which pages to use. Call this method before a page is touched.
     fn advise(&self, advice: Advice) -> io::Result<()> {
         // SAFETY: the range is a mapping of this value, and the advice changes no contents.
         unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
         Ok(())
     }
 
-    /// Allocates memory. The kernel chooses its address and the size of its pages.
+    /// Allocates pages. The kernel chooses their address and size.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -109,7 +108,6 @@ impl Pages {
         Ok(Self { base, bytes })
     }
 
-    /// The number of bytes from the first byte to the next multiple of 4 GiB.
     fn to_multiple_of_4_gib(&self) -> usize {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
@@ -125,13 +123,13 @@ impl Pages {
             base: at(from),
             bytes: to - from,
         };
-        // Dropping a part unmaps it.
+        // Dropping a part unmaps the part.
         drop((skip > 0).then(|| part(0, skip)));
         drop((skip + bytes < whole.bytes).then(|| part(skip + bytes, whole.bytes)));
         part(skip, skip + bytes)
     }
 
-    /// Tells the kernel to place the pages on a node. Call this before a page is touched.
+    /// Tells the kernel to place the pages on a node. Call this method before a page is touched.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
@@ -158,7 +156,6 @@ impl Pages {
         }
     }
 
-    /// The address of the first byte.
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
     }
@@ -173,7 +170,7 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// Allocates `len` elements of zeroed bytes. If `node` is given, they are on this NUMA node.
+    /// Allocates `len` elements of zeroed bytes, on the NUMA node `node` if given.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());
@@ -191,9 +188,9 @@ impl<T: Pod> Deref for MemorySlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the pages have room for `len` elements, begin at a multiple of their alignment,
-        // and belong only to this value, which is borrowed. Their bytes are initialised. Any bytes
-        // are a valid T, because T is Pod.
+        // SAFETY: the pages have room for `len` elements, begin at a multiple of the elements'
+        // alignment, and belong only to this value, which is borrowed. The bytes are initialised.
+        // Any bytes are a valid T, because T is Pod.
         unsafe { slice::from_raw_parts(self.pages.base.cast().as_ptr(), self.len) }
     }
 }
@@ -211,13 +208,13 @@ impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
     }
 }
 
-/// The operating system's number of the NUMA node that holds the page of an address. The kernel
-/// returns an error for a page that was never written, and a sandbox may forbid the call.
+/// Returns the operating system's number of the NUMA node that holds the page of an address. The
+/// kernel returns an error for a page that was never written, and a sandbox may forbid the call.
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
-    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). It reads one
-    // address, does not access the memory there, and writes one status.
+    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). The call reads
+    // one address, does not access the memory there, and writes one status.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -237,7 +234,7 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
 }
 
 /// Finds the mapping in `/proc/self/smaps` that contains `address`. Returns the share of its
-/// touched bytes that lie in transparent huge pages, or `None` if the system does not tell.
+/// touched bytes in transparent huge pages, or `None` if the system hides the share.
 pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
@@ -281,8 +278,7 @@ mod tests {
 
     #[test]
     fn pages_cross_no_multiple_of_4_gib() {
-        // The mappings are together so large that, laid side by side, some would cross a multiple
-        // of 4 GiB.
+        // If these mappings lay side by side, some of them would cross a multiple of 4 GiB.
         let all: Vec<Pages> = (0..12)
             .map(|_| Pages::new(1 << 30, None).unwrap())
             .collect();
@@ -308,8 +304,8 @@ Rss:                1024 kB
 ";
         assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
         assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
-        // The first address lies in a mapping without a touched page. The second mapping has no
-        // line about huge pages. The third address is in no mapping.
+        // The first address lies in a mapping without a touched page, the second in a mapping
+        // without a line about huge pages, the third in no mapping.
         assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);
@@ -346,7 +342,7 @@ Rss:                1024 kB
     #[test]
     fn a_page_has_a_node_once_it_is_written() {
         let pages = Pages::new(2 * PAGE_BYTES, None).unwrap();
-        // SAFETY: the byte is the first one of the mapping of `pages`.
+        // SAFETY: the byte is the first byte of the mapping of `pages`.
         unsafe { pages.base.as_ptr().write(1) };
         let of_page = |page: usize| node_of(pages.base.as_ptr() as usize + page * PAGE_BYTES + 7);
         match of_page(0) {
@@ -368,7 +364,7 @@ Rss:                1024 kB
         let twice = Pages::map(8 << 30).unwrap();
         let cut = twice.cut(4 << 30);
         assert_eq!((cut.bytes, cut.to_multiple_of_4_gib()), (4 << 30, 1 << 32));
-        // SAFETY: the byte is the first one of the mapping of `cut`.
+        // SAFETY: the byte is the first byte of the mapping of `cut`.
         unsafe { cut.base.as_ptr().write(1) };
     }
 }

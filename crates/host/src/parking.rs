@@ -1,8 +1,7 @@
 //! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
 //! that no other thread will ever wake it.
 //!
-//! Each OS thread of a run has a seat. A seat's state says whether its thread runs, waits or was
-//! notified.
+//! Each OS thread of a run has a seat, with a state: the thread runs, waits or was notified.
 //!
 //! ```text
 //!   sleeping thread (one for each seat)      notifying thread
@@ -17,16 +16,16 @@
 //! ```
 //!
 //! Either the last check of the sleeping thread sees the condition, or `notify` sees that the
-//! thread waits. So no wake-up is lost.
+//! thread waits. Therefore no wake-up is lost.
 //!
 //! `active` counts the running threads, and the notified threads that have not woken yet. Only a
-//! running thread notifies, and it raises the count before it wakes another thread. So the count
-//! falls to 0 only when all threads sleep and none is about to wake. Then all threads wait for each
-//! other.
+//! running thread notifies, and raises the count before waking another thread. Therefore the count
+//! falls to 0 only when all threads sleep and none is about to wake, which is a deadlock.
 //!
-//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before this
-//! outside thread waits for a thread with a seat, it is [dismissed](Parking::dismiss_unless_last).
-//! When the thread with the seat ends that wait, it admits the outside thread again.
+//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before an
+//! outside thread waits for a thread with a seat, the outside thread is
+//! [dismissed](Parking::dismiss_unless_last). The thread with the seat admits the outside thread
+//! again when ending that wait.
 
 use std::sync::OnceLock;
 
@@ -43,8 +42,7 @@ const NOTIFIED: u32 = 3;
 /// The seats of the OS threads of one run.
 pub(crate) struct Parking {
     active: CachePadded<AtomicUsize>,
-    /// The number of threads that were notified and have not continued yet. The operating system
-    /// takes some time to wake them.
+    /// The number of threads that were notified and have not continued yet.
     waking: CachePadded<AtomicUsize>,
     seats: Box<[CachePadded<Seat>]>,
 }
@@ -64,7 +62,7 @@ pub(crate) enum Woken {
 }
 
 impl Parking {
-    /// Makes this number of seats, which are free.
+    /// Makes `seats` free seats.
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
@@ -79,18 +77,18 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this to start another one.
+    /// Counts one more thread as running. A running thread calls this to start another thread.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Subtracts one thread that was counted as running. It was not started, or it has ended.
+    /// Subtracts a thread that was counted as running, and either was not started or has ended.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Like [`dismiss`](Self::dismiss), for a thread that another thread may be waiting for. If all
-    /// other threads sleep, returns false and does not subtract the thread.
+    /// Like [`dismiss`](Self::dismiss), for a thread for which another thread may be waiting. If
+    /// all other threads sleep, returns false and does not subtract the thread.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -106,7 +104,7 @@ impl Parking {
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Whether the thread of a seat runs or is about to run. The answer may be out of date.
+    /// Returns whether the thread of a seat runs or is about to run. The result may be out of date.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -114,7 +112,7 @@ impl Parking {
         )
     }
 
-    /// Whether a thread is being woken. The answer may be out of date.
+    /// Returns whether a thread is being woken. The result may be out of date.
     pub(crate) fn is_waking(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
@@ -134,7 +132,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat. Returns at once if all others sleep.
+    /// Sleeps until another thread notifies this seat. Returns at once if all other threads sleep.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -163,8 +161,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller is awake,
-    /// and has made the condition of that thread true.
+    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller must be
+    /// awake, and must have made the condition of that thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -190,7 +188,6 @@ impl Parking {
         }
     }
 
-    /// Wakes all threads.
     pub(crate) fn notify_all(&self) {
         for seat in 0..self.seats.len() {
             self.notify(seat);
@@ -206,8 +203,8 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag by the same calls that all code of this crate makes to wait. Returns
-    /// whether the thread was the last one awake.
+    /// Waits for a flag as all code of this crate waits: by `prepare`, a check, and `park`. Returns
+    /// whether the thread was the last thread awake.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -293,8 +290,7 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may notice the deadlock, but the second one only after the first one has
-            // woken it.
+            // Both threads may notice the deadlock, because the first one wakes the second one.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });
@@ -324,8 +320,7 @@ mod models {
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // Checking all schedules of three threads takes hours. Checking those with at most three
-        // preemptions takes seconds.
+        // All schedules of three threads take hours to check. Three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -7,8 +7,7 @@ use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one CPU. When this value is dropped, the thread may use the same CPUs
-/// as before again.
+/// Pins the calling thread to one CPU. Dropping this value restores the CPUs of the thread.
 pub(crate) struct Pinned {
     before: CpuSet,
 }
@@ -33,8 +32,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // An error needs no handling, because the thread had this mask before. If the system has
-        // since taken the CPUs away, it has already moved the thread to other CPUs.
+        // An error means that the system has taken CPUs away, and has already moved the thread.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

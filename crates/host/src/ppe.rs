@@ -36,12 +36,11 @@ pub struct HostPpe {
     programs: Arc<Programs>,
     workers: Vec<WorkerLayout>,
     worker_of: Vec<usize>,
-    /// For each worker, its OS thread if it was started. A worker starts with its first program.
+    /// The OS thread of each worker. A worker is started when its first program is spawned.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
-    /// The proxy queues of the SPEs' MFCs. Each queue is made when it gets its first command.
+    /// The proxy queues of the SPEs' MFCs, each made for its first command.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
-    /// The SPEs that have a proxy queue now.
     with_proxy: RefCell<Vec<SpeId>>,
     /// Whether the PPE waits now. A condition for which the PPE waits must not wait itself.
     waiting: Cell<bool>,
@@ -69,7 +68,6 @@ impl HostPpe {
         }
     }
 
-    /// The proxy queue of an SPE's MFC.
     #[track_caller]
     fn proxy(&self, spe: SpeId) -> &Engine<PROXY_QUEUE_ENTRIES> {
         self.run.of_spe(&self.proxies, spe).get_or_init(|| {
@@ -79,7 +77,7 @@ impl HostPpe {
         })
     }
 
-    /// Tries the commands in the proxy queues again. On a Cell they need no retry.
+    /// Tries the commands in the proxy queues again that wait for room in a mailbox.
     fn advance_proxies(&self) {
         for &spe in &*self.with_proxy.borrow() {
             self.proxy(spe).advance();
@@ -97,8 +95,8 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the OS threads of the workers have ended. Before this call, the workers must
-    /// have been told that the run has ended.
+    /// Waits until the workers' OS threads have ended. The workers must know that the run has
+    /// ended.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -126,8 +124,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // This check comes before the call of `ready`. When a cancelled program drops its
-            // values, it may make the condition true, and the main program must not continue then.
+            // This check must come before `ready`: a cancelled program that drops its values may
+            // make the condition true, but then the main program must not continue.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {
@@ -155,8 +153,7 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may consume the value that it waits for. Once `ready` has returned true, it
-            // must not be called again.
+            // `ready` may consume its value, so it must not be called again after returning true.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
@@ -194,7 +191,7 @@ impl Drop for Waits<'_> {
 }
 
 /// The announcement that the PPE is about to sleep. Dropping this value withdraws the announcement,
-/// also when the last check of the condition panics.
+/// even if the last check of the condition panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {
@@ -241,7 +238,7 @@ impl Wake for HostPpe {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: the PPE is no cooperative thread. Only its processor identifies it.
+        // SAFETY: the PPE is no cooperative thread, so `Processor::Ppe` identifies the PPE.
         unsafe { Sleeper::new(Processor::Ppe, (0, 0)) }
     }
 

@@ -11,17 +11,15 @@ use cellworks_machine::{Processor, Program, SpeId};
 use crate::run::{Run, lock};
 use crate::spe::HostSpe;
 
-/// The programs of a run that have not begun.
 pub(crate) struct Programs {
     run: Arc<Run>,
     queues: Vec<Queue>,
 }
 
-/// The programs of an SPE that have not begun.
 #[derive(Default)]
 struct Queue {
     programs: Mutex<VecDeque<Program<HostSpe>>>,
-    /// The number of programs. It can be read without taking the lock.
+    /// The number of programs, which can be read without the lock.
     length: AtomicUsize,
 }
 
@@ -55,7 +53,6 @@ impl Programs {
         Some(program)
     }
 
-    /// Runs a program on the SPE on which it was spawned.
     pub(crate) fn execute(&self, spe: &HostSpe, at: SpeId, program: Program<HostSpe>) {
         let outcome = program.outcome();
         let name = program.name();
@@ -65,7 +62,6 @@ impl Programs {
         self.run.end_program(at, name, &outcome, result.err());
     }
 
-    /// Drops the programs that never began.
     pub(crate) fn drop_queued(&self) {
         for at in self.run.topology.spes() {
             while let Some(program) = self.next(at) {

@@ -25,7 +25,6 @@ use crate::words::Words;
 /// The seat of the PPE in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
 
-/// The seat of a worker in [`Parking`].
 pub(crate) const fn seat_of(worker: usize) -> usize {
     PPE_SEAT + 1 + worker
 }
@@ -44,13 +43,13 @@ pub(crate) struct Run {
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
     pub(crate) stack_bytes: usize,
-    /// The CPU time that the threads of all runs of this host have used, by seat.
+    /// The CPU time that the threads of this host have used in all runs, for each seat.
     pub(crate) cpu_time: Arc<CpuTime>,
     /// Whether the run was cancelled. In a cancelled run all threads unwind.
     cancelled: AtomicBool,
     /// Whether no more programs will be spawned.
     ended: AtomicBool,
-    /// Programs that were spawned and have not ended.
+    /// The number of programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
     /// The program that runs on each SPE now, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
@@ -138,8 +137,7 @@ impl Run {
         self.cancel();
     }
 
-    /// The reason why the machine has cancelled the run, if it has. `waits` are the waiting
-    /// threads.
+    /// Returns why the machine has cancelled the run, if it has. `waits` has the waiting threads.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -153,8 +151,7 @@ impl Run {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Cancels the run because of a deadlock. The last thread awake calls this method when all
-    /// threads wait for each other.
+    /// Cancels the run, because all threads wait for each other. The last thread awake calls this.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);
@@ -165,18 +162,16 @@ impl Run {
         lock(&self.waits).extend(waits);
     }
 
-    /// Wakes a processor if it sleeps.
     #[track_caller]
     #[inline]
     pub(crate) fn notify(&self, to: Processor) {
         self.parking.notify(self.seat_of(to));
     }
 
-    /// Wakes a thread of another worker, or the PPE.
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // The sleeper is passed as words, in registers. Passed by address, it would need a copy in
-        // the caller's frame, and a wake-up on the caller's own core would take 3 ns longer.
+        // The sleeper is passed in registers. If it were passed by address, a wake-up on the
+        // caller's own core would take 3 ns longer.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }
@@ -190,13 +185,11 @@ impl Run {
         self.parking.notify(seat);
     }
 
-    /// The threads of the worker at this seat that were woken from outside the worker.
     #[inline]
     pub(crate) fn woken(&self, seat: usize) -> &WokenThreads {
         &self.woken[seat]
     }
 
-    /// The seat of the OS thread that runs a processor.
     #[track_caller]
     #[inline]
     pub(crate) fn seat_of(&self, processor: Processor) -> usize {
@@ -206,13 +199,12 @@ impl Run {
         }
     }
 
-    /// The mailboxes and signal registers of an SPE.
     #[track_caller]
     pub(crate) fn words(&self, spe: SpeId) -> &Words {
         self.of_spe(&self.words, spe)
     }
 
-    /// The element of `all` that belongs to an SPE. Panics if there is no such SPE.
+    /// Returns the element of `all` that belongs to an SPE. Panics if there is no such SPE.
     #[track_caller]
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
@@ -231,8 +223,8 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with any payload, even with that of a cancellation. The payload
-        // therefore counts as a cancellation only if the run was cancelled.
+        // A program may panic with any payload, even with the payload of a cancellation. Such a
+        // payload therefore counts as a cancellation only if the run was cancelled.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -251,8 +243,8 @@ impl Run {
         });
     }
 
-    /// Records that a worker has ended. The worker's OS thread calls this method. If the worker
-    /// panicked, `panic` is the payload, and the run has failed.
+    /// Records, on a worker's OS thread, that the worker has ended. If the worker panicked, `panic`
+    /// is the payload, and the run has failed.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
         if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
@@ -263,7 +255,7 @@ impl Run {
         self.parking.dismiss();
     }
 
-    /// The programs that run now, for the watchdog.
+    /// Returns the programs that run now, for the watchdog.
     pub(crate) fn running(&self) -> Vec<String> {
         let of = |(at, running): (SpeId, &Mutex<Option<Running>>)| {
             let (name, spawned_at) = (*lock(running))?;
@@ -289,7 +281,7 @@ impl Run {
         std::mem::take(&mut *lock(&self.waits))
     }
 
-    /// The first panic of a program that was not joined.
+    /// Returns the first panic of a program that was not joined.
     pub(crate) fn first_panic(&self) -> Option<RunError> {
         lock(&self.failures).iter().find_map(|failure| {
             Some(RunError::Panic {
@@ -301,7 +293,7 @@ impl Run {
     }
 }
 
-/// Whether a payload is that of a cancellation.
+/// Returns whether a payload is the payload of a cancellation.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }

@@ -1,8 +1,7 @@
 //! The main loop of a worker, which runs the programs that are spawned on its SPEs.
 
-// Rejected: one SPE state for all programs of a run. A program would meet the stalled lists and
-// leaked buffers of the program before. If a program leaves its SPE in another state than that of a
-// new SPE, the worker makes a new one.
+// Rejected: one SPE state for all programs of a run. A program would meet stalled lists and leaked
+// buffers of the previous program. Instead, a worker replaces an SPE that is not like a new one.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -17,7 +16,7 @@ use crate::programs::Programs;
 use crate::spe::HostSpe;
 use crate::worker::{NO_PROGRAM, OWNER, Worker};
 
-/// The main function of a worker's OS thread. It serves the SPEs until the run ends.
+/// Runs a worker on its OS thread, and serves the worker's SPEs until the run ends.
 pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
     // If pinning is not allowed, the host reported this failure when it was built.
@@ -45,7 +44,6 @@ pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLa
     }
 }
 
-/// Runs the programs that are spawned on one SPE.
 fn serve(programs: &Programs, worker: &Rc<Worker>, id: SpeId) {
     let run = programs.run();
     let mut spe = HostSpe::new(id, Rc::clone(worker));

@@ -1,10 +1,10 @@
 //! An SPE of a host, as programs use it.
 
 // Rejected: views in the part of a local store that DMA can reach. A put of another SPE would race
-// with a plain reference. On a strict host a typed view reserves addresses of the local store, but
-// its bytes lie in other memory.
-// Rejected: a hold that carries its buffer. Each look-up moved a view through `Result`, which
-// copied the buffer several times. A hold is therefore one word.
+// with a plain reference. Instead, a typed view of a strict host reserves addresses of the local
+// store, but its bytes lie in other memory.
+// Rejected: a hold that carries its buffer. Each look-up copied the buffer several times, because
+// it moved a view through `Result`. A hold is therefore one word.
 
 use std::cell::Cell;
 use std::fmt;
@@ -37,7 +37,7 @@ const PREFETCH_BYTES: usize = 4096;
 /// The alignment of stacks in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The byte with which `stage_out` fills a strict local store. As floats these bytes are not a
+/// The byte with which `stage_out` fills a strict local store. A float of these bytes is not a
 /// number, so a program that reads bytes before it writes them gets wrong results.
 const UNWRITTEN: u8 = 0xff;
 
@@ -66,8 +66,7 @@ pub struct HostSpe {
     local_store: LocalStore,
     mfc: HostMfc,
     decrementer: Cell<Decrementer>,
-    /// The memory of typed views on a strict host. Views reserve addresses in the local store, but
-    /// their bytes lie here, where DMA cannot reach them.
+    /// The bytes of typed views on a strict host. DMA cannot reach this memory.
     views: Option<Pages>,
 }
 
@@ -78,7 +77,7 @@ pub struct HostHold(
     Option<Box<LocalBuffer>>,
 );
 
-// Without `strict` there is nothing to free, and a call to find that out would slow down look-ups.
+// On a host that is not strict, a call that finds nothing to free would slow down look-ups.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -92,8 +91,8 @@ impl Drop for HostHold {
     }
 }
 
-/// Changes a word atomically. Usually this takes one instruction. If a processor has reserved the
-/// line, it takes a step under a lock.
+/// Changes a word atomically, usually by one instruction. If a processor has reserved the word's
+/// line, changes the word under a lock.
 #[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
@@ -129,7 +128,7 @@ impl HostSpe {
         }
     }
 
-    /// Whether the SPE is as new after a program: no part of its local store is reserved, and its
+    /// Returns whether the SPE is like a new one: no part of its local store is reserved, and its
     /// MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
@@ -139,8 +138,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// Does the work of [`SpeCore::hold`] on a strict host. It is not inlined and gets the request
-    /// in registers, so that short look-ups on other hosts need not write the request to memory.
+    /// Does the work of [`SpeCore::hold`] on a strict host. This method is not inlined and gets the
+    /// request in registers, so that other hosts need not write the request to memory.
     ///
     /// # Safety
     ///
@@ -207,12 +206,11 @@ impl HostSpe {
     /// Does the work of [`SpeCore::arrived`] after `take_turn` has returned false.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
-        // On a Cell the data would still be on its way. On this computer cache lines are on their
-        // way, so other threads run now.
+        // Cache lines are on their way now, as the data would be on a Cell, so other threads run.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This branch is separate, so that the compiler knows that the branch above has nothing
-            // to free after its switch, and keeps no value across the switch.
+            // This branch is separate, so that the branch above has nothing to free after the
+            // switch of threads, and the compiler keeps no value across the switch.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -243,7 +241,7 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
-    // This is inlined, because the CPU mispredicts each return after a switch of stacks.
+    // This method is inlined, because the CPU mispredicts each return after a switch of stacks.
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -405,8 +403,9 @@ unsafe impl SpeCore for HostSpe {
             at,
         } = request;
         // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
-        // strict. If this call returns true, the host is therefore not strict, and another thread
-        // has run. SAFETY: a prefetch calls no function of cellworks-threads.
+        // strict. If this call returns true, another thread has therefore run, and the host is not
+        // strict.
+        // SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
         }
@@ -423,8 +422,8 @@ unsafe impl SpeCore for HostSpe {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;
         }
-        // Two threads are alive if the SPE is alone: the SPE's own, and the main thread of the
-        // worker, which waits until all its SPEs have ended.
+        // If only this SPE of the worker is alive, two threads are alive: the SPE's own thread, and
+        // the main thread of the worker, which waits until all its SPEs have ended.
         let is_alone = threads::alive() == 2;
         Some(if is_alone { TURN_ALONE } else { TURN })
     }
@@ -571,7 +570,8 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The longest time between two looks outside during interleaved work, if threads of the SPE wait.
+/// The longest time that interleaved work runs before the worker looks outside
+/// ([`Worker::look_outside`]), if threads of the SPE wait.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

@@ -1,5 +1,5 @@
-//! The types that the model-checked files share between threads. In a model check they are those of
-//! loom, otherwise those of std.
+//! The types that the model-checked files share between threads: in a model check from loom,
+//! otherwise from std.
 
 #[cfg(not(loom))]
 pub(crate) use crossbeam_utils::Backoff;
@@ -15,13 +15,13 @@ pub(crate) use loom::{
     thread::{Thread, current, park},
 };
 
-/// loom has no time. A wait with a time limit may therefore end at any moment.
+/// Replaces `park_timeout`. loom has no time, so a wait with a time limit may end at any moment.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {
     loom::thread::yield_now();
 }
 
-/// A thread in loom cannot wait for a time, so this replacement lets other threads run.
+/// A replacement that lets other threads run, because a thread in loom cannot wait for a time.
 #[cfg(loom)]
 pub(crate) struct Backoff;
 

@@ -1,9 +1,8 @@
 //! The threads of a worker that were woken from outside.
 //!
 //! Waking a thread should be fast, because another core has just made the condition of that thread
-//! true. A wake-up therefore moves only one cache line, from that core to the worker. While the
-//! worker has nothing else to do, it polls this line, and finds the names of the woken threads in
-//! the same line.
+//! true. A wake-up therefore moves only one cache line, from that core to the worker. An idle
+//! worker polls this line, and finds the names of the woken threads in the line.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -21,13 +20,12 @@ const LOCKED: u32 = 1 << 8;
 /// A bit of the state: `more` has the names that did not fit into the line.
 const MORE: u32 = 1 << 9;
 
-/// The threads of one worker that were woken from outside, in order. Any OS thread may add threads,
-/// and only the worker takes them.
+/// The threads of one worker that were woken from outside, in the order of waking. Any OS thread
+/// may add threads, and only the worker takes them.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]. If no thread was
-    /// woken, the state is 0.
+    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]: 0 without names.
     state: AtomicU32,
     /// The names in the line. Only the OS thread that has locked the line changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],
@@ -35,13 +33,12 @@ pub(crate) struct WokenThreads {
 }
 
 impl WokenThreads {
-    /// Whether a thread was woken or is being woken. If none was, this check costs almost nothing.
+    /// Returns whether a thread was woken or is being woken.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         self.state.load(Ordering::Acquire) != 0
     }
 
-    /// Adds a woken thread.
     pub(crate) fn add(&self, (block, serial): Name) {
         let state = self.lock();
         let Some(place) = self.in_line.get(state as usize) else {
@@ -76,7 +73,7 @@ impl WokenThreads {
             .for_each(&mut each);
     }
 
-    /// Locks the line. Returns the state that the line had.
+    /// Locks the line, and returns the state of the line before.
     fn lock(&self) -> u32 {
         let backoff = Backoff::new();
         loop {
@@ -130,7 +127,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // All schedules take hours to check. Those with at most three preemptions take seconds.
+        // All schedules take hours to check. Schedules with at most three preemptions take seconds.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

@@ -1,7 +1,7 @@
 //! The words between an SPE and the other processors: its mailboxes and signal registers.
 //!
-//! A message between two cores costs as much as moving the cache lines that it touches. Each line
-//! therefore has words of only one direction: an exchange moves one line to and one from the SPE.
+//! A message between two cores costs as much as moving the cache lines that the message touches.
+//! Each line has words of only one direction, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -11,14 +11,13 @@
 //! ```
 //!
 //! A slot holds a word together with its number, counted from 1, so that one load tells the reader
-//! whether the word is new. Numbers wrap after 2^32 words. No slot ever lags behind by 2^32 words.
+//! whether the word is new. Numbers wrap after 2^32 words, but no slot lags that far behind.
 
-// Rejected: waking the thread that waits for a word, instead of its processor. Writers would have
-// to know the readers' threads, as channels do (docs/csp.md). If the target is a processor, the
-// writer of a word only reads one cache line, which is written only when a thread sleeps.
-// Rejected: a reader that wakes all writers whenever its mailbox was full. The reader cannot see
-// exactly whether the mailbox was full: a writer may have found it full between two checks of the
-// reader. Instead, each writer announces itself before it sleeps.
+// Rejected: waking the thread that waits for a word. Writers would have to know the readers'
+// threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor by
+// reading one cache line, which is written only when a thread sleeps.
+// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may have seen a
+// full mailbox between two checks of the reader. Instead, writers announce their sleep.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -49,8 +48,8 @@ struct Outward {
 struct Writers {
     /// The number of words to which a slot was assigned.
     written: AtomicU32,
-    /// An earlier value of `in_read`. With this value a writer need not load the cache line of
-    /// `in_read`, which the SPE changes at each read.
+    /// An earlier value of `in_read`, which often spares a writer loading the cache line of
+    /// `in_read`. The SPE changes that line at each read.
     in_read_seen: AtomicU32,
 }
 
@@ -97,8 +96,7 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox, or returns false if it is full. Every processor may
-    /// call this.
+    /// As any processor, puts a word into the inbound mailbox, or returns false if it is full.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -107,8 +105,7 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // An older value may overwrite a newer one here. A writer then has to load
-                // `in_read` again, and nothing else happens.
+                // An older value may overwrite a newer one. A writer then loads `in_read` again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                     // If `written` has not changed since it was loaded, the mailbox is full.
@@ -133,9 +130,8 @@ impl Words {
         }
     }
 
-    /// Announces that the caller is about to sleep until there is room in the inbound mailbox.
-    /// After each word that it reads, the SPE checks only the number of announced writers, not
-    /// which threads sleep.
+    /// Announces that the caller is about to sleep until there is room in the inbound mailbox. The
+    /// SPE checks the number of announced writers after each word that it reads.
     pub(crate) fn announce_writer(&self) {
         self.outward.waiting_writers.fetch_add(1, Ordering::SeqCst);
     }
@@ -145,7 +141,7 @@ impl Words {
         self.outward.waiting_writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether a writer waits for the room that the last read has made.
+    /// Returns whether a writer waits for the room that the last read has made.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
         barrier::light();
@@ -165,7 +161,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// The number of words in the inbound mailbox that the SPE could read now.
+    /// Returns the number of words in the inbound mailbox that the SPE could read now.
     pub(crate) fn in_count(&self) -> usize {
         let read = self.outward.in_read.load(Ordering::Relaxed);
         let arrived = |i: &u32| {
@@ -176,8 +172,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox. If the mailbox is full, returns false. Only the SPE
-    /// itself may call this method.
+    /// As the SPE, puts a word into an outbound mailbox, or returns false if the mailbox is full.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -217,7 +212,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // Without a signal, this load leaves the cache line shared, which the exchange would not.
+        // Without a signal, this load leaves the cache line shared, unlike the exchange below.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }

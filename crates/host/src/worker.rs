@@ -1,8 +1,7 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! When a thread waits for a condition that other OS threads make true, it parks. When no thread of
-//! the worker is ready, [`Idle::idle`] lets those parked threads that poll check their conditions
-//! again. An idle worker goes through three stages:
+//! A waiting thread parks. When no thread of the worker is ready, [`Idle::idle`] lets the parked
+//! threads that poll check their conditions again. An idle worker goes through three stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
@@ -10,15 +9,14 @@
 //!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! Another processor that makes such a condition true need not know the waiting thread: it changes
-//! a word and notifies the worker. While other threads of the worker run, the polling threads check
-//! their conditions only from time to time.
+//! If the processor that makes a condition true does not know which thread waits, that processor
+//! changes a word and notifies the worker, and the waiting thread polls. While other threads of the
+//! worker run, the polling threads check their conditions only from time to time.
 //!
-//! If the processor that makes a condition true knows which thread waits, this thread does not
-//! poll. The processor wakes only this thread: directly on its own worker, and through a queue on
-//! another worker.
+//! If the processor knows which thread waits, the thread does not poll. The processor wakes only
+//! this thread: directly on the processor's own worker, and through a queue on another worker.
 //!
-//! "Outside" means: on other OS threads than the one of this worker.
+//! "Outside" means on other OS threads than the worker's.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -33,37 +31,37 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, on cores that they have begun with it. Programs cannot do so.
+// SAFETY: only workers use the owner, on cores that they have begun with the owner. Programs have
+// no access to the owner.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps. It is about the cost of a wake-up. So no wait
-/// costs more than twice as much as the cheaper of spinning and sleeping.
+/// The time that an OS thread spins before it sleeps: about the cost of a wake-up. Therefore no
+/// wait costs more than twice as much as the cheaper of spinning and sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// The longest time to spin while other threads are being woken. It is several times the cost of a
+/// The longest time to spin while other threads are being woken: several times the cost of a
 /// wake-up, because a third thread may occupy the CPU of the woken thread.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
 /// The number of polls between two readings of the clock while spinning.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls that a waiting thread makes before it parks. The polls take half a
-/// microsecond. Polling stops when another thread of its core is ready, polls too, or was woken.
+/// The number of polls of a waiting thread before parking. The polls take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// After this number of waits, threads that were woken from outside may continue. Until then the
-/// threads of this worker run. These threads may wait for each other and wake each other many
-/// times.
+/// The number of waits after which threads that were woken from outside may continue. Until then
+/// the other threads of this worker run, because these threads may wait for each other and wake
+/// each other.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The largest number of threads that poll often. A poll of a thread takes a switch of about 10 ns.
+/// The largest number of threads that poll often. Polling a thread takes a switch of about 10 ns.
 /// Waking a thread through its worker's queue takes 1.5 times as long as a message between cores.
 const POLLERS: usize = 6;
 
 /// The number of yields between two polls of the waiting threads.
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE while no program runs there. Reports leave it out.
+/// The condition of a thread that serves an SPE without a program. Reports omit this condition.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// A loop that spins for a limited time.
@@ -86,7 +84,7 @@ impl Spin {
         }
     }
 
-    /// Whether the other OS thread on the same CPU is ready now. The caller may be waiting for it.
+    /// Returns whether the other OS thread on this CPU, which the caller may await, is ready.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
@@ -109,9 +107,8 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // The spinning thread may wait for a thread that is being woken and cannot answer yet. Its
-        // time for spinning therefore begins when the woken thread continues. If the spinning
-        // thread slept before, it would have to be woken, too.
+        // The thread that is being woken may have to answer the spinning thread, so the limit is
+        // raised. A spinning thread that slept before the answer would have to be woken, too.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
@@ -124,10 +121,10 @@ impl Spin {
     }
 }
 
-/// A pause between two polls of a cache line that another core is about to change: 15 ns on a Zen
-/// 5. Without a pause the polls take the line away from the core that is changing it, and a
-/// rendezvous between two cores takes 20 ns longer. With the CPU's own pause instruction, which
-/// takes 26 ns, a rendezvous takes 5 ns longer (docs/performance.md).
+/// Pauses between two polls of a cache line that another core is about to change: 15 ns on a Zen 5.
+/// Without a pause the polls take the line away from that core, and a rendezvous between two cores
+/// takes 20 ns longer. With the CPU's own pause instruction, which takes 26 ns, a rendezvous takes
+/// 5 ns longer (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -152,9 +149,8 @@ pub(crate) struct Worker {
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// The number of waits, modulo 256. When it becomes 0, all polling threads check their
-    /// conditions, because threads that wait for each other may keep a worker busy forever. A check
-    /// of many threads takes time, which is spread over 256 waits.
+    /// The number of waits, modulo 256. Whenever this number is 0, all polling threads check their
+    /// conditions, because other threads that wait for each other may keep the worker busy forever.
     waits: Cell<u8>,
     /// The threads that poll. A thread in this list may have continued already.
     pollers: RefCell<Vec<Thread>>,
@@ -176,7 +172,6 @@ impl Worker {
         })
     }
 
-    /// Parks the calling thread until it is woken or, if it polls, until its next poll.
     #[track_caller]
     fn sleep(&self, why: &dyn fmt::Display, polls: bool) {
         self.count_wait();
@@ -186,7 +181,6 @@ impl Worker {
         OWNER.park(why);
     }
 
-    /// Adds the calling thread, which is about to park, to the threads that poll.
     fn add_poller(&self) {
         self.pollers.borrow_mut().push(OWNER.current());
     }
@@ -199,7 +193,6 @@ impl Worker {
         self.unpark_woken();
     }
 
-    /// Lets the threads that were woken from outside continue.
     #[inline]
     fn unpark_woken(&self) {
         self.run.woken(self.seat).take(|thread| {
@@ -208,7 +201,6 @@ impl Worker {
         });
     }
 
-    /// Counts a wait. Some waits let other threads continue or check their conditions.
     #[inline(always)]
     fn count_wait(&self) {
         let waits = self.waits.get().wrapping_add(1);
@@ -228,7 +220,6 @@ impl Worker {
         }
     }
 
-    /// Whether few threads poll. Checking the conditions of few threads takes little time.
     fn has_few_pollers(&self) -> bool {
         self.pollers.borrow().len() <= POLLERS
     }
@@ -279,7 +270,7 @@ impl Worker {
             self.deadline.set(Some(earliest));
             self.sleep(why, true);
             if threads::is_cancelled() {
-                // Only a thread that unwinds reaches this line. Its destructor must not wait.
+                // Only a thread that unwinds reaches this line, and a destructor must not wait.
                 return ready();
             }
         }
@@ -334,8 +325,8 @@ impl Worker {
     }
 }
 
-/// A check of a thread's condition. If the condition panics, the destructor records progress: the
-/// thread continues by unwinding, which may make other conditions true.
+/// A check of a thread's condition. If the condition panics, the destructor of this value records
+/// progress, because the thread unwinds, which may make other conditions true.
 struct Check<'a>(&'a Worker);
 
 impl Drop for Check<'_> {
@@ -346,7 +337,6 @@ impl Drop for Check<'_> {
 }
 
 impl Worker {
-    /// Calls a thread's condition.
     #[inline(always)]
     fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let check = Check(self);
@@ -357,8 +347,8 @@ impl Worker {
         is_ready
     }
 
-    /// Continues to wait until `ready` returns true or the run is cancelled. It is called when no
-    /// other thread of the worker is ready, or when the calling thread was woken too early.
+    /// Continues to wait until `ready` returns true or the run is cancelled. Call this method when
+    /// no other thread of the worker is ready, or when the calling thread was woken too early.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(
@@ -373,16 +363,14 @@ impl Worker {
         loop {
             self.sleep(why, polls);
             let is_ready = self.check(ready);
-            // If the run was cancelled, only a thread that unwinds reaches this line. Its
-            // destructor must not wait.
+            // In a cancelled run the thread unwinds here, and a destructor must not wait.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }
         }
     }
 
-    /// Waits until `ready` returns true. If the thread does not poll, `ready` is called again only
-    /// when the thread is woken.
+    /// Waits until `ready` returns true. Without polling, only a woken thread calls `ready` again.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -416,7 +404,7 @@ impl Worker {
         !threads::others_ready() && self.has_few_pollers()
     }
 
-    /// Polls for a moment. Stops when another thread of the worker is ready.
+    /// Polls for a moment, but stops when another thread of the worker is ready.
     fn poll_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         for _ in 1..POLLS_BEFORE_PARK {
             if !self.wait_briefly() {
@@ -471,8 +459,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // The threads are cancelled before any of them checks its condition again. Otherwise a
-            // change that other threads make while they unwind could end a wait.
+            // The threads are cancelled before any thread checks its condition again. Otherwise a
+            // change by an unwinding thread could end a wait.
             self.cancel();
         }
         self.unpark();

@@ -28,8 +28,7 @@ use skipped::skipped;
 /// The longest time without output after which a child counts as failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time of several checks of the watchdog, within which a second warning or an abort would
-/// come.
+/// The time of several checks of the watchdog, enough for a second warning or an abort.
 const SEVERAL_CHECKS: Duration = Duration::from_secs(4);
 
 const STUCK: &str = "cellworks: stuck: every OS thread of this process waits";
@@ -88,7 +87,7 @@ fn parent() {
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
-/// The reason, if any, why the watchdog cannot see on this computer that every thread waits.
+/// Returns the reason, if any, why the watchdog cannot see here that every thread waits.
 fn waits_are_hidden() -> Option<String> {
     let error = std::fs::read("/proc/self/syscall").err()?;
     Some(format!(
@@ -96,8 +95,8 @@ fn waits_are_hidden() -> Option<String> {
     ))
 }
 
-/// The reason why the watchdog can never be certain on this computer, if there is one. In that case
-/// the watchdog only warns.
+/// Returns the reason, if any, why the watchdog can never be certain of a standstill on this
+/// computer. In that case the watchdog only warns.
 fn proofs_are_missing() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
     if !status.lines().any(|line| line == "TracerPid:\t0") {
@@ -155,7 +154,7 @@ impl Started {
         }
     }
 
-    /// The next line. After the child has closed its standard error, returns `None`.
+    /// Returns the next line. After the child has closed its standard error, returns `None`.
     fn line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => {

@@ -53,9 +53,8 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies of a task. These bodies take 16 KB. Section 5.2 of the paper gives this
-/// size for the tasks that move bodies. With a million bodies the paper has about 2,000 tasks that
-/// accelerate bodies.
+/// The number of bodies of a task: 16 KB, which section 5.2 of the paper gives for tasks that move
+/// bodies. With a million bodies the paper has about 2,000 tasks that accelerate bodies.
 const SET: usize = 512;
 
 /// The number of bodies in the smallest part that a set is split into. Each part needs the section
@@ -75,30 +74,27 @@ const THETA: f32 = 0.5;
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
 /// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
-/// improved once (4 + 7 + 3 * 6). It is then cubed and multiplied by the mass (3 * 6), and the
-/// products are added to acceleration and potential (6). The numbers of cycles come from the Cell
-/// BE Programming Tutorial, table of pipeline latencies.
+/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and the products are
+/// added to acceleration and potential (6). The source is that of [`CYCLES_PER_NODE`].
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies.
-/// The two constants above give the cycles. The factors are fitted to the run times of one worker
-/// without double buffering in the paper's table 5.2. No constant cost of a node fits all three
-/// times of this table. By these times each task takes 14 us, and 1.4 ns more for each body of the
-/// whole simulation. For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of a
-/// body of the set and one of 512 nodes. For 10,000 bodies, they are nearly nothing. In this
-/// program, as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does
-/// not state when its program skips a node.
+/// Factors by which the cycles of accelerating a set (from the two constants above) are multiplied,
+/// each for a number of bodies. The factors are fitted to the run times of one worker without
+/// double buffering in the paper's table 5.2, because no constant cost of a node fits all three
+/// times. By these times each task takes 14 us, and 1.4 ns more for each body of the simulation.
+/// For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of one of the set's
+/// bodies and one of 512 nodes. For 10,000 bodies, the 1.4 ns are nearly nothing. In this program,
+/// as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does not state
+/// when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one
-/// after the other (3 * 6) and stored (6). The numbers of cycles come from the Cell BE Programming
-/// Tutorial, table of pipeline latencies.
+/// after the other (3 * 6) and stored (6). The source is that of [`CYCLES_PER_NODE`].
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
-/// The cycles that the PPE takes to build a node of the tree. The number is an estimate of one or
-/// two accesses to memory beyond the caches. Neither the time of building the tree nor its share of
-/// the run time is published. If a node took 1,000 cycles, building the tree of 10,000 bodies and
-/// waiting for tasks would take longer than the paper's whole step.
+/// The cycles that the PPE takes to build a node of the tree: an estimate of one or two accesses to
+/// memory beyond the caches. The paper states no time or share of the building. With 1,000 cycles,
+/// building a tree of 10,000 bodies and waiting for tasks would exceed the paper's whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
@@ -110,7 +106,7 @@ const WHOLE_BODIES_MAX: usize = 50_000;
 /// The largest number of steps. With 10k bodies, these steps take half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies for which the forces are compared with those by direct summation.
+/// The number of bodies for which the forces are compared with direct summation.
 const COMPARED: usize = 100;
 
 /// The largest accepted error of the forces. A square acts as a single mass from a certain distance
@@ -121,7 +117,6 @@ const FORCE_ERROR_MAX: f64 = 0.05;
 /// The side of the square that is drawn. In its first state the whole disc lies in this square.
 const DRAWN_SIDE: f32 = 20.0;
 
-/// The number of pixels of a side of the picture.
 const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
@@ -161,11 +156,11 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample of them.
+    /// Returns all phases, or a sample.
     ///
-    /// A set has most to do with its own section, and less with sections that are farther away. So
-    /// the sample has few phases in which sections are far away. Each phase of the sample stands
-    /// for the phases around it.
+    /// A set has most to do with its own section, and less with sections that are farther away.
+    /// Therefore the sample has few phases in which sections are far away. Each phase of the sample
+    /// stands for the phases around it.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
@@ -199,7 +194,6 @@ fn fitted(bodies: usize) -> f64 {
     low.1 * (bodies / low.0).powf(exponent)
 }
 
-/// Returns the cycles that an SPU takes to accelerate bodies.
 fn cycles(counts: Counts, factor: f64) -> Cycles {
     let counted = counts.met * CYCLES_PER_NODE + counts.interactions * CYCLES_PER_INTERACTION;
     Cycles((counted as f64 * factor) as u64)
@@ -231,8 +225,7 @@ fn accelerate_all<M: Machine>(
 
 impl BarnesHut {
     /// Builds a tree and computes the accelerations of all bodies. Returns how long the building
-    /// and the computing take, in seconds, and how many phases of tasks have run. These are all
-    /// phases, or a sample.
+    /// and the computing take, in seconds, and how many phases of tasks have run: all or a sample.
     fn find_forces<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -298,7 +291,7 @@ impl BarnesHut {
         })
     }
 
-    /// Moves all bodies. Every call but the first also ends the step before.
+    /// Moves all bodies. Every call except the first one also ends the previous step.
     fn move_all<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -323,8 +316,8 @@ impl BarnesHut {
     }
 }
 
-/// Returns how far the accelerations of some bodies are from those by direct summation. The
-/// distance is the root of the mean square, relative to the accelerations by direct summation.
+/// Returns the root mean square of the error of some bodies' accelerations, relative to the
+/// accelerations by direct summation.
 fn force_error(bodies: &[Body]) -> f64 {
     let every = bodies.len().div_ceil(COMPARED);
     let (mut errors, mut squares) = (0.0, 0.0);
@@ -440,7 +433,7 @@ impl Program for BarnesHut {
                 by: "by the opening angle",
             });
         }
-        // This ends the last step.
+        // These calls end the last step.
         let tree = Tree::new(&mut bodies);
         accelerate(&mut bodies, tree.whole(), THETA);
         kick(&mut bodies, STEP);

@@ -20,14 +20,14 @@ pub struct Node {
     /// The side of the square, or 0 for a leaf. A leaf is one body, or several bodies that are
     /// closer together than 2^-32 times the side of the root's square.
     pub size: f32,
-    /// The index after all nodes that are inside this node. It is the index of the next sibling or,
-    /// for a last child, the `next` of its parent.
+    /// The index after all nodes inside this node: the index of the next sibling or, for a last
+    /// child, the `next` of its parent.
     pub next: u32,
     /// The number of bodies in the square.
     pub bodies: u32,
 }
 
-/// The largest number of ancestors of a node. It is limited because squares are halved 32 times.
+/// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
 /// A quad-tree of bodies.
@@ -42,11 +42,10 @@ pub struct Tree {
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
 ///
-/// For each body, some squares are far enough away to act as one mass. The nodes inside such a
-/// square are skipped, and a section may begin among these nodes. A section therefore has the
-/// ancestors of its first node. If an ancestor is far from a body, the body skips all nodes of the
-/// section that are inside that ancestor. A section needs no result of other sections, and a body
-/// may meet sections in any order.
+/// For each body, some squares are far enough away to act as one mass, and the nodes inside such a
+/// square are skipped. A section may begin among these nodes, and therefore has the ancestors of
+/// its first node: if an ancestor is far from a body, the body skips all nodes inside that
+/// ancestor. A body may meet the sections of a tree in any order.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -58,13 +57,12 @@ pub struct Section<'a> {
 }
 
 impl Tree {
-    /// Makes the tree, and sorts the bodies into the order of its leaves. Bodies that are near each
-    /// other in the plane are then usually near each other in the slice. Equal bodies in an equal
-    /// order give an equal tree.
+    /// Makes the tree, and sorts the bodies into the order of its leaves, in which near bodies are
+    /// usually near each other. Equal bodies in an equal order give an equal tree.
     ///
     /// # Panics
     ///
-    /// If there are more than 2^31 bodies.
+    /// Panics if there are more than 2^31 bodies.
     pub fn new(bodies: &mut [Body]) -> Self {
         assert!(bodies.len() <= 1 << 31, "indices of nodes have 32 bits");
         let square = Square::around(bodies);
@@ -112,12 +110,12 @@ impl Tree {
         };
     }
 
-    /// All nodes, in depth-first order.
+    /// Returns all nodes, in depth-first order.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// A node and its next siblings, before the index `end`.
+    /// Returns a node and its next siblings, before the index `end`.
     fn siblings(&self, first: usize, end: usize) -> impl Iterator<Item = &Node> {
         let mut at = first;
         iter::from_fn(move || {
@@ -127,7 +125,7 @@ impl Tree {
         })
     }
 
-    /// The whole tree as one section.
+    /// Returns the whole tree as one section.
     pub fn whole(&self) -> Section<'_> {
         Section {
             first: 0,
@@ -136,7 +134,7 @@ impl Tree {
         }
     }
 
-    /// The ancestors of a node, from the root down. There are at most [`ANCESTORS_MAX`].
+    /// Returns the ancestors of a node, from the root down. There are at most [`ANCESTORS_MAX`].
     pub fn ancestors(&self, node: usize) -> Vec<Node> {
         let mut ancestors = Vec::new();
         let mut at = 0;
@@ -194,8 +192,8 @@ impl Square {
         }
     }
 
-    /// The quarters that contain a body, from the largest down. Each quarter takes two bits of the
-    /// key (Morton order). If a coordinate of the body is not a number, the body still gets a key.
+    /// Returns the quarters that contain a body, from the largest down, two bits each (Morton
+    /// order). Even a body with a coordinate that is not a number gets a key.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -221,10 +219,9 @@ fn spread(number: u32) -> u64 {
 /// The counts of an acceleration, summed over all its bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often a body met a node, or an ancestor of a section, and compared the distance with the
-    /// node's size.
+    /// How often a body met a node, or a section's ancestor, and compared its distance and size.
     pub met: u64,
-    /// How often a node acted upon a body, because the node was far enough away or was a leaf.
+    /// How often a node acted upon a body, as far enough away or as a leaf.
     pub interactions: u64,
 }
 
@@ -240,8 +237,8 @@ const LANES: usize = 16;
 ///
 /// # Panics
 ///
-/// If `theta` is not from 0 to 0.7. If it were larger, a body could be inside a square that acts
-/// upon it.
+/// Panics if `theta` is not from 0 to 0.7. With a larger `theta`, a body could be inside a square
+/// that acts upon the body.
 pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Counts {
     assert!(
         (0.0..=0.7).contains(&theta),
@@ -286,11 +283,11 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section. All of them visit a node at the same time. If a body meets the
-/// node and the node is near, the body continues inside it. If the node is far, the body continues
-/// behind it. All other bodies are inside a square that is far for them, and continue behind the
-/// node or later. If at least one body continues inside, all visit the next node. Otherwise all
-/// visit the node behind this one. No body has to visit the nodes between them.
+/// Takes bodies through a section. All bodies visit a node at the same time. A body that meets a
+/// near node continues inside the node, and a body that meets a far node continues behind the node.
+/// All other bodies are inside a square that is far for them, and continue behind the node or
+/// later. If at least one body continues inside, all bodies visit the next node. Otherwise all
+/// bodies visit the node behind, because no body has to visit the nodes between.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     // This copy stays in registers.
@@ -393,9 +390,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// Whatever the cuts are, the nodes of a section that act are those that also act in the
-        /// whole tree. The sum over the sections is the result of the whole tree. Most cuts
-        /// separate single nodes.
+        /// For all cuts, the nodes of a section that act also act in the whole tree. The sum over
+        /// the sections is the result of the whole tree. Most cuts separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -514,7 +510,7 @@ mod tests {
         let mut expected = bodies.clone();
         accelerate_directly(&mut expected, &bodies);
         // The first number is the root mean square error, relative to the acceleration. The second
-        // one is the number of interactions.
+        // number is the number of interactions.
         let of = |theta: f32| {
             let mut found = bodies.clone();
             let counts = accelerate(&mut found, tree.whole(), theta);

@@ -22,7 +22,6 @@ impl Item for Block {
     }
 }
 
-/// A neighbour of a point.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Neighbour {
     /// The square of the distance.
@@ -66,14 +65,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The block that is the `turn`-th home of a process, and the step in which the process first
-    /// receives this block. `None` if there are too few blocks. Steps are counted from 0 over all
-    /// rounds.
+    /// Returns the block that is the `turn`-th home of a process, and the step, from 0 over all
+    /// rounds, in which the process first receives this block. Returns `None` if there are too few
+    /// blocks.
     ///
     /// Each process receives a block a step later than the process before. The last process takes
     /// the first block as its home, and the first process the last block. All processes therefore
-    /// take and finish their homes in the same steps, and no idle process waits for one that
-    /// computes.
+    /// take and finish their homes in the same steps, and no process waits for a busy one.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -81,7 +79,7 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// The number of blocks that come to a process until the last home has met all blocks.
+    /// Returns the number of blocks that come to a process until the last home has met all blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

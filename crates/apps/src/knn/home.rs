@@ -21,24 +21,22 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// The cycles that a coordinate of a pair of points takes on an SPU. Like the paper, this leaves
-/// SIMD out: coordinates are computed one after the other. The multiply-add of a coordinate waits 6
-/// cycles for the multiply-add before (Cell BE Programming Tutorial, table of pipeline latencies,
-/// class SP).
+/// The cycles that a coordinate of a pair of points takes on an SPU, without SIMD as in the paper.
+/// The multiply-add of a coordinate waits 6 cycles for the previous one (Cell BE Programming
+/// Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair. Its distance is compared with the farthest neighbour so far. This
-/// takes a load (6), a comparison (2) and a branch that is usually hinted right.
+/// The further cycles of a pair, to compare its distance with the farthest neighbour so far: a load
+/// (6), a comparison (2), and a branch that is usually hinted right.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// The further cycles of a new neighbour, because the branch was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
 /// The cycles for each neighbour in the list that a new neighbour moves: a load, and then a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
-/// The number of points of a group of the home. They fill one vector of AVX2, or two smaller ones.
+/// The number of points of a group of the home: one vector of AVX2, or two smaller ones.
 const LANES: usize = 8;
-/// The number of points of the other block that are compared with a group of the home at once.
-/// Their sums take 8 registers of 16 bytes, half of the registers of x86-64, and do not wait for
-/// each other.
+/// The number of points of the other block that are compared with a group of the home at once. The
+/// sums of all pairs take half of the registers of x86-64, and do not wait for each other.
 const AT_ONCE: usize = 4;
 
 /// A block with its neighbours so far.
@@ -56,20 +54,20 @@ pub(super) struct Home {
 struct Group {
     /// For each dimension, the coordinates of all points.
     coordinates: Vec<[f32; LANES]>,
-    /// For each point, the square of the distance that a new neighbour may have: the distance of
-    /// the last neighbour in a full list. A lane without a point accepts no neighbour.
+    /// For each point, the square of the distance that a new neighbour may have, which is the
+    /// distance of the last neighbour in a full list. A lane without a point accepts no neighbour.
     farthest: [f32; LANES],
 }
 
 impl Home {
-    /// The number of bytes that a home takes of a local store.
+    /// Returns the number of bytes that a home takes of a local store.
     pub fn bytes(plan: &Plan) -> usize {
         let points = plan.block_points.next_multiple_of(LANES);
         let of_neighbours = plan.block_points * plan.neighbours * size_of::<Neighbour>();
         HEADER_BYTES + points * plan.dimensions * size_of::<f32>() + of_neighbours
     }
 
-    /// Makes a home from a block. It has been compared with no block, not even with itself.
+    /// Makes a home from a block, which has not been compared with any block, not even with itself.
     pub fn new(block: &Block, plan: &Plan) -> Self {
         let points = block.coordinates.chunks_exact(plan.dimensions);
         let list = || Vec::with_capacity(plan.neighbours + 1);
@@ -86,8 +84,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home with all points of another block. Returns the cycles that an
-    /// SPU takes for this comparison.
+    /// Compares all points of the home with all points of another block. Returns the SPU's cycles.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -155,8 +152,8 @@ impl Group {
         }
     }
 
-    /// The squares of the distances of up to [`AT_ONCE`] points to all points of the group. The
-    /// results of missing points, and of lanes without a point, mean nothing.
+    /// Returns the squares of the distances of up to [`AT_ONCE`] points to all points of the group.
+    /// The results of missing points, and of lanes without a point, are meaningless.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -171,8 +168,8 @@ impl Group {
         sums
     }
 
-    /// Whether any point of the group may have a new neighbour at these distances. The check takes
-    /// a few instructions for all points together.
+    /// Returns whether any point of the group may have a new neighbour at these distances. The
+    /// check takes a few instructions for all points together.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -181,7 +178,7 @@ impl Group {
     }
 }
 
-/// For each pair, adds the square of its distance to its sum, coordinate by coordinate.
+/// Adds the square of the distance of each pair to the pair's sum, coordinate by coordinate.
 #[multiversion(targets("x86_64+avx2"))]
 fn add_squares(
     group: &[[f32; LANES]],
@@ -202,8 +199,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// If a neighbour belongs in a list of the nearest ones, inserts it. Returns the number of
-/// neighbours that it moved.
+/// Inserts a candidate into a list of the nearest neighbours, and returns the number of neighbours
+/// behind it. If the candidate is not near enough, returns `None`.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {

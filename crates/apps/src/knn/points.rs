@@ -16,8 +16,7 @@ pub(super) struct Points {
     dimensions: usize,
 }
 
-/// The number of points in a group that is compared with every other point. The points of a group
-/// stay in the first-level cache.
+/// The number of points in a group that stays in the first-level cache during comparisons.
 const TILE: usize = 32;
 
 impl Points {
@@ -41,7 +40,7 @@ impl Points {
         parts.enumerate().map(block).collect()
     }
 
-    /// Compares all neighbours that were found with those by brute force.
+    /// Compares all neighbours that were found with the neighbours by brute force.
     pub fn verify(&self, mut found: Vec<Found>, wanted: usize) -> Result<(), ProgramError> {
         const BY: &str = "by brute force";
         found.sort_by_key(|found| found.first);
@@ -75,8 +74,7 @@ impl Points {
         self.coordinates.len() / self.dimensions
     }
 
-    /// The neighbours of all points, nearest first. Each pair of points is compared once, in whole
-    /// numbers.
+    /// Returns the neighbours of all points, nearest first, by comparing each pair of points once.
     fn by_brute_force(&self, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
         let count = self.count();
         let mut nearest = vec![Nearest::new(wanted); count];
@@ -98,7 +96,7 @@ impl Points {
     }
 }
 
-/// The squares of the distances of some points to another point.
+/// Computes the squares of the distances of some points to another point.
 #[multiversion(targets("x86_64+avx2"))]
 fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     for (point, squared) in points.chunks_exact(other.len()).zip(squared) {
@@ -110,12 +108,12 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     }
 }
 
-/// The nearest points of those that were offered.
+/// The nearest of the points that were offered.
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// An entry is the square of a distance in the upper bits and the number of the point in the
-    /// lower ones, so that one comparison is enough. The farthest point is on top.
+    /// Each entry has the square of a distance in its upper bits and the number of the point in its
+    /// lower bits, so that one comparison is enough. The farthest point is on top.
     heap: BinaryHeap<u64>,
 }
 

@@ -19,14 +19,14 @@ use crate::{
 ///
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
 /// in the paper. On other machines a task updates a column of tiles of 64 x 64, in double
-/// precision. It gives some of its tiles to a worker that has nothing to do. --dicing makes no
+/// precision. A task gives some of its tiles to a worker that has nothing to do. --dicing makes no
 /// difference. The product of the factors is compared with the matrix. If the program also runs
 /// with one worker, the results contain the speed-ups over one worker. The paper has matrices of 1k
 /// to 4k.
 ///
-/// If a matrix has more than 512 rows, a simulated machine does not factor it. It runs 24 steps,
-/// spread evenly, and the run time of all steps is extrapolated from these. Then the results have
-/// `steps_simulated`, but no residual.
+/// If a matrix has more than 512 rows, a simulated machine does not factor the matrix. The machine
+/// runs 24 steps, spread evenly, and the run time of all steps is extrapolated from these steps.
+/// Then the results have `steps_simulated`, but no residual.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lu {
@@ -48,9 +48,9 @@ const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 /// paper's table 5.1. There are n³/3 updates, in n²/2 tasks.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles that an SPU takes to divide an element by the pivot. This is an estimate of the
-/// functions of IBM's SDK, which take an approximate inverse and improve it. There are n²/2
-/// multipliers in all, beside n³/3 updates.
+/// The cycles that an SPU takes to divide an element by the pivot: an estimate of the functions of
+/// IBM's SDK, which take an approximate inverse and improve it. There are n²/2 multipliers in all,
+/// beside n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest number of rows. Such a column is 16 KB, the largest DMA transfer.
@@ -63,24 +63,21 @@ const WHOLE_SIZE_MAX: usize = 512;
 /// The number of steps that are simulated of a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The number of tasks for each worker. The paper has a few more tasks than workers, without giving
-/// their number.
+/// The number of tasks for each worker. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
 
-/// The result of a run.
 struct Found {
     span_s: f64,
     end: End,
 }
 
-/// The end of a run.
 enum End {
     Factored {
         /// The distance between the product of the factors and the matrix.
         residual: f64,
-        /// The largest residual of right factors. It depends on the precision of the elements.
+        /// The largest residual of right factors, by the precision of the elements.
         at_most: f64,
     },
     /// The matrix was not factored; only this number of steps have run.
@@ -95,7 +92,7 @@ struct Step {
 }
 
 impl Lu {
-    /// All steps of the factorization, or a sample of them. The last row needs no step.
+    /// Returns all steps of the factorization, or a sample. The last row needs no step.
     fn steps(&self, is_sampled: bool) -> Vec<Step> {
         let steps = self.size - 1;
         let count = match is_sampled {
@@ -113,9 +110,8 @@ impl Lu {
     /// Factors by columns, in single precision.
     ///
     /// Steps are separated by barriers. The time of a step depends only on the number of remaining
-    /// columns and on their length. Both decrease by one with each step. The time of a step is
-    /// therefore nearly that of its neighbours, and each step of a sample can stand for the steps
-    /// around it.
+    /// columns and on their length, which both decrease by one with each step. Each step of a
+    /// sample can therefore stand for the steps around it, which take nearly the same time.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -214,7 +210,7 @@ impl Lu {
 ///
 /// # Errors
 ///
-/// [`TaskError`] if the columns do not fit into a local store.
+/// Returns [`TaskError`] if the columns do not fit into a local store.
 pub fn factor_tiles<M: Machine>(
     main: &Main<'_, M>,
     tiles: &mut Tiles<f64>,

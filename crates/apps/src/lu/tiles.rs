@@ -18,15 +18,15 @@ pub type Tile<T> = [[T; TILE]; TILE];
 pub struct Tiles<T> {
     /// The number of rows of the matrix, and of columns. Filling of the last tiles does not count.
     order: usize,
-    /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
+    /// The number of tiles in a row of tiles, and in a column of tiles.
     count: usize,
-    /// The tiles of the first column of tiles from the top down, then those of the next columns.
+    /// The tiles, column of tiles by column of tiles, each from the top down.
     pub(super) tiles: Vec<Tile<T>>,
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. Beyond its last row and column the tiles hold the identity
-    /// matrix. The factors also have the identity matrix there.
+    /// Makes the tiles of a matrix. Beyond the last row and column of the matrix, and of its
+    /// factors, the tiles hold the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -46,7 +46,7 @@ impl<T: Element> Tiles<T> {
         }
     }
 
-    /// The matrix of these tiles.
+    /// Returns the matrix of these tiles.
     pub fn to_matrix(&self) -> Matrix<T> {
         Matrix::from_fn(self.order, |row, column| {
             let tile = &self.tiles[column / TILE * self.count + row / TILE];
@@ -54,18 +54,17 @@ impl<T: Element> Tiles<T> {
         })
     }
 
-    /// The number of tiles in a row of tiles, which is also the number in a column of tiles.
+    /// Returns the number of tiles in a row of tiles, and in a column of tiles.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The columns of tiles. Each one has all its tiles from the top down.
+    /// Returns the columns of tiles. Each one has all its tiles from the top down.
     pub fn columns_mut(&mut self) -> ChunksExactMut<'_, Tile<T>> {
         self.tiles.chunks_exact_mut(self.count)
     }
 
-    /// Replaces the matrix by its factors, tile by tile. Returns the number of floating-point
-    /// operations.
+    /// Factors the matrix in place, by tiles. Returns the number of floating-point operations.
     ///
     /// # Panics
     ///
@@ -105,7 +104,7 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
 /// Makes a tile of the upper factor, right of the diagonal. Divides the tile by the lower factor of
 /// the tile on the diagonal in the same row. Returns the number of floating-point operations.
 ///
-/// This is the function TRSM of BLAS, from the left, with the lower factor.
+/// The function TRSM of BLAS does the same, from the left, with the lower factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -129,7 +128,7 @@ pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
 /// Makes a tile of the lower factor, below the diagonal. Divides the tile by the upper factor of
 /// the tile on the diagonal in the same column. Returns the number of floating-point operations.
 ///
-/// This is the function TRSM of BLAS, from the right, with the upper factor.
+/// The function TRSM of BLAS does the same, from the right, with the upper factor.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -156,7 +155,7 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
 /// tile of the lower factor in the same row, and the tile of the upper factor in the same column.
 /// Returns the number of floating-point operations.
 ///
-/// This is the function GEMM of BLAS.
+/// The function GEMM of BLAS does the same.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -169,8 +168,8 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
     2 * EDGE * EDGE * EDGE
 }
 
-/// A part of a tile, column by column. It stays in registers while products are subtracted from it.
-/// In double precision it takes 8 of the 32 registers of AVX-512.
+/// A part of a tile, column by column, which stays in registers while products are subtracted. In
+/// double precision a block takes 8 of the 32 registers of AVX-512.
 ///
 /// Loops over a block are plain loops. A call that the compiler does not inline, such as a zip of
 /// two slices, would keep the block in memory and halve the speed.
@@ -197,7 +196,7 @@ fn put<T: Element>(tile: &mut Tile<T>, row: usize, column: usize, block: &Block<
     }
 }
 
-/// A part of a column, with a length that the compiler knows.
+/// Returns a part of a column, with a length that the compiler knows.
 #[inline(always)]
 fn part<T, const LENGTH: usize>(column: &[T], first: usize) -> &[T; LENGTH] {
     let part = column[first..].first_chunk();

@@ -18,9 +18,9 @@ use crate::{
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
-/// The counts of all pixels are compared with those of a run without tasks. If the program also
-/// runs with one worker, the results contain the speed-ups over one worker. The paper has 1,000
-/// frames.
+/// The counts of all pixels are compared with the counts of a run without tasks. If the program
+/// also runs with one worker, the results contain the speed-ups over one worker. The paper has
+/// 1,000 frames.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mandelbrot {
@@ -43,13 +43,12 @@ pub struct Mandelbrot {
     pub iterations: u16,
 }
 
-/// The cycles that an SPU takes for an iteration of a point. Three operations wait for each other:
-/// a square, its difference from the other square, and the sum with the point. Each takes 6 cycles
-/// (Cell BE Programming Tutorial, table of pipeline latencies). The other operations of an
-/// iteration run at the same time.
+/// The cycles that an SPU takes for an iteration of a point. Three operations wait for each other,
+/// 6 cycles each: a square, its difference from the other square, and the sum with the point (Cell
+/// BE Programming Tutorial, table of pipeline latencies). Other operations run beside these three.
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// This number of frames takes half a day on an SPE.
+/// The largest number of frames, which take half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {
@@ -60,7 +59,7 @@ impl Mandelbrot {
         }
     }
 
-    /// The number of rows of each task. The last task may have fewer rows.
+    /// Returns the number of rows of each task. The last task may have fewer rows.
     fn rows_of_task(&self, rows: usize) -> usize {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
@@ -107,7 +106,6 @@ impl Mandelbrot {
     }
 }
 
-/// Makes a picture of the rows.
 fn picture(view: &View, rows: &[Mutex<Vec<u16>>]) -> Picture {
     let mut counts = Vec::with_capacity(view.width * view.height);
     for row in rows {

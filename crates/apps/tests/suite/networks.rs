@@ -1,5 +1,4 @@
-//! The programs that are networks of processes, and the barrier, on this computer and on a
-//! simulated blade.
+//! The networks of processes, and the barrier, on this computer and on a simulated blade.
 
 use std::fmt::Debug;
 
@@ -225,8 +224,7 @@ fn a_barrier_by_signals_needs_a_cell() {
 
 #[test]
 fn computation_is_charged_by_its_stated_cycles() {
-    // An operation takes 6 cycles of 3.2 GHz. With this number of operations, communication takes a
-    // small part of the time.
+    // An operation takes 6 cycles of 3.2 GHz, which makes communication a small part of the time.
     let ratio = Ratio {
         steps: 40,
         ..ratio(1, 1, 100_000)
@@ -242,7 +240,7 @@ fn computation_is_charged_by_its_stated_cycles() {
         done(knn, &qs22()).value("time").unwrap()
     };
     // Each of 50 points meets 49 others. 100 more coordinates take 6 cycles each. The difference is
-    // not exact, because the neighbours differ, and so does the time of moving them in the lists.
+    // not exact, because different neighbours are moved in the lists.
     let cycles = (time(200) - time(100)) * 3.2;
     assert!(
         (cycles / (50.0 * 49.0 * 600.0) - 1.0).abs() < 0.05,
@@ -262,10 +260,11 @@ fn the_ring_of_neighbours_is_shared_evenly_and_a_second_process_hides_communicat
         done(knn, &qs22()).value("time").unwrap()
     };
     let (alone, one, two) = (time(1, 1), time(4, 1), time(4, 2));
-    // The processes of the ring take their homes at the same time. If each began when the first
-    // block came, 4 SPEs would be at most 3.4 times as fast with 4 processes, and 3 times with 8.
+    // The processes of the ring take their homes at the same time. If each process began with the
+    // first block, 4 SPEs would be at most 3.4 times as fast (4 processes), or 3 times (8
+    // processes).
     assert!(alone / one > 3.5, "{alone} {one}");
-    // This holds only if each process lets the other one send its block before it computes.
+    // This holds only if each process lets the other process send its block before computing.
     assert!(two < one, "{two} {one}");
 }
 
@@ -314,7 +313,7 @@ fn speedups_are_over_one_spe_with_one_thread() {
         [(1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]
     );
 
-    // Without that run there is no comparison.
+    // Without the run on one SPE there is no comparison.
     assert!(Ratio::conclusions(&all[1..]).is_empty());
     assert!(Knn::conclusions(&[done(knn(2, 1), &machine)]).is_empty());
     assert_eq!(

@@ -246,7 +246,7 @@ fn curves_of_settings_are_named_by_what_is_set() {
     assert_eq!(names, ["buffering on", "buffering off"]);
 }
 
-/// The programs compare their results with the expected ones.
+/// The programs compare their results with the expected results.
 #[test]
 fn programs_run_with_the_schedulers_of_the_paper() {
     let schedulers = [

@@ -271,7 +271,7 @@ fn only_programs_with_threads_have_a_number_of_them() {
         completed(&[(single, Some(2)), (in_threads, Some(2))]),
         [SINGLE, threads(2)]
     );
-    // Without the buffering `threads`, a number of threads stays, so that the check refuses it.
+    // The check must refuse a number of threads without the buffering `threads`.
     let wrong = Staging {
         threads: Some(2),
         ..SINGLE

@@ -1,4 +1,4 @@
-//! The server. Its processes compare their counts in each run.
+//! The server, which compares the counts of its processes in each run.
 
 use cellworks_apps::{Program, Server};
 use cellworks_host::Host;

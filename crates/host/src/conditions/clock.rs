@@ -4,15 +4,14 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, so the clock's step does not
-/// matter.
+/// The number of readings in a batch, which is timed as a whole because the clock has steps.
 const READINGS: u32 = 1_000;
 
 /// The number of batches. Only the fastest batch counts: disturbances make batches slower.
 const BATCHES: u32 = 10;
 
-/// If this number of successive readings show the same time, the clock stands still. These readings
-/// take at least 20 ms, so even a clock with ticks of 10 ms advances during them.
+/// The number of successive readings with the same time after which the clock counts as standing
+/// still. These readings take at least 20 ms, so even a clock with ticks of 10 ms advances.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
@@ -51,7 +50,7 @@ impl Clock {
     }
 }
 
-/// The next step of a clock that did not move during thousands of readings.
+/// Waits for the next step of a clock that did not move during thousands of readings.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
     // The time of the first step is not used, because `start` lies between two steps.

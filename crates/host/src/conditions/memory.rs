@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::cpus::groups::{Version, folders};
 use crate::cpus::{CpusError, Source, files};
 
-/// The word in brackets of a setting such as `always [madvise] never`.
+/// Returns the chosen setting: the word in brackets in a file such as `always [madvise] never`.
 pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, CpusError> {
     let path = source.path("sys/kernel/mm/transparent_hugepage/enabled");
     let Some(text) = files::text(&path)? else {
@@ -27,8 +27,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// The reason why the system gives no transparent huge pages, with advice. If the system gives
-/// them, or if the setting cannot be read, returns `None`.
+/// Returns the reason why the system gives no transparent huge pages, with advice. If the system
+/// gives huge pages, or if the setting cannot be read, returns `None`.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {
@@ -48,11 +48,11 @@ pub struct MemoryLeft {
 }
 
 impl MemoryLeft {
-    /// The memory that the limit on this process's address space leaves, or `None` without a limit.
+    /// Returns the memory that this process's limit on address space leaves, or `None` without one.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if `/proc/self/status` has content that makes no sense.
+    /// Returns [`CpusError`] if `/proc/self/status` has content that makes no sense.
     pub fn by_address_space() -> Result<Option<Self>, CpusError> {
         left_by_address_space(&Source::this_computer())
     }
@@ -74,8 +74,8 @@ pub enum MemoryBound {
     AddressSpace(u64),
 }
 
-/// For example "95.3 MB, by the limit on the address space of this process, 100 MB (RLIMIT_AS);
-/// raise it, such as by `ulimit -v unlimited`".
+/// Writes, for example, "95.3 MB, by the limit on the address space of this process, 100 MB
+/// (RLIMIT_AS); raise it, such as by `ulimit -v unlimited`".
 impl fmt::Display for MemoryLeft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -106,7 +106,7 @@ impl fmt::Display for MemoryLeft {
     }
 }
 
-/// The smaller one of the kernel's estimate and the memory that the control groups leave.
+/// Returns the smaller of the kernel's estimate and the memory that the control groups leave.
 pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let path = source.path("proc/meminfo");
     let text = files::text(&path)?.unwrap_or_default();
@@ -136,7 +136,7 @@ fn least(all: impl IntoIterator<Item = MemoryLeft>) -> Option<MemoryLeft> {
     all.into_iter().min_by_key(|left| left.bytes)
 }
 
-/// The limit on the address space of this process, less the address space that is mapped.
+/// Returns the limit on the address space of this process, less the address space that is mapped.
 fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let Some(limit) = getrlimit(Resource::As).current else {
         return Ok(None);
@@ -150,9 +150,9 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
     }))
 }
 
-/// The limit of a group, less the memory that the group uses. The kernel counts cached files as
-/// used. Before the group reaches its limit, the kernel drops files that were not read lately, so
-/// the memory of these files is not subtracted.
+/// Returns the limit of a group, less the memory that the group uses. The kernel counts cached
+/// files as used. Before the group reaches its limit, the kernel drops cached files that were not
+/// read lately. The memory of such files is therefore not subtracted.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // If there is no limit, this file has a number near 2^63.

@@ -30,14 +30,14 @@ pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
 /// The time for which other programs are watched before a run. Linux counts the time of CPUs in
-/// steps, and this time has 20 of them.
+/// steps of 10 ms, so this time has 20 steps.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with at least this step is coarse: an exchange of words between cores is as short.
+/// The shortest step of a coarse clock. Two cores exchange words in as short a time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A clock that takes at least this time to read is slow. Linux reads a good clock source without a
-/// system call, in 20 to 60 ns.
+/// The shortest reading time of a slow clock. Linux reads a good clock source without a system
+/// call, in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -51,19 +51,18 @@ pub struct Conditions {
     pub left_out: Vec<LeftOut>,
     /// The limit on CPU time that a control group sets, if there is one.
     pub quota: Option<Quota>,
-    /// The number of threads that wanted to run. It is an average over the last minute, for all
-    /// CPUs of the computer together.
+    /// The number of threads that wanted to run on the computer, averaged over the last minute.
     pub load_average: Option<f64>,
-    /// The usage of the host's CPUs before the measurements, or the reason why it is unknown.
+    /// The usage of the host's CPUs before the measurements, or the reason why the usage is
+    /// unknown.
     pub usage: Result<Usage, UsageUnknown>,
-    /// The frequency governors. Each one has those CPUs of the host that it governs. If Linux does
-    /// not choose the clock frequency, as in most virtual machines, there are none.
+    /// The frequency governors, each with the CPUs of the host that it governs. If Linux does not
+    /// choose the clock frequency, as in most virtual machines, this map is empty.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
-    /// A clock frequency in hertz that no CPU of the host exceeds. A result that would need a
-    /// faster clock cannot be true. This bound is twice the highest frequency that the system
-    /// reports, because drivers round, and some drivers leave out the boost.
+    /// A clock frequency in hertz that no CPU of the host exceeds: twice the highest frequency that
+    /// the system reports, because drivers round, and some drivers leave out the boost.
     ///
     /// The bound is `None` in three cases:
     ///
@@ -76,14 +75,12 @@ pub struct Conditions {
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// When Linux gives memory in huge pages: `always`, `madvise` or `never`. With `madvise` only
-    /// programs that request huge pages get them, as regions of at least 4 MB do. The setting
-    /// changes the times of ordinary memory, such as vectors of a program. For example, a step of a
-    /// chase through 128 MB took 206 ns without huge pages and 162 ns with them.
+    /// The setting for transparent huge pages: `always`, `madvise` (only on request, as for regions
+    /// of at least 4 MB) or `never`. The setting matters for other memory, too: a step of a chase
+    /// through 128 MB took 206 ns without huge pages and 162 ns with huge pages.
     pub transparent_huge_pages: Option<String>,
-    /// The memory that programs can have before the system swaps. This is the estimate of Linux
-    /// (`MemAvailable`). If a control group or the limit on the address space of this process
-    /// leaves less memory, this is the smaller amount.
+    /// The memory that programs can have before the system swaps: the estimate of Linux
+    /// (`MemAvailable`), or less if a control group or the limit on the address space leaves less.
     pub memory_left: Option<MemoryLeft>,
 }
 
@@ -133,8 +130,7 @@ impl Conditions {
         })
     }
 
-    /// Conditions that are likely to spoil measurements, in sentences with advice. If there are no
-    /// such conditions, there are no sentences.
+    /// Returns the conditions that are likely to spoil measurements, in sentences with advice.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -182,8 +178,8 @@ impl Conditions {
         warnings
     }
 
-    /// Disturbances that were seen before a run, in sentences. They matter for runs that are too
-    /// short to show disturbances during the run.
+    /// Returns the disturbances that were seen before a run, in sentences. These sentences matter
+    /// if the run is too short to show disturbances itself.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -217,12 +213,12 @@ impl Conditions {
 }
 
 impl Host {
-    /// Reads the state of the computer. Call this method before a run. It takes about a quarter of
-    /// a second, and spends most of this time watching other programs.
+    /// Reads the state of the computer. Call this method before a run. The call takes about a
+    /// quarter of a second, mostly to watch other programs.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has content that makes no sense.
+    /// Returns [`CpusError`] if a file of the system has content that makes no sense.
     ///
     /// ```
     /// let conditions = cellworks_host::Host::new()?.conditions()?;
@@ -239,7 +235,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has content that makes no sense.
+    /// Returns [`CpusError`] if a file of the system has content that makes no sense.
     ///
     /// ```
     /// use cellworks_host::{Host, UsageUnknown};
@@ -268,14 +264,14 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
+    /// Returns [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
     /// [`CpusError`]s if the system does not tell its CPUs.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
         cpus::check(&self.source, &self.used_cpus())
     }
 
-    /// The reasons why this host has fewer CPUs than the computer, in sentences. If it has all
-    /// CPUs, or all that its builder was given, there are no sentences.
+    /// Returns the reasons why this host has fewer CPUs than the computer, in sentences. If the
+    /// host has all CPUs, or all CPUs that its builder was given, returns no sentences.
     pub fn reasons_for_fewer_cpus(&self) -> Vec<String> {
         let mut by_reason: Vec<(WhyLeftOut, BTreeSet<u32>)> = Vec::new();
         for LeftOut { os_index, why } in left_out(self) {
@@ -302,15 +298,15 @@ impl Host {
         by_reason.into_iter().map(sentence).collect()
     }
 
-    /// The CPUs of the PPE and of all workers.
+    /// Returns the CPUs of the PPE and of all workers.
     fn used_cpus(&self) -> BTreeSet<u32> {
         let workers = self.layout.workers.iter().map(|worker| worker.cpu);
         workers.chain([self.layout.ppe_cpu]).collect()
     }
 }
 
-/// The CPUs that the host does not use: those that were left out when the CPUs were read, those for
-/// which the quota is too small, and those above the largest number of SPEs.
+/// Returns the CPUs that the host does not use: CPUs that were left out when the CPUs were read,
+/// CPUs beyond the quota, and CPUs beyond the largest number of SPEs.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
@@ -332,7 +328,7 @@ pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// The content of a file without white space at its ends. `None` if nothing is left.
+/// Returns the content of a file without white space at its ends, or `None` if nothing is left.
 fn word(path: &Path) -> Result<Option<String>, CpusError> {
     let word = files::text(path)?.map(|text| text.trim().to_owned());
     Ok(word.filter(|word| !word.is_empty()))
@@ -373,7 +369,7 @@ fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     }
 }
 
-/// `1 CPU`, or `8 CPUs`.
+/// Returns `1 CPU`, or `8 CPUs`.
 fn count_of_cpus(cpus: usize) -> String {
     let noun = if cpus == 1 { "CPU" } else { "CPUs" };
     format!("{cpus} {noun}")

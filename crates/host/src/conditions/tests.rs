@@ -19,7 +19,7 @@ fn host(tree: &Tree) -> Host {
     Host::of(HostBuilder::default(), tree.source()).unwrap()
 }
 
-/// The message of an error, without the folder of the tree.
+/// Returns the message of an error, without the folder of the tree.
 fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     let error = result.map(drop).unwrap_err();
     error.to_string().replace(tree.root(), "")
@@ -27,7 +27,7 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
 
 // ------------------------------------------------------------------------------------- before runs
 
-/// A computer of 8 CPUs, in a container that may use 2.5 of them. It has every file that is read.
+/// Returns a computer of 8 CPUs, with all files, in a container that may use 2.5 of the CPUs.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -266,7 +266,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// A computer of one CPU with nothing to warn about.
+/// Returns a computer of one CPU with nothing to warn about.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -428,8 +428,9 @@ fn a_clock_that_is_no_good_is_warned_of() {
 
 // ------------------------------------------------------------------------------------- during runs
 
-/// Two readings that are one second apart. `cpus` has for each CPU its number, and the milliseconds
-/// of that second in which it was busy, handled interrupts, or was stolen.
+/// Two readings that are one second apart. `cpus` has, for each CPU, its number and the
+/// milliseconds in which programs ran, interrupts were handled, and another virtual machine had the
+/// CPU.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     let before = Reading {
         at_ns: 7_000 * MS,
@@ -456,7 +457,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     [before, after]
 }
 
-/// The number of each CPU, and the shares that other programs and the hypervisor took.
+/// Returns the number of each CPU, and the shares that other programs and the hypervisor took.
 fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
     let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
     usage.cpus.iter().map(of).collect()
@@ -622,7 +623,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // CPU 5 is measured now, so its time is not that of others. CPU 4 is offline, so it is idle.
+    // CPU 5 is measured now, so own threads used its time. CPU 4 is offline, and counts as idle.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -687,7 +688,7 @@ fn cpus_that_the_system_does_not_show_are_unknown() {
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, a longer time would not help, so this is reported at once.
+    // If the system shows no figures, a longer time does not help, so `Hidden` comes at once.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
@@ -737,7 +738,7 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         }
     };
     assert_eq!(lacks("2,5"), "2-7");
-    // The file `online` may be made up as well. The host may use CPUs that are not in it.
+    // The file `online` may be made up as well: it lacks CPUs that the host may use.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");

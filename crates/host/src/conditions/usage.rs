@@ -6,24 +6,24 @@
 //!     counted here      the remaining time   /proc/stat     /proc/stat  /proc/stat
 //! ```
 //!
-//! The time of other programs is computed as the rest of the time that has passed. The times that
-//! Linux reports for programs are not used: most kernels sample them 100 to 1000 times a second,
-//! but count idle time exactly.
+//! The time of other programs is the elapsed time less all other parts. The times that Linux
+//! reports for programs are not used, because most kernels sample these times 100 to 1000 times a
+//! second, but count idle time exactly.
 //!
-//! Own threads are pinned, so the time of each thread belongs to a known CPU. This time is counted
-//! when a run ends. The process also uses time on unknown CPUs, for example in the thread that
-//! shows progress, and between two runs. Time on unknown CPUs is subtracted from every CPU.
+//! The host's own threads are pinned, so the time of each thread belongs to a known CPU. This time
+//! is counted when a run ends. The process also uses time on unknown CPUs, for example to show
+//! progress, and between two runs. Time on unknown CPUs is subtracted from every CPU.
 //!
-//! Only CPUs on which own threads ran count, because on a large computer other programs may use
-//! CPUs that were not measured. Before a run, all CPUs count. The SMT siblings of these CPUs are
-//! watched too, including those that the process may not use. A busy sibling takes no time of the
-//! CPU, but about half of the core's performance.
+//! Only the CPUs on which own threads ran are watched, because on a large computer other programs
+//! may use CPUs that were not measured. Before a run, all CPUs of the host are watched. The SMT
+//! siblings of these CPUs are watched too, even if the process may not use the siblings. A busy
+//! sibling takes no time of the CPU, but about half of the core's performance.
 //!
 //! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
-//! numbered from 0. If a file lacks an existing CPU, it is taken for such a file and is not used.
+//! numbered from 0. A file that lacks an existing CPU is therefore not used.
 
-// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Linux counts
-// each `sched_yield` as such a switch, and SPEs that share a CPU call it all the time.
+// Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Each
+// `sched_yield` counts as such a switch, and SPEs that share a CPU call `sched_yield` all the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,25 +35,23 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// If other programs use more than this share of a CPU, they disturb measurements.
+/// The largest share of a CPU that other programs may use without disturbing measurements.
 ///
-/// Source: single seconds of exchanges and of busy SPEs in a virtual machine of two cores. The
-/// share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that also ran an endless loop.
-/// (Linux gives each of two busy threads half of a core.)
+/// Source: measurements of a second each, of exchanges of words and of busy SPEs, in a virtual
+/// machine of two cores. The share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that
+/// also ran an endless loop.
 const BY_OTHERS_MAX: f64 = 0.10;
 
-/// If the hypervisor takes more than this share of a CPU, it disturbs measurements.
+/// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// If a quota stops the process in more than this share of its periods, it disturbs measurements.
+/// The largest share of its periods in which a quota may stop the process without disturbing.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// Times below this, in nanoseconds on one CPU, may be errors of `/proc/stat`. The times in that
-/// file have steps of 10 ms.
+/// The shortest time of one CPU that counts, because `/proc/stat` has steps of 10 ms.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
-/// The shortest time in nanoseconds for which shares are computed. Over a shorter time the steps of
-/// `/proc/stat` would be too coarse.
+/// The shortest time for which shares are computed, because of the steps of `/proc/stat`.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// The use of a host's CPUs during some time.
@@ -61,17 +59,17 @@ const SHORTEST_NS: u64 = 100_000_000;
 pub struct Usage {
     /// The time that passed.
     pub elapsed: Span,
-    /// The share of the time of all these CPUs that other programs used, 0 to 1.
+    /// The share of the time of all `cpus` that other programs used, 0 to 1.
     pub by_others: f64,
-    /// The share of the time of all these CPUs that the hypervisor gave to others, 0 to 1.
+    /// The share of the time of all `cpus` that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
     /// The share of the quota's periods in which all threads of the process had to stop because the
     /// quota was used up, 0 to 1. `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs during this time, in ascending order. If the
-    /// host ran no threads, all of its CPUs. CPUs that the system does not show are left out.
+    /// The CPUs on which the host ran the PPE or SPEs during this time, or else all CPUs of the
+    /// host. CPUs that the system does not show are left out.
     pub cpus: Vec<CpuUsage>,
-    /// The hardware threads that share cores with `cpus` but are not in it, in ascending order.
+    /// The hardware threads outside of `cpus` that share cores with `cpus`, in ascending order.
     pub siblings: Vec<SiblingUsage>,
 }
 
@@ -91,7 +89,7 @@ pub struct CpuUsage {
 pub struct SiblingUsage {
     /// The operating system's number of the CPU.
     pub cpu: u32,
-    /// The measured CPU that shares the core. If there are several, this is the first one.
+    /// The measured CPU that shares the core, or the first of several such CPUs.
     pub shares_core_with: u32,
     /// The share of the CPU's time that other programs used, 0 to 1. The real share may be higher.
     pub by_others: f64,
@@ -106,7 +104,7 @@ pub enum UsageUnknown {
     /// The system does not show the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// `/proc/stat` lacks these existing CPUs. Its numbers may therefore mean other CPUs.
+    /// `/proc/stat` lacks these existing CPUs, so its numbers may mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
@@ -119,12 +117,9 @@ pub enum UsageUnknown {
 }
 
 impl Usage {
-    /// The reasons why measurements during this time are not reliable, in sentences with advice. If
-    /// the measurements are reliable, there are no sentences.
-    ///
-    /// Other programs may use 10 % of the time of a CPU, the hypervisor 5 %. A quota may stop the
-    /// process in 5 % of its periods. Times below 50 ms never count, because the figures are not
-    /// more exact than that.
+    /// Returns the reasons why measurements during this time are not reliable, in sentences with
+    /// advice. A reason is a share above 10 % for other programs, or above 5 % for the hypervisor
+    /// or a quota. Times below 50 ms are not exact enough to be a reason.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -161,8 +156,8 @@ impl Usage {
         reasons
     }
 
-    /// The CPUs that lost more than `most` of their time, with the share. If no CPU lost so much,
-    /// but the sum over all CPUs is more than `most`, names all CPUs.
+    /// Names the CPUs that lost more than `most` of their time, with the highest share. If there is
+    /// no such CPU, but `of_all`, the share of all CPUs, is more than `most`, names all CPUs.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -175,7 +170,7 @@ impl Usage {
         Some(highest_of(taken().map(&of), &cpus))
     }
 
-    /// The siblings that other programs used, with the share.
+    /// Returns the siblings that other programs used, with the share.
     fn taken_from_siblings(&self) -> Option<String> {
         let most = self.noticeable(BY_OTHERS_MAX);
         let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
@@ -193,13 +188,13 @@ impl Usage {
         ))
     }
 
-    /// The smallest share that is noticeable in the elapsed time, or `share` if that is larger.
+    /// Returns `share`, or the smallest noticeable share of the elapsed time if that is larger.
     fn noticeable(&self, share: f64) -> f64 {
         share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
     }
 }
 
-/// `50 % of the time of CPU 3`, or `up to 50 % of the time of CPUs 3-4`.
+/// Returns `50 % of the time of CPU 3`, or `up to 50 % of the time of CPUs 3-4`.
 fn highest_of(shares: impl Iterator<Item = f64>, cpus: &BTreeSet<u32>) -> String {
     let up_to = if cpus.len() == 1 { "" } else { "up to " };
     let highest = percent(shares.fold(0.0, f64::max));
@@ -224,15 +219,14 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// The usage of the CPUs since the watch began. If the usage is not known, the inner error has
-    /// the reason: less than 100 ms have passed, or the system does not show the usage. The watch
-    /// continues.
+    /// Returns the usage of the CPUs since the watch began, or the reason why the usage is not
+    /// known: less than 100 ms have passed, or the system hides the usage. The watch continues.
     ///
     /// Call this method between runs, because the times of threads are counted when a run ends.
     ///
     /// # Errors
     ///
-    /// [`CpusError`] if a file of the system has content that makes no sense.
+    /// Returns [`CpusError`] if a file of the system has content that makes no sense.
     pub fn read(&self) -> Result<Result<Usage, UsageUnknown>, CpusError> {
         Ok(self.start.usage_until(&Reading::at(self.host)?))
     }
@@ -242,7 +236,6 @@ impl<'h> Watch<'h> {
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) at_ns: u64,
-    /// The times of each CPU of the computer, as the system shows them.
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// For each CPU that the host uses, the hardware threads of its core.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
@@ -380,8 +373,7 @@ impl Reading {
 }
 
 impl Spent {
-    /// The times since an earlier reading. A time in `proc/stat` may decrease a little
-    /// (`proc_stat(5)`).
+    /// Returns the times since an earlier reading. A time in `proc/stat` may fall (`proc_stat(5)`).
     fn since(&self, before: &Self) -> Self {
         Self {
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
@@ -394,7 +386,7 @@ impl Spent {
 
 /// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
 /// guest_nice`, with times in ticks. The times of guests are part of user and nice. Old kernels
-/// leave out the last columns. The file must have all CPUs of `there`.
+/// leave out the last columns. A file that lacks a CPU of `there` counts as unusable.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -445,8 +437,7 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, which has one figure on each line, such as `nr_periods 20`. This file lies
-/// beside the file that sets the quota.
+/// Reads `cpu.stat`, beside the file that sets the quota, with lines such as `nr_periods 20`.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {
@@ -459,7 +450,7 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
         .map(|(all, throttled)| Periods { all, throttled }))
 }
 
-/// The CPU time of all threads of the process, including threads that have ended.
+/// Returns the CPU time of all threads of the process, including threads that have ended.
 fn cpu_time_of_this_process() -> u64 {
     read_clock(ClockId::ProcessCPUTime)
 }

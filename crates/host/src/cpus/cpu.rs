@@ -1,4 +1,4 @@
-//! CPUs, and the reasons why some are not used.
+//! CPUs, and the reasons why some CPUs are not used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,19 +6,17 @@ use std::fmt;
 /// The largest number of SPEs of a host.
 pub(crate) const SPES_MAX: usize = 4_096;
 
-/// One CPU as the operating system counts them: a hardware thread, to which threads can be pinned.
+/// A CPU in the sense of the operating system: a hardware thread, to which threads can be pinned.
 ///
-/// Packages, cores and last-level caches have running numbers from 0, in the order of their lowest
-/// `os_index`. If none of its CPUs may be used, a package, core or cache has no number.
+/// Packages, cores and last-level caches with usable CPUs have running numbers from 0, in the order
+/// of their lowest `os_index`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
     /// The system's number of this CPU, as in `cpuN` and in affinity masks.
     pub os_index: u32,
-    /// The package (socket) that holds this CPU. This is a running number, because the kernel's
-    /// number of a package is -1 on some architectures and not unique on others.
+    /// The package (socket) of this CPU, as a running number, because the kernel's is not unique.
     pub package: usize,
-    /// The physical core of this hardware thread. This is a running number, because the kernel's
-    /// `core_id` is unique only within a package, and on some processors only within a die.
+    /// The core of this CPU, as a running number, because the kernel's `core_id` is not unique.
     pub core: usize,
     /// All hardware threads of the core, including this CPU and the CPUs that may not be used.
     pub core_cpus: BTreeSet<u32>,
@@ -32,11 +30,9 @@ pub struct Cpu {
     /// The memory node next to this CPU, as an index into
     /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,
-    /// The capacity of this CPU. The most capable CPU of the computer has 1024. If the kernel
-    /// reports no differences between CPUs, this is `None`.
-    ///
-    /// The capacity is read from `cpu_capacity`. If the kernel lacks this file on a hybrid Intel
-    /// processor, the capacity is proportional to the highest clock frequency.
+    /// The capacity of this CPU, from `cpu_capacity`: 1024 for the most capable CPU of the
+    /// computer. On a hybrid Intel processor without this file, the capacity is proportional to the
+    /// highest clock frequency. If the kernel reports no differences between CPUs, this is `None`.
     pub capacity: Option<u32>,
 }
 
@@ -52,8 +48,7 @@ pub struct LeftOut {
 /// The reason why a process does not use a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
-    /// The CPU is online, but not in the affinity mask. `taskset`, a cpuset, a batch system or a
-    /// container may limit this mask.
+    /// The CPU is online, but `taskset`, a cpuset, a batch system or a container forbids its use.
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,
@@ -66,7 +61,7 @@ pub enum WhyLeftOut {
     NotChosen,
 }
 
-/// The reason in a few words, for a list of CPUs.
+/// Writes the reason in a few words, for a list of CPUs.
 impl fmt::Display for WhyLeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,6 +1,5 @@
-//! Reads from files which CPUs and memory nodes the control groups leave to a process. These files
-//! are read for the tree of another computer. On this computer the affinity mask and
-//! `proc/self/status` have the same facts.
+//! Reads, in another computer's tree, the CPUs and memory nodes that the control groups leave to a
+//! process. On this computer the affinity mask and `proc/self/status` have the same facts.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +9,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// The list `what`, which is `cpus` or `mems`, of the control group of the process. `None` if the
-/// files do not show the list. The kernel ensures that the list of a group is a part of its
-/// parent's list. The list of the parent is therefore read only if the group itself has none.
+/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or `None` if the list
+/// is hidden. The parent's list is read only if the group has no list, because the kernel keeps the
+/// list of a group within the list of its parent.
 pub fn read(
     source: &Source,
     what: &str,

@@ -10,7 +10,7 @@ use super::list::write_list;
 /// The reason why the CPUs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CpusError {
-    /// A file exists and could not be read. The reason is not a missing permission.
+    /// A file exists and could not be read, for another reason than a missing permission.
     #[error(
         "cannot read {}: {cause}; \
          try again, and if it stays, look for messages of the kernel (`dmesg`)",
@@ -35,7 +35,7 @@ pub enum CpusError {
         path: PathBuf,
         /// The malformed part of the content, shortened if it is long.
         text: String,
-        /// The content that Linux writes there.
+        /// The content that Linux writes in this file.
         expected: String,
     },
     /// The mask of allowed CPUs has no CPU.
@@ -66,7 +66,7 @@ pub enum CpusError {
     Mask(rustix::io::Errno),
 }
 
-/// A sentence that names the CPUs that are gone, and gives the reason and advice.
+/// Returns a sentence that names the CPUs that are gone, and gives the reason and advice.
 fn gone_sentence(gone: &[LeftOut]) -> String {
     let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
         let of_reason = gone.iter().filter(|gone| gone.why == wanted);

@@ -15,14 +15,12 @@ use super::list::{parse_list, parse_map};
 use super::notes::Notes;
 use super::source::Source;
 
-/// The expected content of a list.
 const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 
-/// The expected content of a map.
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// The place of an absolute path in this source. The slash at its beginning may be left out.
+    /// Returns `absolute`, with or without its first slash, below the root of this source.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -30,7 +28,7 @@ impl Source {
     }
 }
 
-/// The content of a file, or `None` if the file is hidden.
+/// Returns the content of a file, or `None` if the file is hidden.
 ///
 /// Container runtimes hide a file by mounting `/dev/null` over it, so that it is empty. The
 /// kernel's own files end in a newline even if they hold an empty list.
@@ -46,7 +44,7 @@ pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     }
 }
 
-/// A list of CPUs, or `None` if the file is hidden.
+/// Reads a list of CPUs, or `None` if the file is hidden.
 pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -59,9 +57,8 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
 pub type ListAndMap = (&'static str, &'static str);
 
 /// Reads the first of the lists `names` in `folder` that exists and is well-formed. If a list is
-/// missing or malformed, its map is used, because old kernels, and some drivers of new ones, only
-/// write maps. If `of` is a CPU, the list describes a group of this CPU, and counts as malformed if
-/// it lacks the CPU.
+/// missing or malformed, its map is used, because old kernels, and some drivers of new kernels,
+/// only write maps. A list that lacks the CPU `of` counts as malformed.
 pub fn cpus(
     folder: &Path,
     names: &[ListAndMap],
@@ -89,7 +86,7 @@ pub fn cpus(
     Ok(None)
 }
 
-/// Reads one list or map for [`cpus`]. `None` if the file is hidden or cannot be used.
+/// Reads one list or map for [`cpus`], or `None` if the file is hidden or cannot be used.
 fn set_of(
     path: &Path,
     expected: &str,
@@ -145,8 +142,8 @@ pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
         .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
 }
 
-/// Reads the number after `name` in `text`, the content of a file with one figure on each line.
-/// `None` if the file lacks this figure.
+/// Reads the number after `name` in `text`, the content of a file with one figure on each line. If
+/// the file lacks this figure, returns `None`.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();
     let line = lines.find(|line| line.split_whitespace().next() == Some(name));
@@ -159,8 +156,8 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// The entries of a folder that are named `prefix` and a number, by ascending number. If the folder
-/// is hidden, there are no entries.
+/// Returns the entries of a folder that are named `prefix` and a number, by ascending number. If
+/// the folder is hidden, there are no entries.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -171,7 +168,7 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
     Ok(found)
 }
 
-/// The entries of a folder, in any order. If the folder is hidden, there are no entries.
+/// Returns the entries of a folder, in any order. If the folder is hidden, there are no entries.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),
@@ -189,8 +186,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// Makes the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters of a file that an error shows. Only lines of `mountinfo`
-    /// may be longer, and can be recognised by their beginning.
+    /// The largest number of characters in an error. Only lines of `mountinfo` may be longer.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');

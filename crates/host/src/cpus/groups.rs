@@ -2,13 +2,12 @@
 //!
 //! ```text
 //!  proc/self/cgroup      0::/kubepods/pod7/main            the group of this process
-//!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  where its hierarchy is visible,
-//!                                                          and the group at the top of that place
+//!  proc/self/mountinfo   ... /kubepods /sys/fs/cgroup ...  a mount: the group at its top, and the
+//!                                                          folder where the group is visible
 //! ```
 //!
-//! Trees of other computers, such as hwloc's, may lack these files. In such a tree
-//! `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has the place
-//! where its hierarchy is visible.
+//! Saved copies of `proc` and `sys` from other computers may lack these files. In such a copy
+//! `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has the mount.
 //!
 //! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐
@@ -33,8 +32,7 @@ pub enum Version {
     V2,
 }
 
-/// The controller of CPUs and memory nodes. It is also the name of an older kind of file system,
-/// which existed before control groups.
+/// The controller of CPUs and memory nodes, and the type of an older file system.
 pub const CPUSET: &str = "cpuset";
 
 /// A place where a hierarchy of groups is visible.
@@ -45,7 +43,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// The visible folders of all groups in which `controller`, such as `cpu`, may limit this process.
+/// Returns the visible folders of all groups in which `controller` may limit this process.
 pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let mounts = mounts(source, controller)?;
     let mut folders = Vec::new();
@@ -60,8 +58,8 @@ pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBu
     Ok(folders)
 }
 
-/// The groups of this process that `controller` may limit. A line is `3:cpu,cpuacct:/group`, or
-/// `0::/group` in version 2.
+/// Returns the groups of this process that `controller` may limit. A line is
+/// `3:cpu,cpuacct:/group`, or `0::/group` in version 2.
 fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let path = source.path("proc/self/cgroup");
     let mut groups = Vec::new();
@@ -92,7 +90,7 @@ fn groups(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, 
     Ok(groups)
 }
 
-/// The mounts of hierarchies that have `controller`. A line is `id parent major:minor ROOT
+/// Returns the mounts of hierarchies that have `controller`. A line is `id parent major:minor ROOT
 /// MOUNT-POINT options [tag ...] - TYPE source SUPER-OPTIONS` (`proc_pid_mountinfo(5)`).
 fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let path = source.path("proc/self/mountinfo");
@@ -123,7 +121,7 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
 }
 
 /// Like [`mounts`], but reads `proc/mounts` with lines such as `source MOUNT-POINT TYPE OPTIONS 0
-/// 0`. The group at the top of these mounts is the topmost one.
+/// 0`. The group at the top of these mounts is the root group.
 fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let text = files::text(&source.path("proc/mounts"))?.unwrap_or_default();
     let mount = |line: &str| {
@@ -138,7 +136,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// The generation of the groups that a file system shows, or `None` if it lacks `controller`.
+/// Returns the generation of a file system's groups, or `None` if `controller` is missing.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -149,7 +147,7 @@ fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Optio
     }
 }
 
-/// The folders of `group` and of all groups above it, as far as `mounts` show them.
+/// Returns the folders of `group` and of all groups above it, as far as `mounts` show them.
 fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for mount in mounts.iter().filter(|mount| mount.version == version) {
@@ -160,7 +158,7 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
         }
     }
     // A namespace can give the group a name that does not fit the mount, such as `/../..`. The best
-    // guess is then the group at the top of the mount: in a container, its own group.
+    // guess is then the top of the mount, which in a container is the container's group.
     if folders.is_empty() {
         folders.extend(
             mounts
@@ -172,8 +170,7 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Undoes the escapes of `mountinfo`: a backslash and three octal digits for a space, tab, newline
-/// or backslash.
+/// Undoes the escapes of `mountinfo`: a backslash and three octal digits for a special character.
 fn unescape(field: &str) -> PathBuf {
     let mut bytes = Vec::new();
     let mut rest = field.as_bytes();

@@ -71,12 +71,12 @@ fn number(digits: &str) -> Option<u32> {
     digits.parse().ok().filter(|&number| plain && number < END)
 }
 
-/// `CPU 3`, or `CPUs 0-3,8`.
+/// Returns `CPU 3`, or `CPUs 0-3,8`.
 pub(crate) fn name_cpus(cpus: &BTreeSet<u32>) -> String {
     name_set("CPU", cpus)
 }
 
-/// `NUMA node 3`, or `NUMA nodes 0-3,8`.
+/// Returns `NUMA node 3`, or `NUMA nodes 0-3,8`.
 pub(crate) fn name_nodes(nodes: &BTreeSet<u32>) -> String {
     name_set("NUMA node", nodes)
 }

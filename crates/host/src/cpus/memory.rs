@@ -13,8 +13,7 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The system's number of the node, as in `nodeN` and in `numactl`. Some numbers may be
-    /// missing.
+    /// The system's number of the node, as in `nodeN` and `numactl`. Some numbers may be missing.
     pub os_index: u32,
     /// The node's bytes of memory: 0 for a node with only CPUs, and `None` if it is not known.
     pub bytes: Option<u64>,
@@ -22,7 +21,7 @@ pub struct Node {
     /// GPU's, and the process must be allowed to use it.
     pub usable: bool,
     /// The distances from the CPUs of this node to the memory of each node, in the order of the
-    /// nodes' numbers. If the distances are not known, there are none.
+    /// nodes' numbers. If the distances are not known, this list is empty.
     ///
     /// The unit is that of the firmware (the SLIT table of ACPI): 10 is the distance to the node's
     /// own memory, and 20 is twice as far.
@@ -82,9 +81,8 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node. If these files leave the process no node, a container
-    // or an emulator has made the files up. The files are then ignored, and every node counts as
-    // usable.
+    // Every process has memory on some node. Files that leave the process no node were made up by a
+    // container or an emulator. Such files are ignored, and every node counts as usable.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
@@ -107,8 +105,8 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     Ok(memory)
 }
 
-/// The nodes with the memory of a GPU, which only programs of that GPU should use. The driver of
-/// NVIDIA reports the node of each GPU in a line such as `Node:      255`.
+/// Returns the nodes with the memory of a GPU, which only programs of that GPU should use. The
+/// driver of NVIDIA reports the node of each GPU in a line such as `Node:      255`.
 fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     let mut nodes = BTreeSet::new();
     for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
@@ -121,9 +119,8 @@ fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     Ok(nodes)
 }
 
-/// The nodes on which the process may use memory, from the line `Mems_allowed_list:\t0-1` of
-/// `proc/self/status`. A cpuset may limit these nodes (`docker run --cpuset-mems`, or a batch
-/// system).
+/// Returns the nodes that a cpuset (`docker run --cpuset-mems`, or a batch system) leaves to the
+/// process, from the line `Mems_allowed_list:\t0-1` of `proc/self/status`.
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
@@ -141,8 +138,8 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// The total of a `meminfo` file. A node's file has a line such as `Node 0 MemTotal:  4417740 kB`.
-/// The computer's file has a line such as `MemTotal:  4417740 kB`.
+/// Returns the total of a `meminfo` file: of a node, with a line such as `Node 0 MemTotal: 4417740
+/// kB`, or of the computer, without `Node 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

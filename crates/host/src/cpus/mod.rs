@@ -1,5 +1,5 @@
 //! The CPUs that this process may use, and their relations. This module reads, once, all facts
-//! about the computer that do not change while a host exists. They come from files of Linux.
+//! about the computer that do not change while a host exists, from files of Linux.
 //! ([`conditions`](crate::conditions) reads the facts that change.)
 //!
 //! ```text
@@ -16,31 +16,28 @@
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
 //!
-//! All paths are below the root of a [`Source`], so that tests can read the trees of other
-//! computers. Such a tree has no affinity mask. In such a tree the CPUs that may be used are the
-//! online ones that its cpuset contains.
+//! All paths are below the root of a [`Source`], so that tests can read saved copies (trees) of
+//! other computers' files. A tree has no affinity mask: the online CPUs of its cpuset may be used.
 //!
 //! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
-//! may not be read, if it is empty (as a container runtime hides it), or if its driver does not
-//! answer.
+//! is unreadable or empty (as a container runtime hides it), or if its driver does not answer.
 //!
 //! A missing file costs only its own facts. Without caches, a package is one Cell, or several if it
 //! has several memory nodes. Without `topology`, every CPU is a core. Without nodes, memory is one
-//! node. If a list is missing, the map beside it has the same content (`core_cpus`,
-//! `shared_cpu_map`). If the list of online CPUs is missing, the folders `cpuN` replace it.
+//! node. Without a list of CPUs, the map with the same content is read (`core_cpus`,
+//! `shared_cpu_map`). Without the list of online CPUs, the names of the folders `cpuN` are read.
 //!
-//! A malformed file also costs only its own facts, and [`Cpus::notes`] name it. Only the files that
-//! tell which CPUs and memory may be used, and for how long, must be well-formed. If one of these
-//! is malformed, reading returns [`CpusError::Malformed`].
+//! A malformed file also costs only its own facts, and causes a note in [`Cpus::notes`]. Only the
+//! files that tell which CPUs and memory may be used, and for how long, must be well-formed. If
+//! such a file is malformed, reading returns [`CpusError::Malformed`].
 //!
-//! The formats are those of the kernel's documents `admin-guide/cputopology.rst`,
+//! The formats come from `proc(5)` and from the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
-//! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`, and of `proc(5)`.
+//! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`.
 
-// Rejected: hwloc by its Rust binding, as an optional feature. `hwlocality` is still an alpha
-// (1.0.0-alpha.13, 26 crates). It needs libhwloc on each computer, or a C compiler and the network
-// to build libhwloc. Builds without the feature would still need this module, so facts would be
-// read in two ways. hwloc does not report quotas, clocks and the load of the CPUs.
+// Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) with 26 crates that needs
+// libhwloc, or a C compiler and the network, on each computer. hwloc does not report quotas, clocks
+// and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -80,8 +77,8 @@ pub struct Cpus {
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
-    /// All memory nodes that are online, by ascending `os_index`. There is at least one. A node may
-    /// have no memory, or no CPUs.
+    /// All online memory nodes, at least one, by ascending `os_index`. A node may lack memory or
+    /// CPUs.
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU that may be used.
     pub last_level_cache_bytes: Option<usize>,
@@ -93,12 +90,9 @@ pub struct Cpus {
 }
 
 /// Reads the CPUs of `source` that are in `allowed`. If `allowed` is `None`, reads the online CPUs
-/// that the cpuset in `source` allows.
-///
-/// Reads about twenty small files for each CPU and changes nothing.
-///
-/// If `allowed` contradicts the list of online CPUs, `allowed` is used. The kernel does not put
-/// offline CPUs into the mask. A container's file system, such as lxcfs, may make up the list.
+/// that the cpuset in `source` allows. If `allowed` contradicts the list of online CPUs, `allowed`
+/// is used: the kernel keeps offline CPUs out of the mask, but a container's file system, such as
+/// lxcfs, may make up the list.
 ///
 /// # Errors
 ///
@@ -122,8 +116,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // The list `present` is read. The list `possible` is not, because virtual machines declare
-    // hundreds of CPUs possible that they never get.
+    // The list `possible` is useless, because virtual machines declare hundreds of CPUs possible.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -155,7 +148,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
     })
 }
 
-/// The online CPUs that the cpuset allows.
+/// Returns the online CPUs that the cpuset allows.
 fn within_cpuset(
     source: &Source,
     online: &BTreeSet<u32>,
@@ -175,11 +168,11 @@ fn within_cpuset(
     Ok(usable)
 }
 
-/// Checks that the calling thread can still use the CPUs in `used`, which the host uses.
+/// Checks that the calling thread can still use the CPUs in `used`.
 ///
 /// # Errors
 ///
-/// [`CpusError::Gone`] if the thread cannot use all of them, and the other errors of [`read`].
+/// Returns [`CpusError::Gone`] if the thread cannot use all these CPUs, and the errors of [`read`].
 pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
     let online = online(source)?;
     let allowed = source.allowed()?;
@@ -210,12 +203,12 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 }
 
 impl Cpus {
-    /// The order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
+    /// Returns the order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// The first hardware thread of each core comes before all second ones. So two SPEs share a
-    /// core only if every core has an SPE. Threads of the same rank are ordered by Cell. Within a
-    /// Cell, more capable CPUs come first. Equal CPUs are in the order of their memory nodes and
-    /// then of `os_index`.
+    /// The first hardware threads of all cores come before the second hardware threads. Therefore
+    /// two SPEs share a core only if every core has an SPE. The first threads, and likewise the
+    /// second, are sorted by Cell, then by descending capacity, then by memory node, then by
+    /// `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -231,16 +224,16 @@ impl Cpus {
         order
     }
 
-    /// The memory nodes on which the process can have memory, as ascending indices into
+    /// Returns the memory nodes on which the process can have memory, as ascending indices into
     /// [`Cpus::memory_nodes`]. There is at least one.
     pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
         let nodes = self.memory_nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
     }
 
-    /// The usable node with the memory that is nearest to the CPUs of `node`. If `node` is usable,
-    /// this is `node` itself. If several nodes are equally near, this is the first of them. The
-    /// argument and the result are indices into [`Cpus::memory_nodes`].
+    /// Returns `node` if it is usable, otherwise the first of the usable nodes with the memory that
+    /// is nearest to the CPUs of `node`. The argument and the result are indices into
+    /// [`Cpus::memory_nodes`].
     pub fn nearest_usable(&self, node: usize) -> usize {
         let from = &self.memory_nodes[node];
         if from.usable {
@@ -252,8 +245,8 @@ impl Cpus {
     }
 }
 
-/// The name of the processor or the computer. The kernel names the processor on x86 and POWER. On
-/// most ARM and RISC-V boards the device tree names the computer, and on ARM servers DMI does.
+/// Returns the name of the processor (x86, POWER) or of the computer (from the device tree on most
+/// ARM and RISC-V boards, from DMI on ARM servers).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {
@@ -282,7 +275,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// The content of a file without white space and NULs at its ends. `None` if nothing is left.
+/// Returns the content of a file without white space and NULs at its ends, or `None` if empty.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

@@ -8,7 +8,7 @@ use super::error::CpusError;
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each way of being malformed, a sentence about the first such file, and their number.
+    /// For each oddity (a kind of fault), a sentence about its first file, and the number of files.
     files: BTreeMap<String, (String, usize)>,
 }
 
@@ -28,7 +28,6 @@ impl Notes {
         })
     }
 
-    /// Adds a sentence.
     pub fn add(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -40,7 +39,7 @@ impl Notes {
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// All sentences: first those about files, then all others.
+    /// Returns all sentences: first the sentences about files, then all others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

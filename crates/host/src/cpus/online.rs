@@ -1,4 +1,4 @@
-//! The CPUs that exist, and those that are online.
+//! The CPUs that exist, and the CPUs that are online.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use super::source::Source;
 /// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// The online CPUs, from their list. If there is no list, all CPUs with a folder that does not
-/// state that the CPU is offline. If there are no folders either, returns `None`.
+/// Returns the CPUs in [`ONLINE`]. Without this file, returns all CPUs with a folder, except CPUs
+/// that their folder marks as offline. Without folders, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));
@@ -27,7 +27,7 @@ pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     Ok((!online.is_empty()).then_some(online))
 }
 
-/// The folders of the CPUs. Some CPUs may have no folder.
+/// Returns the folders of the CPUs. Some CPUs may have no folder.
 pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
     let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
     Ok(folders.into_iter().collect())

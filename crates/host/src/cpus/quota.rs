@@ -8,29 +8,27 @@ use super::files;
 use super::groups::{Version, folders};
 use super::source::Source;
 
-/// A limit on the CPU time of a group of processes. When the time is used up, none of the processes
-/// runs until the period ends.
+/// A limit on the CPU time of a group in each period. When the time is used up, the group stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
     /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.
     pub microseconds: u64,
-    /// The period, in microseconds. It is never 0.
+    /// The period, in microseconds, never 0.
     pub period_microseconds: u64,
     /// The file that sets this limit: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
     pub set_in: PathBuf,
 }
 
 impl Quota {
-    /// The number of CPUs that the group can keep busy all the time, rounded down, but at least 1.
-    ///
-    /// If a larger number of threads is busy, all of them stop together for a part of each period.
+    /// Returns the number of CPUs that the group can keep busy all the time, rounded down, but at
+    /// least 1. If more threads are busy, all threads of the group stop for a part of each period.
     pub fn cpus_floor(&self) -> usize {
         usize::try_from(self.microseconds / self.period_microseconds)
             .unwrap_or(usize::MAX)
             .max(1)
     }
 
-    /// The number of CPUs that the group can keep busy all the time, for reports.
+    /// Returns the number of CPUs that the group can keep busy all the time, for reports.
     pub fn cpus(&self) -> f64 {
         self.microseconds as f64 / self.period_microseconds as f64
     }
@@ -42,7 +40,7 @@ impl Quota {
     }
 }
 
-/// "1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/cpu.max)"
+/// Writes, for example, "1.50 CPUs (150000 us in each 100000 us, set in /sys/fs/cgroup/cpu.max)".
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -61,7 +59,7 @@ impl fmt::Display for Quota {
     }
 }
 
-/// The tightest limit that applies to this process.
+/// Returns the tightest limit that applies to this process.
 pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     let mut tightest: Option<Quota> = None;
     for (version, folder) in folders(source, "cpu")? {
@@ -80,7 +78,7 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// Reads `cpu.max`. It has two numbers, such as `150000 100000`, or `max 100000` if there is no
+/// Reads `cpu.max`, which has two numbers, such as `150000 100000`, or `max 100000` if there is no
 /// limit. The topmost group has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
@@ -108,7 +106,7 @@ fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     }
 }
 
-/// Reads `cpu.cfs_quota_us`. It has `-1` if there is no limit.
+/// Reads `cpu.cfs_quota_us`, which has `-1` if there is no limit.
 fn quota_v1(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.cfs_quota_us");
     let limit: Option<i64> = files::number(&path, "a limit in microseconds, or -1,")?;

@@ -17,14 +17,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// The computer on which this process runs.
     pub fn this_computer() -> Self {
         Self {
             root: PathBuf::from("/"),
         }
     }
 
-    /// The computer of the tree that [`FSROOT`] names in the environment, or else this computer.
+    /// Returns the computer of the tree that [`FSROOT`] names, or else this computer.
     pub fn of_environment() -> Self {
         match std::env::var_os(FSROOT) {
             Some(root) if !root.is_empty() => Self {
@@ -34,17 +33,16 @@ impl Source {
         }
     }
 
-    /// Whether this source is the computer on which the process runs.
     pub fn is_this_computer(&self) -> bool {
         self.root == Path::new("/")
     }
 
-    /// The CPUs that the calling thread may use. For another computer this is `None`, because only
-    /// the cpuset in its tree sets limits.
+    /// Returns the CPUs that the calling thread may use, or `None` for another computer, because
+    /// only the cpuset in its tree sets limits.
     ///
     /// # Errors
     ///
-    /// [`CpusError::Mask`] if the system does not answer.
+    /// Returns [`CpusError::Mask`] if the system does not answer.
     pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
         self.is_this_computer().then(allowed_now).transpose()
     }
@@ -56,7 +54,7 @@ impl Source {
 ///
 /// # Errors
 ///
-/// [`CpusError::Mask`] if the system does not answer.
+/// Returns [`CpusError::Mask`] if the system does not answer.
 pub fn allowed_now() -> Result<BTreeSet<u32>, CpusError> {
     let mask = rustix::thread::sched_getaffinity(None).map_err(CpusError::Mask)?;
     let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));

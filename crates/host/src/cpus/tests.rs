@@ -20,13 +20,13 @@ fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
     cpus.cpus.iter().map(of).collect()
 }
 
-/// The numbers of the CPUs in the order in which SPEs take them.
+/// Returns the numbers of the CPUs in the order in which SPEs take them.
 fn spe_order(cpus: &Cpus) -> Vec<u32> {
     let order = cpus.spe_order();
     order.into_iter().map(|at| cpus.cpus[at].os_index).collect()
 }
 
-/// The CPUs of each group (Cell, core, node, ...), as lists.
+/// Returns the CPUs of each group (Cell, core, node, ...), as lists.
 fn groups<T: Ord>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<String> {
     let mut groups = std::collections::BTreeMap::<T, BTreeSet<u32>>::new();
     for cpu in &cpus.cpus {
@@ -39,13 +39,13 @@ fn cells(cpus: &Cpus) -> Vec<String> {
     groups(cpus, |cpu| cpu.last_level_cache)
 }
 
-/// The message of a failed read, without the folder of the tree.
+/// Returns the message of a failed read, without the folder of the tree.
 fn message(tree: &Tree, allowed: Option<&str>) -> String {
     let error = tree.try_read(allowed).expect_err("the tree is damaged");
     error.to_string().replace(tree.root(), "")
 }
 
-/// The notes about a tree, without the folder of the tree.
+/// Returns the notes about a tree, without the folder of the tree.
 fn notes(tree: &Tree, allowed: Option<&str>) -> Vec<String> {
     let notes = tree.try_read(allowed).unwrap().notes.into_iter();
     notes.map(|note| note.replace(tree.root(), "")).collect()
@@ -162,7 +162,7 @@ fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
         ["16-23", "0-7,12-15", "8-11"]
     );
     assert_eq!(cpus.cpus[8].capacity, Some(1024));
-    // Its clock is 3.9 GHz, and the highest is 5.2 GHz.
+    // The clock of CPU 16 is 3.9 GHz, and the highest clock is 5.2 GHz.
     assert_eq!(cpus.cpus[16].capacity, Some(768));
     // The performance cores come first, led by the two with the highest turbo clock. The efficiency
     // cores follow, and the second threads come last.
@@ -309,8 +309,7 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     assert_eq!(cpus.memory_nodes[2], cxl);
 }
 
-/// The numbers of the usable nodes, and for each node the number of the usable node that is nearest
-/// to its CPUs.
+/// Returns the numbers of the usable nodes, and for each node the usable node nearest to its CPUs.
 fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
     let number = |at: usize| cpus.memory_nodes[at].os_index;
     let nodes = 0..cpus.memory_nodes.len();
@@ -404,7 +403,7 @@ fn the_mask_wins_over_a_made_up_list_of_online_cpus() {
 
 // ------------------------------------------------------------------------------------------ quotas
 
-/// A container on `one_socket(8)` that is limited to 1.5 CPUs by its own group.
+/// Returns a container on `one_socket(8)` that is limited to 1.5 CPUs by its own group.
 fn container() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("proc/self/cgroup", "0::/kubepods/pod7/main\n");
@@ -422,7 +421,7 @@ fn container() -> Tree {
     tree
 }
 
-/// The quota in microseconds, its period, and the file below the root that sets it.
+/// Returns the quota in microseconds, its period, and the file below the root that sets it.
 fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
     let quota = tree.read("2,5").quota?;
     let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
@@ -462,8 +461,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // The group now has 3 CPUs in a shorter period. Its microseconds are fewer than those of the
-    // pod, but its CPUs are more.
+    // The group now has fewer microseconds than the pod, but in a shorter period: more CPUs.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -513,7 +511,7 @@ fn version_1_has_its_quota_in_two_files() {
 
 #[test]
 fn a_mount_that_starts_at_the_group_shows_it_at_its_top() {
-    // Docker without a namespace for control groups shows such a mount.
+    // Docker without a namespace for control groups shows a mount like this one.
     let tree = container();
     tree.write(
         "proc/self/mountinfo",
@@ -836,7 +834,7 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
         assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
         assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
-        // A mask counts more, because it describes the calling thread more exactly.
+        // A mask takes precedence, because it describes the calling thread more exactly.
         assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
         // A group without a list has the list of the group above it.
         let above = cpus_file.replace("/job", "");
@@ -1070,7 +1068,7 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
     }
 }
 
-/// The message about a malformed file with the content `shown`.
+/// Returns the message about a malformed file with the content `shown`.
 fn malformed(file: &str, shown: &str, expected: &str) -> String {
     format!("/{file} reads {shown:?}, but {expected} was expected; {REMEDY}")
 }
@@ -1289,7 +1287,7 @@ fn this_computer_agrees_with_other_sources_about_it() {
         .min(cpus.cpus.len());
     assert_eq!(at_once, available_parallelism().unwrap().get());
 
-    // `proc` has a mask, too, but that one may contain offline CPUs.
+    // The mask in `proc` may contain offline CPUs.
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status
         .lines()

@@ -23,8 +23,8 @@ struct Facts {
     capacity: Option<u32>,
 }
 
-/// A package, identified by its CPUs. The kernel's number does not identify a package: it is -1 on
-/// some architectures, and not unique on others (an s390 repeats the numbers in each drawer).
+/// A package, identified by its CPUs, because the kernel's number is -1 on some architectures and
+/// not unique on others (an s390 repeats the numbers in each drawer).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
@@ -66,8 +66,7 @@ pub fn read(
     note_without_node(usable, memory, notes);
 
     // If no two cores share the last reported level, this level does not show which cores are near
-    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level behind
-    // it.
+    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -157,8 +156,9 @@ fn read_one(
     })
 }
 
-/// The siblings of a CPU that are in its core. On an AMD Bulldozer Linux also calls CPUs of two
-/// cores siblings, because these cores share many of their parts. Their numbers tell cores apart.
+/// Returns the siblings of a CPU that are in the same core. On an AMD Bulldozer, Linux also reports
+/// the CPUs of a second core as siblings, because the two cores share many parts. The CPUs of
+/// different cores then have different values of `core_id`.
 fn without_other_cores(
     source: &Source,
     os_index: u32,
@@ -179,7 +179,7 @@ fn without_other_cores(
     Ok(siblings)
 }
 
-/// The CPU's cache of the highest level for which the kernel reports the sharing CPUs.
+/// Returns the CPU's cache of the highest level for which the kernel reports the sharing CPUs.
 fn last_level_cache(
     folder: &Path,
     os_index: u32,
@@ -202,7 +202,7 @@ fn last_level_cache(
     Ok(None)
 }
 
-/// The size of the highest-level cache of the first usable CPU.
+/// Returns the size of the highest-level cache of the first usable CPU.
 pub fn last_level_cache_bytes(
     source: &Source,
     usable: &BTreeSet<u32>,
@@ -214,7 +214,7 @@ pub fn last_level_cache_bytes(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
     let mut last = None;
     for (_, cache) in files::numbered(&folder, "index")? {
-        // If a level cannot be read, there is a note already, from the reading of Cells.
+        // If a level cannot be read, `last_level_cache` has already added a note.
         let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
         let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
         last = last.max(level.zip(bytes));
@@ -222,9 +222,8 @@ pub fn last_level_cache_bytes(
     Ok(last.map(|(_, bytes)| bytes))
 }
 
-/// Adds notes about groups of CPUs, such as cores. A note says that the CPUs' files contradict each
-/// other, or that a group overlaps a group of a larger kind. For each CPU, the facts in its own
-/// files are used.
+/// Adds notes about groups of CPUs (cores, caches, packages). A note says that the files of two
+/// CPUs contradict each other, or that a group overlaps a group of a larger kind.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
@@ -281,7 +280,7 @@ fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Note
     }
 }
 
-/// Adds a note if some CPUs have a memory node, and others have none.
+/// Adds a note if some CPUs have a memory node, and other CPUs have none.
 fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes) {
     let is_of_none = |cpu: &&u32| !memory.node_of_cpu.contains_key(cpu);
     let without: BTreeSet<u32> = usable.iter().filter(is_of_none).copied().collect();
@@ -294,11 +293,9 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
     }
 }
 
-/// On a hybrid Intel processor, the highest clock of each CPU. The unit is 1/1024 of the highest
-/// clock of all CPUs. On other processors the result is empty.
-///
-/// On other processors some CPUs may have a higher turbo clock than others. These CPUs are of one
-/// kind, so this function ignores the difference.
+/// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
+/// clock of all CPUs. For other processors returns an empty map, because CPUs that differ only in
+/// their turbo clocks are of one kind.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,

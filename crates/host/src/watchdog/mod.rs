@@ -14,10 +14,10 @@
 //!   a report, and the process is aborted
 //! ```
 //!
-//! A standstill is certain if all facts that [`standstill`] lists hold. A handler of Ctrl-C makes
-//! it uncertain. A process with this handler, such as the command `cellworks`, only gets a warning.
+//! [`standstill`] lists the facts that make a standstill certain. A process with a handler of
+//! Ctrl-C, such as the command `cellworks`, only gets a warning.
 //!
-//! A deadlock within the runtime needs no watchdog: the last thread awake notices it.
+//! The last thread awake notices a deadlock within the runtime, without the watchdog.
 
 mod standstill;
 
@@ -34,7 +34,7 @@ use standstill::Standstill;
 /// The time between two checks. The process must stand still during this time.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The advice of the messages: which calls may block an OS thread, and what to use in their place.
+/// The advice of the messages: which calls may block an OS thread, and what to use instead.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -83,7 +83,7 @@ fn watch_for_ever() {
     }
 }
 
-/// The programs that run now. `None` if there is no run.
+/// Returns the programs that run now, or `None` if there is no run.
 fn programs() -> Option<Vec<String>> {
     let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
@@ -92,8 +92,8 @@ fn programs() -> Option<Vec<String>> {
     (!live.is_empty()).then_some(programs)
 }
 
-/// The message about a process in which all threads wait. If there are doubts, it is a warning.
-/// Otherwise it is the reason why the process is aborted.
+/// Returns the message about a process in which all threads wait: a warning if there are doubts
+/// about the standstill, otherwise the reason why the process is aborted.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(

@@ -1,8 +1,8 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
-//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on it. If all of
-//! the following facts hold, none of these events can happen. Files in `/proc/self` show each fact:
+//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on the thread.
+//! If all of the following facts hold, no such event can happen. Each fact is seen in `/proc/self`:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | The kernel has nothing left to do for the thread before it waits. For example, it does not fetch the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
 //! | Only a call of `futex` ends the wait. A wait for a lock with priority inheritance also ends when the lock's owner ends, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
 //! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for a futex that is not private but lies in such memory. | `task/N/syscall`, `maps` |
-//! | No memory is shared. Through shared memory another process could wake a thread, also by ending if it has a robust mutex there. The kernel could do so by a request in the rings of `io_uring`, which are memory shared with the kernel. | `maps` has no writable mapping that is shared |
+//! | No memory is shared. Through shared memory another process could wake a thread, also by ending while it holds a robust mutex in the memory. The kernel could wake a thread by a request in the rings of `io_uring`, which are shared memory. | `maps` has no writable mapping that is shared |
 //! | No handler of a signal will run. A fault's handler runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
 //! | No debugger controls a thread. | `TracerPid` in `task/N/status` |
 //!
@@ -25,26 +25,24 @@
 //! Three things cannot be seen in these files, and are assumed not to exist:
 //!
 //! - A process that shares the address space and is not a thread (`clone` with `CLONE_VM` only).
-//!   While `vfork` or `posix_spawn` has such a process, the caller waits in that call, not for a
-//!   futex.
+//!   While `vfork` or `posix_spawn` has such a process, the caller does not wait for a futex.
 //! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
-//! The formats are those of `proc(5)`, and the operations those of `futex(2)`.
+//! The formats come from `proc(5)`, and the operations from `futex(2)`.
 
-// Rejected: aborting a process as soon as two readings show that every thread waits for a futex.
-// `ctrlc` waits in this way for its handler, and a thread may wait in this way for another process.
+// Rejected: aborting a process as soon as two readings show that every thread waits for a futex. A
+// thread of the crate `ctrlc` also waits in this way, for its handler, and so may a thread that
+// waits for another process.
 
 use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All threads of the process except the calling one, each waiting for a futex without a time
-/// limit.
+/// All threads of the process except the calling one, if each waits for a futex without a limit.
 ///
-/// If two successive readings are equal, no thread ran from the end of the first to the beginning
-/// of the second. If a thread's `status` could not be read, this is not certain, and there is a
-/// doubt.
+/// If two successive readings are equal, no thread ran between them. If a thread's `status` could
+/// not be read, this is not certain, and [`doubts`](Self::doubts) says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     /// The waiting threads, by ascending number.
@@ -58,7 +56,7 @@ struct Wait {
     /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
     call: String,
     futex: Futex,
-    /// The kernel's function in which the thread waits, or `0` if the kernel does not tell it.
+    /// The kernel's function in which the thread waits, or `0` if the kernel hides the function.
     function: Option<String>,
     status: Option<ThreadStatus>,
 }
@@ -76,7 +74,7 @@ struct Futex {
 /// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// How often the thread left its CPU: to wait, and to let another thread run.
+    /// The number of times that the thread left its CPU: to wait, and to let another thread run.
     switches: [u64; 2],
     /// The process that traces the thread, or 0.
     tracer: u64,
@@ -101,7 +99,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Whether the same threads wait in the same calls. They may have run between the two readings.
+    /// Returns whether the same threads wait in the same calls. Threads may have run in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -110,8 +108,7 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// The reasons why a thread may still continue, in sentences. If none can, there are no
-    /// sentences.
+    /// Returns the reasons why a thread may still continue, in sentences.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -135,7 +132,7 @@ impl Standstill {
         doubts
     }
 
-    /// The first doubt of a kind. The same doubt about other threads would be a repetition.
+    /// Returns the first doubt of a kind. Doubts of this kind about other threads are left out.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -153,7 +150,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a thread that was seen waiting, or `None` if it no longer waits.
+    /// Reads the other facts about a waiting thread, or `None` if the thread no longer waits.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -164,8 +161,8 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after its status was read. If it runs after this reading, it
-        // must leave its CPU once more before the next reading can see it waiting.
+        // The thread waited before and after its status was read. A thread that runs after this
+        // reading must leave its CPU once more before the next reading can see the thread waiting.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
@@ -229,8 +226,8 @@ impl ThreadStatus {
     }
 }
 
-/// The content of `syscall` in a thread's folder, and the futex of that call. If the thread does
-/// not wait for a futex without a time limit, returns `None`.
+/// Returns the content of `syscall` in a thread's folder, and the futex of that call. If the thread
+/// does not wait for a futex without a time limit, returns `None`.
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
@@ -269,8 +266,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// The doubt that a handler of a signal may wake a thread. Libc itself uses the signals from 32 on
-/// that are below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
+/// Returns the reason for doubt that a handler of a signal may wake a thread. Libc itself uses the
+/// signals from 32 to below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -336,12 +333,12 @@ fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
     })
 }
 
-/// The content of a file. If the file is missing or empty, or cannot be read, returns `None`.
+/// Returns the content of a file, or `None` if the file is missing, empty or unreadable.
 fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// The number after `name` in a text with one figure on each line, or `None` if it is missing.
+/// Returns the number after `name` in a text with one figure on each line, if there is one.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

@@ -81,7 +81,7 @@ impl Process {
         Standstill::read(&self.0.source())
     }
 
-    /// The doubt, which must be the only one.
+    /// Returns the doubt, which must be the only one.
     fn doubt(&self) -> String {
         let standstill = self.look().expect("every thread waits");
         let doubts = standstill.doubts(&self.0.source());
@@ -102,7 +102,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Thread 6 waits with another operation. Only threads of the process can end this wait, too.
+    // Only threads of the process can end a wait with this other operation, too.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }
@@ -140,7 +140,7 @@ fn a_thread_that_ran_between_two_looks_is_no_standstill() {
     process.thread_status(5, 4, 0);
     let after = process.look().unwrap();
     assert_ne!(before, after);
-    // For a warning, both are the same state, so there is only one warning.
+    // The two readings show the same state, so there is only one warning.
     assert!(before.waits_like(&after));
     process.call(6, SEMAPHORE);
     assert!(!before.waits_like(&process.look().unwrap()));
@@ -166,7 +166,7 @@ fn a_handler_may_wake_a_thread_unless_it_is_for_faults_or_of_libc() {
         process.doubt(),
         "signal 2 has a handler, which can wake a thread (`kill -l 2` names it)"
     );
-    // These are handlers of SIGHUP, Ctrl-C, SIGTERM and the last signal.
+    // The handlers of SIGHUP, Ctrl-C, SIGTERM and the last signal.
     process.status("8000000100004443");
     assert_eq!(
         process.doubt(),

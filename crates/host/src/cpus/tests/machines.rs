@@ -1,12 +1,12 @@
-//! Computers as their kernels describe them. The numbers of CPUs, siblings and caches are those of
-//! the real computers. The sizes of memory are round numbers.
+//! Computers as their kernels describe them, with real numbers of CPUs, siblings and caches, but
+//! round sizes of memory.
 
 use super::tree::{Tree, map};
 
 /// The KiB in a GiB, because `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
 
-/// A tree in which CPUs `0..count` are online and named `model` in `/proc/cpuinfo` under `key`.
+/// Returns a tree with CPUs `0..count` online, and with `model` under `key` in `/proc/cpuinfo`.
 fn online(count: u32, key: &str, model: &str) -> Tree {
     let tree = Tree::empty();
     let all = if count == 1 {
@@ -24,7 +24,7 @@ fn online(count: u32, key: &str, model: &str) -> Tree {
     tree
 }
 
-/// The smallest virtual machine.
+/// Returns the smallest virtual machine.
 pub fn one_cpu() -> Tree {
     let tree = online(1, "model name", "QEMU Virtual CPU version 2.5+");
     tree.cpu(0, 0, "0");
@@ -33,7 +33,7 @@ pub fn one_cpu() -> Tree {
     tree
 }
 
-/// A socket of `cores` cores without SMT, which share one last-level cache.
+/// Returns a socket of `cores` cores without SMT, which share one last-level cache.
 pub fn one_socket(cores: u32) -> Tree {
     let tree = online(cores, "model name", "A processor");
     let all = format!("0-{}", cores - 1);
@@ -91,7 +91,7 @@ pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        // Thousands of files take seconds to write, so only the necessary ones are written.
+        // Thousands of files take seconds to write, so only the necessary files are written.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");
@@ -246,7 +246,7 @@ pub fn power7_by_maps() -> Tree {
     tree
 }
 
-/// The list of `count` CPUs, starting at `first`.
+/// Returns the list of `count` CPUs, starting at `first`.
 fn list(first: u32, count: u32) -> String {
     format!("{first}-{}", first + count - 1)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder in place of a computer's folder `/`. It is removed when this value is dropped.
+/// A folder in place of a computer's folder `/`, which is removed when this value is dropped.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -15,15 +15,14 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // The tree is in memory if possible, because on some disks its hundreds of files take
-            // seconds to write.
+            // In memory if possible, because some disks take seconds to write hundreds of files.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
         }
     }
 
-    /// The name of the folder. Tests cut it from messages.
+    /// Returns the name of the folder. Tests cut this name from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -79,7 +78,7 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // These are the caches for data and for instructions.
+        // The caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
@@ -117,7 +116,7 @@ pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
 }
 
-/// The map with the content of a list, for 64 CPUs.
+/// Returns the map with the content of a list, for 64 CPUs.
 pub fn map(list: &str) -> String {
     let bits = set(list)
         .into_iter()
