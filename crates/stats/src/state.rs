@@ -31,8 +31,8 @@ const SWITCHES_MAX: f64 = 0.5;
 const SAMPLES_MIN: usize = 20;
 
 /// Returns the states in which times were measured, the faster state first, each with its share of
-/// the times. Two peaks that are far apart are two states. All other times are one state. No times
-/// have no state.
+/// the times. Two peaks that are far apart are two states. All other times are one state. If there
+/// are no times, the result is empty.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
