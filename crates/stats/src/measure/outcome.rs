@@ -10,8 +10,8 @@ pub(super) struct Outcome {
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,
-    /// Rounds with one instruction of the processor instead of the library's operation. Either
-    /// all processors have such rounds, or none has.
+    /// Rounds with one instruction of the processor instead of the library's operation. Either all
+    /// processors have such rounds, or none has.
     pub bare: Vec<Vec<TimedLoop>>,
     /// The share of the memory that lay in huge pages. `None` if the request gave no size of pages,
     /// or if the machine cannot tell the share.

@@ -27,7 +27,7 @@ const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// The time for a pair if the budget does not fit all pairs, and some pairs are left out. In this
-/// time, two sleeping SPEs can wake and exchange words some thousands of times.
+/// time, two sleeping SPEs can wake and time some dozens of rounds of exchanges.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
 /// The minimum time for a pair if the budget is too small even for the pairs that each distance
