@@ -248,7 +248,7 @@ fn programs_that_processes_share_have_speed_ups_and_curves_of_them() {
     let found = reproduced(RING, true).unwrap();
     assert!(found.envelope.complete, "{:?}", found.envelope.trust);
     assert_eq!(number(&found, "knn").holds, Some(true), "{found:?}");
-    // The value in MFLOP lies between the numbers of operations that are simulated.
+    // The value in MFLOP lies between the simulated numbers of operations.
     let well = number(&found, "well").value.unwrap();
     assert!((0.001..0.1).contains(&well), "{well}");
 
@@ -297,8 +297,8 @@ fn what_takes_long_is_simulated_on_request() {
 fn every_simulation_runs_once() {
     let papers = vec![Paper::parse(MINE).unwrap()];
     let reproducing = Reproducing::of(papers, Extent::default(), &built_in).unwrap();
-    // A tick, a switch, two barriers and two mappings. One of the barriers occurs twice in the
-    // paper.
+    // A tick, a switch, two barriers and two mappings. A barrier that occurs twice in the paper
+    // counts once.
     assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
     let runs = Mutex::new(0);
     reproducing.plan().simulate(&built_in, &|_| true, &|_, _| {

@@ -21,7 +21,7 @@ pub struct Measurement {
     /// The number of timed loops. If the request gave the number of iterations, each visit has one
     /// loop. Otherwise there are loops until their medians agree or the time is over.
     pub rounds: u32,
-    /// The number of samples from which all latencies except the mean were taken. A sample is the
+    /// The number of samples. All latencies except the mean follow from the samples. A sample is the
     /// time of a batch of operations, without the time of reading the clock, divided by the number
     /// of operations.
     pub samples: usize,
@@ -95,7 +95,8 @@ pub struct State {
 }
 
 /// The times of two reference operations between the same two SPEs. A run repeats these operations
-/// before, between and after its measurements. If the times change, the computer has changed.
+/// before, between and after its measurements. If the times change, the state of the computer has
+/// changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// The two SPEs.

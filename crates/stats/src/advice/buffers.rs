@@ -1,4 +1,4 @@
-//! Compares private buffers with a shared one.
+//! Compares private buffers with a shared buffer.
 
 use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
@@ -6,14 +6,14 @@ use super::words::{Recommendation, gained};
 use crate::figures::{plain, size, time};
 use crate::report::Measurement;
 
-/// The same blocks moved with a shared buffer and with private ones.
+/// The values of the same blocks moved with a shared buffer and with private buffers.
 pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths. Otherwise they are times.
+    /// Whether the values are bandwidths, and not times.
     are_rates: bool,
-    /// The comparison of the private buffers with the shared one. `More` means that private buffers
+    /// The comparison of private buffers with a shared buffer. `More` means that private buffers
     /// are better.
     private_is: Compared,
 }
@@ -40,8 +40,8 @@ impl Pair {
         })
     }
 
-    /// A text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, with the
-    /// smaller number first.
+    /// Writes a text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`,
+    /// with the smaller number first.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)
@@ -57,8 +57,8 @@ impl Pair {
     }
 }
 
-/// Recommends private buffers or a shared one for the sizes at which one of the two is better. The
-/// pairs are sorted by size.
+/// Recommends private buffers or a shared buffer for the sizes at which either is better. The pairs
+/// must be sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// A machine with a Cell and a memory module for each element of `spes`. The element is the number
+/// Makes a machine with a Cell and a memory module for each element of `spes`, which is the number
 /// of SPEs of the Cell.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
@@ -39,7 +39,7 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     }
 }
 
-/// The measurement with this interval of its median.
+/// Returns the measurement with this interval of its median.
 fn within(measurement: Measurement, low: f64, high: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval { low, high }),
@@ -119,7 +119,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
     }
 }
 
-/// The advice for a machine with one Cell of two SPEs.
+/// Returns the advice for a machine with one Cell of two SPEs.
 fn on_one_cell(measurements: &[Measurement]) -> Vec<String> {
     texts(advise(&machine(&[2]), measurements, &[], &[]))
 }
@@ -128,8 +128,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// Measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the shape of
-/// figures 4 to 12.
+/// Returns measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the
+/// shape of figures 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -514,7 +514,7 @@ fn private_buffers_may_gain_nothing_or_lose() {
     assert!(on_one_cell(&lone.concat()).is_empty());
 }
 
-/// Puts by two SPEs, on a shared buffer and on private ones.
+/// Makes puts by two SPEs, on a shared buffer and on private buffers.
 fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
     let put = |buffers, ns| transfer(Function::DmaPut, 2, buffers, bytes, ns);
     [
@@ -737,11 +737,11 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // Without the time of an idle machine there is no advice. A load that makes no difference gives
-    // no advice either.
+    // There is no advice without the time of an idle machine, or about a load that makes no
+    // difference.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // If the interval of a load is wider than the difference, there is no advice about the load.
+    // There is no advice about a load whose interval is wider than the difference.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -771,8 +771,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the variable nearly always, and the other SPE waits. Sharing is not free,
-    // although the median is short.
+    // One SPE has the cache line of the variable nearly always, and the other SPE waits. Sharing is
+    // not free, although the median is short.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -797,7 +797,7 @@ fn waiting_sleeps_or_spins() {
     let exchanges = [exchange(Function::Mailbox, Between::SpeSpe, 0, 150.0)];
     let told = |ns| {
         let from = |between: &str| json!({"between": between, "cell": 0, "spes": 2});
-        // The PPE's exchange, which belongs to the first wake-up, was not measured.
+        // The exchange of the PPE for the first wake-up was not measured.
         let wake_up = [
             finding("wake_up_ns", 9.0 * ns, from("ppe-spe")),
             finding("wake_up_ns", ns, from("spe-spe")),
@@ -952,7 +952,7 @@ fn overlapping_classes_of_pairs_are_not_distinguished() {
         matrix.classes[0].max_ns = Some(max_ns);
         texts(advise(&machine(&[2, 2]), &[], &[], &[matrix]))
     };
-    // A disturbed near pair does not count.
+    // A disturbed near pair does not change the advice.
     assert_eq!(
         of_far_pairs(80.0, 900.0),
         [

@@ -140,10 +140,11 @@ impl Visits {
     /// until the interval of the median is narrow, or the time of the visit is over. If the plan
     /// has a given number of iterations, each visit does this number of iterations.
     ///
-    /// A matrix is measured anew in each visit, so one visit is enough. After each pair, `progress`
-    /// gets the number of measured pairs and the number of all pairs, and returns whether to go on.
-    /// After a break, the matrix has only the pairs that were measured. A pair has no time if its
-    /// transfers are shorter than the steps of the clock.
+    /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
+    /// of measured figures and the number of all figures, and returns whether to go on. It is
+    /// called after each pair of SPEs, and in a [`Function::Memory`](crate::Function::Memory) after
+    /// each SPE and module. After a break, the matrix has only the measured figures. A pair has no
+    /// time if its transfers are shorter than the steps of the clock.
     ///
     /// # Errors
     ///
