@@ -1,3 +1,5 @@
+//! Papers and the numbers that they publish, as data.
+//!
 //! A paper is a TOML file in the folder `papers`. A number of a paper has a value, or is kept back,
 //! or is a shape. The value of a number that is kept back was published, but is not known to this
 //! project, which predicts the value. A shape is a range for a ratio of values. A number has an

@@ -1,6 +1,6 @@
-//! A description is a tree of tables. A quantity is a table with the keys `value`, `source` and
-//! `sure`. The functions of this module look for these keys, and so also find quantities that are
-//! added to descriptions later.
+//! The quantities of a machine's description, by their names such as `link.latency_ps`. A quantity is
+//! a TOML table with the keys `value`, `source` and `sure`. The functions of this module look for
+//! these keys, and so also find quantities that are added to descriptions later.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};

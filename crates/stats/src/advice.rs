@@ -419,7 +419,6 @@ fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> 
     move |p| key(p) == these
 }
 
-/// Returns the bytes that a list moves.
 fn total(list: &Parameters) -> Option<usize> {
     let elements = list
         .settings

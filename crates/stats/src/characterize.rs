@@ -30,7 +30,6 @@ const BLOCK_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The sizes of blocks between local stores.
 const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
 /// The bytes of all elements of a list, as in the paper's figures 10 and 11.

@@ -292,7 +292,6 @@ fn to_a_tenth(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// Finds the number of lines that one SPE has in flight, for each memory module.
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     /// The bytes of a line, which is the unit of DMA.
     const LINE_BYTES: usize = 128;
@@ -358,7 +357,6 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-/// Makes a finding with this name for each `wakeup`.
 fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
     let wake_ups = measurements.iter();
     let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);

@@ -69,7 +69,6 @@ pub(crate) struct RoundTimes {
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
-    /// The maximum number of samples of a loop.
     samples_max: u32,
     /// The time of an iteration in the last loop.
     iteration: Option<Span>,
@@ -86,7 +85,6 @@ pub(crate) struct Clock {
     step: Span,
 }
 
-/// A loop that was timed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimedLoop {
     pub start: Time,
@@ -96,7 +94,6 @@ pub(crate) struct TimedLoop {
     operating: Span,
     /// The time of one iteration in each batch.
     samples: Vec<Span>,
-    /// The median of `samples`.
     median: Span,
 }
 
@@ -155,7 +152,6 @@ impl Clock {
         }
     }
 
-    /// Returns the shortest length of a batch.
     pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
@@ -193,7 +189,6 @@ impl Stopwatch {
         Ok(times)
     }
 
-    /// Returns the rounds that counted, in order.
     pub fn into_rounds(self) -> Vec<TimedLoop> {
         self.kept
     }
@@ -281,7 +276,6 @@ impl TimedLoop {
         }
     }
 
-    /// Returns the times that decide whether another round follows.
     pub fn times(&self) -> RoundTimes {
         RoundTimes {
             took: self.end.since(self.start),
@@ -291,9 +285,7 @@ impl TimedLoop {
 }
 
 trait Scale {
-    /// Returns the span divided by a count.
     fn per(self, count: u32) -> Self;
-    /// Returns the span times a factor.
     fn times(self, count: u128) -> Self;
 }
 
@@ -444,7 +436,6 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the number of rounds that counted.
     pub fn rounds(&self) -> usize {
         self.loops[0].len()
     }
@@ -457,7 +448,6 @@ impl<'a> Samples<'a> {
             .sum()
     }
 
-    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.in_order().count()
     }

@@ -13,7 +13,6 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// Makes an SPE of a Cell, without a core and a place.
 pub(crate) fn site(cell: u16) -> SpeSite {
     SpeSite {
         cell: CellId::new(cell),

@@ -25,7 +25,6 @@ pub(super) struct Comparison {
     longer: &'static str,
     /// The sentence if the first time is shorter.
     shorter: &'static str,
-    /// The sentence if the times are equal.
     equal: &'static str,
 }
 
@@ -58,7 +57,6 @@ impl Sides {
 }
 
 impl Comparison {
-    /// Returns the advice that follows from the measurements.
     pub fn advice(&self, run: &Run) -> Option<String> {
         let sides = (self.sides)(run)?;
         let (sentence, ratio) = match sides.compared() {

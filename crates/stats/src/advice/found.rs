@@ -7,7 +7,6 @@ use super::value::Value;
 use crate::function::Function;
 use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
 
-/// All results of a machine.
 pub(super) struct Run<'a> {
     pub topology: &'a Topology,
     pub measurements: &'a [Measurement],

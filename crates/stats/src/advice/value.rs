@@ -26,7 +26,6 @@ pub(super) struct Value {
     pub high: f64,
 }
 
-/// The result of comparing a value with another value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compared {
     /// The value is this many times the other value.
@@ -35,7 +34,6 @@ pub(super) enum Compared {
     Less(f64),
     /// The values are less than 10 % apart, even from end to end of their intervals.
     Equal,
-    /// It is not clear whether the values differ.
     Unclear,
 }
 
@@ -72,7 +70,6 @@ impl Value {
         })
     }
 
-    /// Returns the median time of an operation.
     pub fn time(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.latency_ns.p50)?;
         Some(match measurement.median_interval_ns {
@@ -103,7 +100,6 @@ impl Value {
         })
     }
 
-    /// Multiplies the value by a factor.
     pub fn times(self, factor: f64) -> Self {
         Self {
             is: factor * self.is,
@@ -112,7 +108,6 @@ impl Value {
         }
     }
 
-    /// Compares this value with another value.
     pub fn beside(self, other: Self) -> Compared {
         if self.clearly_above(other) {
             Compared::More(self.is / other.is)

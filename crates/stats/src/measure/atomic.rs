@@ -224,7 +224,6 @@ fn check_word(word: usize, expected: u32, found: u32) -> Result<(), Untrusted> {
     )))
 }
 
-/// The operation of one SPE.
 struct Updater {
     function: Function,
     ea: EffectiveAddress,

@@ -225,7 +225,6 @@ impl Buffers {
     }
 }
 
-/// The operation of one SPE.
 struct Mover {
     direction: Direction,
     ea: EffectiveAddress,

@@ -119,7 +119,6 @@ impl Layout {
         })
     }
 
-    /// Lays out buffers without gaps between them.
     pub(super) const fn packed(buffers: usize, bytes: usize) -> Self {
         Self {
             buffers,
@@ -128,12 +127,10 @@ impl Layout {
         }
     }
 
-    /// Returns the offset of the buffer of the SPE at `position`.
     pub const fn offset(&self, position: usize) -> usize {
         self.stride * self.buffer_of(position)
     }
 
-    /// Returns the index of the buffer of the SPE at `position`.
     pub const fn buffer_of(&self, position: usize) -> usize {
         if self.buffers == 1 { 0 } else { position }
     }

@@ -1,6 +1,5 @@
-//! Checks a request against a machine, and makes a plan of the request.
-//! measures a [`Plan`] does not check again. Most kinds of functions have a submodule that plans
-//! their tasks.
+//! Checks a request against a machine, and makes a plan with every SPE, size and address offset.
+//! This module finds all mistakes in a request before the machine runs anything.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -53,11 +52,9 @@ pub(crate) struct Pace {
     pub timed: Timed,
     /// The medians of the rounds of earlier visits.
     pub earlier: Visited,
-    /// Whether another visit follows.
     pub more_visits: bool,
 }
 
-/// The rounds that count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timed {
     /// One round with this number of iterations.
@@ -91,7 +88,6 @@ pub(crate) enum Task {
     },
     Copy(CopyTask),
     Chase(ChaseTask),
-    /// The PPE creates OS threads.
     OsThread,
     Pairs(PairsTask),
     Memory(MemoryTask<Plan>),
@@ -480,7 +476,6 @@ impl Plan {
         self.function
     }
 
-    /// Returns the capabilities of the machine for which the plan was made.
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -544,7 +539,6 @@ impl Plan {
 }
 
 impl Task {
-    /// Returns whether the task works on main memory.
     fn is_in_memory(&self) -> bool {
         match self {
             Self::Transfer(task) => task.lender.is_none(),

@@ -18,7 +18,6 @@ pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
     /// The number of pairs at the beginning of `pairs` that were picked only by distance.
     pub first: usize,
-    /// The number of pairs at each distance.
     pub classes: BTreeMap<Distance, usize>,
 }
 

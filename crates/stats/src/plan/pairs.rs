@@ -49,7 +49,6 @@ pub(crate) struct PairsTask {
     pub(crate) pair_span: Span,
     /// The number of the machine's pairs at each distance.
     pub(crate) classes: BTreeMap<Distance, usize>,
-    /// The number of SPEs of the machine.
     pub(crate) spes: usize,
     /// The measured pairs, in the order of measuring. No pair occurs twice.
     pub pairs: Vec<(SpeId, SpeId)>,
@@ -288,7 +287,6 @@ fn handed_over(mut span: Span) -> Span {
     span
 }
 
-/// Divides a span into `parts` parts.
 pub(crate) fn divided(span: Span, parts: usize) -> Span {
     Span::from_femtoseconds(span.as_femtoseconds() / parts.max(1) as u128)
 }

@@ -117,7 +117,6 @@ fn check_number(
     Ok(())
 }
 
-/// Refuses a memory module that the machine does not have.
 pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), RequestError> {
     let has = topology.modules().len();
     check_part(

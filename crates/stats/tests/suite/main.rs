@@ -21,7 +21,6 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// Makes an SPE of a Cell, without a core and a place.
 fn site(cell: u16) -> SpeSite {
     SpeSite {
         cell: CellId::new(cell),

@@ -26,7 +26,6 @@ fn blade() -> Topology {
     )
 }
 
-/// Makes one Cell with `spes` SPEs.
 fn single(spes: usize) -> Topology {
     Topology::new(
         "a small machine",

@@ -5,7 +5,6 @@ use cellworks_machine::{CellSpe, Span, SpeId};
 
 use crate::measure::crew::END;
 
-/// The role of an SPE in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The SPE does what its partner requests.
@@ -34,7 +33,6 @@ const TIME: u32 = 2 << 16;
 const FEMTOSECONDS_PER_MICROSECOND: u128 = 1_000_000_000;
 
 impl Command {
-    /// Returns the words for the inbound mailbox.
     pub fn words(&self) -> [u32; 4] {
         let role = match self.role {
             Role::Answer => ANSWER,

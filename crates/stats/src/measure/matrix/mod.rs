@@ -80,7 +80,6 @@ pub(super) fn one_way<M: CellMachine>(
     Ok(served.one_way.first().map(|(_, _, span)| *span))
 }
 
-/// Lets the SPEs of a task measure their pairs.
 fn served<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -96,7 +95,6 @@ fn served<M: CellMachine>(
     Ok(Served::of_all(served))
 }
 
-/// Starts a program on each SPE of the task.
 fn gather<'scope, 'env, M: CellMachine>(
     ppe: &'scope Ppe<'scope, 'env, M>,
     task: &PairsTask,
@@ -196,7 +194,6 @@ impl Variables {
     }
 }
 
-/// Makes the matrix of the measured times.
 fn matrix<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

@@ -28,7 +28,6 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Combines the results of all SPEs.
     pub fn of_all(all: Vec<Self>) -> Self {
         all.into_iter().fold(Self::default(), |mut all, served| {
             all.one_way.extend(served.one_way);
