@@ -1,4 +1,4 @@
-//! Figures of papers, whose curves can be simulated.
+//! Figures of papers, with curves that can be simulated.
 
 use serde::Deserialize;
 
@@ -31,8 +31,7 @@ pub struct Panel {
     /// The experiment of the curves, without the parameters in which the curves differ.
     #[serde(default)]
     pub of: Option<Experiment>,
-    /// The numbers of SPEs of the curves, one for each curve, if the experiment is a measurement of
-    /// `cellworks stats`.
+    /// The number of SPEs of each curve, for a measurement of `cellworks stats`.
     #[serde(default)]
     pub spes: Vec<usize>,
     /// Curves with complete experiments, if the curves differ in more than the number of SPEs.
@@ -54,8 +53,7 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// Returns the experiment of a curve at a number on the axis, or `None` if the experiment has
-    /// no quantity `x`.
+    /// Returns the experiment of a curve at `number` on the axis, or `None` without a quantity `x`.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),

@@ -12,8 +12,7 @@
 //! not known to this project, so the model predicts the values. The same experiments simulate these
 //! numbers.
 //!
-//! [`sensitivity`] shows how much each known number changes when a fitted parameter of the machine
-//! changes.
+//! [`sensitivity`] shows how much known numbers change with the fitted parameters of a machine.
 
 mod experiment;
 mod figure;

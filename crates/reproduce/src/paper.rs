@@ -33,17 +33,15 @@ pub struct Paper {
     pub title: String,
     /// The authors of the paper, and the year.
     pub authors: String,
-    /// The machine on whose description the numbers are simulated, unless a number names another
-    /// machine.
+    /// The simulated machine, unless a number names another machine.
     pub machine: String,
-    /// The minutes that two CPUs take to simulate all numbers that take long, if there are such
-    /// numbers.
+    /// The minutes that two CPUs take to simulate the numbers that take long.
     #[serde(default)]
     pub long_minutes: Option<u32>,
     /// The numbers of the paper, in its order.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
-    /// The figures of the paper whose curves can be simulated.
+    /// The figures with curves that can be simulated.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
 }
@@ -75,8 +73,7 @@ pub struct Number {
     /// The relation that the text of the paper states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What the error of the number shows about the model. A number that is known and simulated
-    /// must have a relation.
+    /// What the error of a known and simulated number shows about the model.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The machine of the number. `None` if it is the paper's machine.
@@ -102,9 +99,8 @@ pub enum Relation {
     /// of the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
     /// how well the choice succeeded.
     Fitted(String),
-    /// The simulated value repeats a parameter or another number, or follows from parameters and
-    /// numbers by arithmetic. The text names these sources. The error shows how far two
-    /// publications agree.
+    /// The simulated value follows by arithmetic from parameters or other numbers, which the text
+    /// names. The error shows how far two publications agree.
     Derived(String),
     /// The simulated value is neither fitted nor derived. The error shows how good the model is.
     Independent,
@@ -283,8 +279,7 @@ impl Paper {
     ///
     /// # Errors
     ///
-    /// Returns [`PaperError`] if the text is not a paper, or if a number or a figure of the paper
-    /// is wrong.
+    /// Returns [`PaperError`] if the text is not a paper, or if a number or a figure is wrong.
     pub fn parse(text: &str) -> Result<Self, PaperError> {
         let paper: Self = toml::from_str(text)?;
         if !is_name(&paper.name) {

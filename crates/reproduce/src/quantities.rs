@@ -25,9 +25,8 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the same machine with another value of a quantity, in all tables with this name.
-/// `change` turns the old value into the new value. Returns `None` if the description has no such
-/// quantity.
+/// Returns the same machine with another value of a quantity, in all tables with this name, or
+/// `None` without this quantity. `change` turns the old value into the new value.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();

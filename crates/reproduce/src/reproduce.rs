@@ -69,9 +69,9 @@ impl Plan {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Runs the simulations whose indices are `wanted`, on all cores of this computer. `found` gets
-    /// the index and the result of each simulation, on any thread, and returns whether to go on.
-    /// After a break, no more simulations begin.
+    /// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
+    /// index and the result of each simulation, on any thread, and returns whether to go on. After
+    /// a break, no more simulations begin.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -95,8 +95,7 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Prepares the simulations of the papers' numbers that have an experiment. `extent` adds
-    /// figures and long simulations.
+    /// Prepares the simulations of the papers. `extent` adds figures and long simulations.
     ///
     /// # Errors
     ///
@@ -176,9 +175,8 @@ impl Reproducing {
         self.outcomes.insert(simulation, simulated.0);
     }
 
-    /// Compares the simulated numbers with the published numbers. If a simulation is missing, its
-    /// number counts as not simulated, and the report as not complete. If a simulation has failed,
-    /// the report has the reason.
+    /// Compares the simulated numbers with the published numbers. If a simulation is missing, the
+    /// report is not complete. If a simulation has failed, the report has the reason.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
@@ -368,7 +366,7 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// Returns the figures with their curves, without the points whose simulation failed or is missing.
+/// Returns the figures. A point is left out if its simulation failed or is missing.
 fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
     let papers = papers.iter().filter(|_| wanted);
     papers

@@ -1,8 +1,7 @@
 //! Runs simulations on all cores.
 //!
 //! Simulations share nothing, and a simulated machine belongs to one OS thread. Therefore, each
-//! core has a thread with separate machines. Each thread takes the next simulation that no other
-//! thread has taken.
+//! core has a thread with separate machines. A thread takes the next simulation.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -70,7 +69,7 @@ pub fn simulate_rings(
     });
 }
 
-/// Runs the simulations whose indices are `wanted`, on all cores of this computer. `found` gets the
+/// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
 /// index and the result of each simulation, on any thread, and returns whether to go on. After a
 /// break, no more simulations begin.
 pub(crate) fn run_each(

@@ -1,5 +1,4 @@
-//! The tables of the pages on the simulated Cell are the results of the simulation, to the last
-//! digit.
+//! The tables of the pages on the simulated Cell must be the results of the simulation.
 //!
 //! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
 //! the tables again and compare them with the pages. This command renews the pages, and the commit
@@ -27,9 +26,9 @@ const FIGURES: &str = concat!(
 const PAGES: [&str; 2] = [MODEL, FIGURES];
 const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored";
 
-/// The papers whose numbers are simulated within seconds.
+/// The papers that are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
-/// The papers whose simulations take longer.
+/// The papers that take longer to simulate.
 const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
 
 /// The name and the text of a table in a page.
@@ -106,8 +105,7 @@ fn compare(tables: &[Table]) {
     assert!(names.is_empty(), "no page has the tables {names:?}");
 }
 
-/// Each drawing of the page on the model ends with the sum of its steps, which is a simulated
-/// number.
+/// Each drawing of the page on the model ends with a sum, which is a simulated number.
 #[track_caller]
 fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
     let simulated = |name: &str| {
@@ -486,8 +484,7 @@ fn in_a_row(name: String, errors: &Errors) -> Vec<String> {
     ]
 }
 
-/// Writes a row for each curve of a figure. The values are in microseconds, or are ratios if the
-/// figure shows ratios.
+/// Writes a row for each curve of a figure, with microseconds or ratios.
 fn curves(of: &ReproducedFigure) -> String {
     let value = |point: &CurvePoint| match point.speed_up {
         Some(times) => format!("{times:.2}"),
@@ -516,8 +513,7 @@ fn curves(of: &ReproducedFigure) -> String {
 /// The smallest change, in per cent, that is shown as a number.
 const SHOWN_FROM: f64 = 0.05;
 
-/// Writes the change of each known number on a QS20 when a fitted parameter of the QS20 grows by a
-/// tenth.
+/// Writes the change of each known number when a fitted parameter of a QS20 grows by a tenth.
 fn sensitivities() -> String {
     let qs20 = Description::built_in("qs20").unwrap();
     let mut parameters: Vec<Moved> = Vec::new();

@@ -1,10 +1,8 @@
-//! Derives advice for programmers from measured numbers. Section 5 of the paper has such advice for
-//! a Cell blade.
+//! Derives advice for programmers from measured numbers, as section 5 of the paper does.
 //!
 //! Each piece of advice compares numbers that were measured on this machine, and contains the
 //! numbers. A comparison is left out if a number was not measured, or if it is not clear whether
-//! the numbers differ ([`value`] has the rule). Therefore, a run of one function gives little
-//! advice.
+//! the numbers differ ([`value`] has the rule).
 
 mod buffers;
 mod comparisons;
@@ -91,13 +89,11 @@ pub fn advise(
         .collect()
 }
 
-/// The functions that move blocks into and out of the local store, and the names of their
-/// operations.
+/// The functions that move blocks into and out of the local store, and names for them.
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Says how many bytes one command should move (section 5.3). Blocks that take several commands
-    /// are left out.
+    /// Says how many bytes one command should move (section 5.3).
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -160,7 +156,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // More SPEs do not help, which is advice only if it is clear.
+            // If it is unclear whether more SPEs help, there is no advice.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -411,8 +407,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a condition that is true for parameters that differ from `these` at most in the
-/// settings.
+/// Returns a condition for parameters that differ from `these` at most in the settings.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);

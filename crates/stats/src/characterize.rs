@@ -36,8 +36,7 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory. A size for which there is no memory
-/// is left out.
+/// The sizes of copied blocks. A size for which a machine has no memory is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -50,8 +49,7 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The size of the largest block that several SPEs copy. The source and the target together are
-/// larger than the largest caches.
+/// The size of the largest block that several SPEs copy, larger than most caches.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
 /// The smallest and the largest size of tables of pointers. The sizes are powers of two, and the
@@ -66,23 +64,20 @@ const MEMORY_TABLE_BYTES: usize = 128 << 20;
 /// The numbers of chains. A core has 10 to 48 misses of its first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// The numbers of SPEs that contend for a variable or for memory. The number of all SPEs is always
-/// added.
+/// The numbers of SPEs that contend for a variable or memory. The number of all SPEs is added.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
-/// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
-/// this machine.
+/// Returns valid requests for the measurements that describe this machine.
 ///
 /// Every machine has these measurements:
 ///
-/// - starting a program on one SPE and on all SPEs, and creating a thread of the operating system,
-///   if the machine has one;
-/// - mailboxes and signals between the PPE and one SPE of each Cell, and between SPE 0 and the same
-///   SPEs;
+/// - starting a program on one SPE and on all SPEs, and creating an OS thread;
+/// - mailboxes and signals between the PPE and one SPE of each Cell, and with SPE 0;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
 ///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between
 ///   one and all;
 /// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0.
+///
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
 /// measurements show the caches:
 ///
@@ -94,9 +89,9 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, copies of one
 ///   size are repeated with numbers of SPEs between one and all. The size is the largest power of
 ///   two up to 64 MB for which each SPE has room for two blocks;
-/// - chases through tables of 4 KB to 256 MB, whose times show each cache as a step. Chases with 1
-///   to 48 chains through a table of 128 MB show how many misses are under way at once. The last
-///   chase uses the same table while all other SPEs load the memory.
+/// - chases through tables of 4 KB to 256 MB. A step in the times shows a cache. Chases with 1 to
+///   48 chains through a table of 128 MB show how many misses are under way at once. The last chase
+///   uses the same table while all other SPEs load the memory.
 ///
 /// On a machine without caches, further measurements give the curves of the paper, and curves for
 /// an SPE with a local store:
@@ -104,8 +99,7 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs. The blocks are in shared and
 ///   in private buffers, with each memory module of a Cell (figures 4 to 7 of the paper), and in
 ///   the local store of SPE 0, for SPEs of each Cell (figures 8 and 9);
-/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all SPEs (figures 10 and
-///   11);
+/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one and by all SPEs (figures 10, 11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
 /// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
 ///   load the memory.
@@ -115,7 +109,6 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// take at most 0.1 s. The warm-up and the preparation of the memory take further time.
 /// [`Plan::set_span`](crate::Plan::set_span) gives the rounds of a plan another time. On a
 /// simulated Cell blade, all measurements together take some tens of millions of bus packets.
-/// tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -214,8 +207,7 @@ fn one_and_all(all: usize) -> Vec<Count> {
     counts
 }
 
-/// Requests mailboxes and signals between the PPE and an SPE of each Cell, and between SPE 0 and
-/// the same SPEs.
+/// Requests mailboxes and signals between an SPE of each Cell and the PPE or SPE 0.
 fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for function in [Function::Mailbox, Function::Signal] {
@@ -243,8 +235,7 @@ fn lists(request: &Request) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Requests all atomic operations with one SPE and with all SPEs, and `fetchadd` also with numbers
-/// of SPEs between one and all.
+/// Requests all atomic operations by one SPE and by all, and `fetchadd` by further numbers of SPEs.
 fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let functions = Function::ALL
         .into_iter()
@@ -264,8 +255,7 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// Requests wake-ups of an SPE of the first Cell and of an SPE of the last Cell, by the PPE and by
-/// SPE 0.
+/// Requests wake-ups of an SPE of the first and of the last Cell, by the PPE and by SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {

@@ -30,7 +30,7 @@ impl RequestError {
         }
     }
 
-    /// Makes the error for a block whose size is refused.
+    /// Makes the error for a block of a refused size.
     pub(crate) fn block(message: String) -> Self {
         Self::new("-b", "-b 1k", message)
     }
@@ -117,8 +117,7 @@ pub struct Impossible {
 }
 
 impl Impossible {
-    /// Makes the error for a mean or median that no operation can have. `statistic` is `mean` or
-    /// `median`.
+    /// Makes the error for an impossible time. `statistic` is `mean` or `median`.
     pub(crate) fn time(function: Function, statistic: &str, ns: f64) -> Self {
         Self {
             what: format!(

@@ -23,8 +23,7 @@ pub fn bandwidth(bytes_per_s: u64) -> String {
     )
 }
 
-/// Formats a number without a unit, such as a ratio, rounded to three figures. Commas set thousands
-/// apart.
+/// Formats a number without a unit, such as a ratio, rounded to three figures.
 ///
 /// ```
 /// use cellworks_stats::figures::plain;

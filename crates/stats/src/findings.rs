@@ -10,27 +10,27 @@ use crate::report::{Between, Finding, Measurement};
 
 /// The minimum factor between the times of two tables, one twice as large as the other, if a cache
 /// ends between the two sizes. Misses of translation buffers make larger tables slower by less. For
-/// tables that are closer in size, the factors within a doubling multiply to this factor.
+/// tables that are closer in size, the minimum is a root of this factor.
 const STEP: f64 = 1.3;
 
-/// The minimum factor between the times of a node before and beyond the end of a cache. On known
+/// The minimum factor between the time of a node in a cache and the time beyond the cache. On known
 /// machines, each cache is at least twice as slow as the cache before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// The maximum share of a table's nodes that are missed if a cache counts as holding the table. If
-/// a table is half as large again as the cache, random replacement misses 58 %. For a table that
-/// would just fit, misses of 50 % were measured, because of conflicts between pages, the page
-/// tables, and other programs.
+/// The maximum share of misses with which a cache counts as holding a table. If a table is half as
+/// large again as the cache, random replacement misses 58 %. For a table that would just fit,
+/// misses of 50 % were measured, because of conflicts between pages, the page tables, and other
+/// programs.
 const MISSED_MAX: f64 = 0.55;
 
 /// Times that differ by at most this factor count as the same.
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Derives quantities from several measurements, such as those of
-/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity whose
-/// measurements are missing is left out.
+/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity is left
+/// out if its measurements are missing.
 ///
-/// On a machine that has caches, and whose threads sleep:
+/// On a machine with caches and with threads that sleep:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
@@ -59,8 +59,7 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// measured.
 ///
 /// A table is beyond the caches if a cache was found, and if the time of the table shows that no
-/// cache holds any part of the table. A cache that holds more than the largest table looks like
-/// memory.
+/// cache holds any part of the table.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -190,15 +189,14 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// Returns the size of the smallest table whose nodes are all beyond the last cache, or `None` if
-/// there is no cache.
+/// Returns the size of the smallest table that is completely beyond the last cache.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;
     Some(curve[*last.start()].0)
 }
 
-/// Groups the indices of the tables by level. There is a step between two groups.
+/// Groups the indices of the tables by level (sizes with nearly the same time).
 fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     let rises = |at: usize| {
         let doublings = (curve[at + 1].0 as f64 / curve[at].0 as f64).log2();
@@ -449,7 +447,7 @@ mod tests {
     const MACHINES: [([(usize, f64); 3], f64); 4] = [
         // Zen 4, a die.
         ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
-        // Skylake server, whose third cache has the lines that the second cache does not have.
+        // Skylake server. The third cache has the lines that the second cache does not have.
         ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
         // Golden Cove.
         ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
@@ -475,8 +473,7 @@ mod tests {
         }
     }
 
-    /// The times were measured on a virtual machine of a Zen 4 server. Its pages of 4 KB make all
-    /// larger tables slower.
+    /// The times are from a virtual machine of a Zen 4 server. Its pages of 4 KB slow large tables.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [
@@ -512,8 +509,7 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // The last table that a cache holds is disturbed, so its time looks like that of a
-            // larger table.
+            // The time of the last table that a cache holds is disturbed.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -530,8 +526,7 @@ mod tests {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
         assert_eq!(caches(&flat), []);
         assert_eq!(caches(&disturbed(&flat, 0.1)), []);
-        // The largest table takes 1.5 times as long as the smallest, as with misses of translation
-        // buffers.
+        // The largest table takes 1.5 times as long as the smallest.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
@@ -787,8 +782,7 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 / 40 commands are 7.3. 2,400 ns for 128 lines and a latency of 300 ns are 16
-            // lines.
+            // 290 / 40 is 7.3. 128 lines in 2,400 ns, at a latency of 300 ns, are 16 lines.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

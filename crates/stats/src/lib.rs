@@ -12,8 +12,7 @@
 //! ```
 //!
 //! A matrix has a figure for each pair of SPEs, or for each memory module as seen from each Cell or
-//! NUMA node. Requests for a matrix are planned like other requests, and [`Visits`] measures the
-//! matrix.
+//! NUMA node. [`Visits`] measures a matrix.
 //!
 //! Every measurement verifies the data that its operations moved. If the data is wrong, or the
 //! result is impossible, the measurement returns an error.

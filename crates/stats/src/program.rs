@@ -1,12 +1,10 @@
-//! Functions with which the PPE joins the programs of SPEs, learns of their failures, and checks
-//! replies.
+//! Functions for joining the programs of SPEs, and for checking their replies.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
-/// The word that an SPE writes to its outbound mailbox if its program has failed. The program's
-/// result has the reason.
+/// The word in the outbound mailbox of an SPE if the program of the SPE has failed.
 pub(crate) const FAILED: u32 = u32::MAX;
 
 /// The error if the program of an SPE has failed. `Crew::dismiss` returns the SPE and the reason.

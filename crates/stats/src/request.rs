@@ -60,8 +60,8 @@ pub struct Request {
     /// default in the help of the flag. The block of a copy is a multiple of 16 bytes, and the
     /// table of a chase a multiple of 64 bytes.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`). If `None`, the first Cell with a free SPE. SPE 0
-    /// is not free if `between_spes` gives it another role.
+    /// The Cell of the SPEs that are taken first (`-c`). If `None`, the first Cell with a free SPE.
+    /// SPE 0 is not free if `between_spes` gives it another role.
     pub cell: Option<CellId>,
     /// The memory module that holds the data (`-m`). If `None`, the module nearest to the Cell. In
     /// a transfer between SPEs, the module holds only the control blocks of the SPEs.
@@ -122,7 +122,7 @@ pub struct Limits {
     /// the bandwidth of the widest instructions, 64 bytes a cycle at the highest clock rate.
     pub bandwidth_bytes_per_s_max: Option<u64>,
     /// The bytes of the largest slice that a program stages at once, such as 16 KB. The limit
-    /// leaves room for several slices. `None` on a machine whose SPEs use slices in main memory.
+    /// leaves room for several slices. `None` on a machine without local stores.
     pub staging_bytes_max: Option<usize>,
 }
 

@@ -29,8 +29,7 @@ const SAMPLES_MAX: u32 = 1_000;
 const SAMPLES_MIN: u32 = 20;
 
 /// The minimum length of a batch, as a multiple of the time of reading the clock, and of the
-/// clock's smallest step. With this length, neither a reading nor a step is more than 2 % of a
-/// batch.
+/// clock's smallest step. Therefore, a reading and a step are at most 2 % of a batch.
 const BATCH_PER_CLOCK: u128 = 50;
 
 /// The number of iterations after which a clock that has not moved counts as standing still.
@@ -75,8 +74,7 @@ pub(crate) struct Stopwatch {
     kept: Vec<TimedLoop>,
 }
 
-/// The properties of the clock. If the clock did not move during the calibration, all properties
-/// are 0.
+/// The properties of the clock. All properties are 0 if the clock did not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
     /// The time of one reading of the clock.
@@ -121,8 +119,7 @@ impl RoundTimes {
 
 impl Clock {
     /// Measures the time of a reading and the smallest step of the clock. The time of a reading is
-    /// the median over many steps, because an interrupt or a coarse clock would spoil a single
-    /// step.
+    /// the median over many steps, because an interrupt would spoil a single step.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
         /// The number of measured steps. The number is odd, so one step is the median.
         const STEPS: usize = 101;
@@ -158,8 +155,8 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// Makes one of `stopwatches` stopwatches that time loops at the same time, and calibrates the
-    /// clock `now`.
+    /// Makes a stopwatch. `stopwatches` is the number of stopwatches that time loops at the same
+    /// time, and `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -169,8 +166,7 @@ impl Stopwatch {
         }
     }
 
-    /// Calls `operate` as often as the round requires, and times the calls. Keeps the loop if the
-    /// round counts.
+    /// Times as many calls of `operate` as the round requires. Keeps the loop if the round counts.
     ///
     /// # Errors
     ///
@@ -199,8 +195,7 @@ impl Stopwatch {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // This loop may be faster than the loop before, therefore the batch has twice the shortest
-        // length.
+        // The length is doubled, because this loop may be faster than the last loop.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -236,8 +231,7 @@ impl Stopwatch {
             readings += 1;
             let took = after.since(before);
             if took < shortest && left > 0 {
-                // The batch is too short for the clock, so the batch continues with more
-                // iterations.
+                // The batch is too short for the clock and goes on.
                 batch = batch.saturating_mul(2);
                 continue;
             }
@@ -365,9 +359,9 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 
 /// Returns whether the interval of the median is narrow, or `None` if there are too few rounds.
 ///
-/// A measurement asks after every round, and ends when the interval is narrow. Rounds that agree by
-/// chance can therefore end a measurement too early. The probability of 95 % holds only for a
-/// number of rounds that is fixed in advance.
+/// A measurement ends when the interval is narrow. Because this function is called after every
+/// round, rounds that agree by chance can end the measurement too early. The probability of 95 %
+/// holds only for a number of rounds that is fixed in advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -426,8 +420,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the range of the medians of all rounds. On a machine whose times repeat, this range
-    /// is the interval of the median.
+    /// Returns the range of the medians of all rounds. On a machine with times that repeat, this
+    /// range is the interval of the median.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -459,9 +453,8 @@ impl<'a> Samples<'a> {
             .collect()
     }
 
-    /// Returns the bytes that were moved in a second if each iteration moves `bytes`. A round lasts
-    /// from the first start to the last end. Returns `None` if nothing moves, or if the clock does
-    /// not move.
+    /// Returns the bytes moved in a second if each iteration moves `bytes`. A round lasts from the
+    /// first start to the last end. Returns `None` if nothing moves, or if the clock does not move.
     ///
     /// Rejected: adding up the rates of the SPEs. For SPEs that share a CPU, the sum is too high.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
@@ -633,8 +626,8 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks only, the interval would be the 5th to the 13th of 17 medians, all of the last
-        // visit.
+        // By ranks only, the interval would hold only medians of the last visit: ranks 5 to 13 of
+        // 17.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -720,8 +713,7 @@ mod tests {
         let mut stopwatch = Stopwatch::new(1, || clock.read());
         let calibrated = stopwatch.clock;
         assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
-        // The stopwatch does not know the time of an operation yet, so batches grow until they are
-        // long enough.
+        // The time of an operation is not known yet, so batches grow.
         let first = clock.timed_loop(&mut stopwatch, 10_000, 100);
         assert!(first.samples.len() > 1, "{first:?}");
         for timed in [first, clock.timed_loop(&mut stopwatch, 10_000, 100)] {

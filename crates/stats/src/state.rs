@@ -155,7 +155,7 @@ mod tests {
             (0..200)
                 .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
                 .collect(),
-            // Two peaks whose ratio different clock rates can cause.
+            // Two peaks, as two clock rates can cause.
             [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
         ] {
             assert_eq!(states(&times).len(), 1, "{times:?}");

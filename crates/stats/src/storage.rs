@@ -1,5 +1,4 @@
-//! Classifies whether the data that a measurement accesses again and again lies in a cache or in
-//! main memory.
+//! Classifies whether the data of a measurement lies in a cache or in main memory.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +11,7 @@ use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage}
 /// because little of the data is still in the cache at the next access.
 const BEYOND: usize = 2;
 
-/// Sets `lies_in` of each measurement whose data has an address in main memory. Data lies in a
+/// Sets `lies_in` of each measurement with data that has an address in main memory. Data lies in a
 /// cache if the data fits into the last-level caches of the Cells that take part. Data that is at
 /// least twice as large as these caches lies in main memory.
 ///
@@ -46,7 +45,7 @@ pub fn classify_storage(
     }
 }
 
-/// Returns where `bytes` of data lie if they are accessed again and again. The size of the
+/// Returns where `bytes` of data lie if the bytes are accessed again and again. The size of the
 /// last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
@@ -56,8 +55,7 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     }
 }
 
-/// Returns the bytes of main memory that all SPEs together access, or `None` if the data is
-/// elsewhere.
+/// Returns the bytes of main memory that all SPEs together access, if any.
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
@@ -70,8 +68,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// Returns the number of Cells over whose caches the buffers are spread. The SPEs of the Cell in
-/// `p` are used first, then the SPEs of the other Cells in order.
+/// Returns the number of Cells with private buffers, or 1 for a shared buffer. The SPEs of the Cell
+/// in `p` have buffers first, then the SPEs of the other Cells in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;

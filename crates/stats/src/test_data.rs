@@ -44,7 +44,7 @@ pub(crate) fn parameters(spes: usize, between: Between) -> Parameters {
     }
 }
 
-/// Makes a measurement whose operations all took `ns`.
+/// Makes a measurement in which every operation took `ns`.
 pub(crate) fn measurement(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     Measurement {
         function,

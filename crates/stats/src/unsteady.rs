@@ -92,8 +92,7 @@ struct Way {
     source: &'static str,
 }
 
-/// Returns the one-way times from all sources, for the pairs that an exchange or the reference
-/// measured.
+/// Returns all one-way times of the pairs that an exchange or the reference measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],
@@ -159,8 +158,8 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// Returns the reason if two times of one pair differ too much for one state. If several pairs of
-/// times do, the reason names the two times that differ most.
+/// Returns the reason if two times of one pair differ too much for one state. The reason names the
+/// two times that differ most.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

@@ -7,8 +7,7 @@ use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A cache line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from
-/// one change to the next.
+/// A cache line that two SPEs change in turn by `getllar` and `putllc`, with the time of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
@@ -42,8 +41,8 @@ impl Bounce {
     }
 }
 
-/// Adds 1 to the number in the line whenever the number modulo 2 is `turn`, so two SPEs change the
-/// line in turn. Returns the time in nanoseconds from one change to the next, by either SPE.
+/// Adds 1 to the number in the cache line at `ea` whenever the number modulo 2 is `turn`. Returns
+/// the nanoseconds from a change to the next change by either SPE.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

@@ -47,9 +47,8 @@ pub enum RingStatistic {
     /// The range of the middle half of the times, divided by the median. A few very fast or slow
     /// mappings do not change this value.
     MiddleHalf,
-    /// The correlation coefficient of the times with packets of one size and the times with packets
-    /// of another size. The coefficient is 1 if the times are proportional, and about 0 if the
-    /// times are random.
+    /// The correlation coefficient of the times with packets of two sizes: 1 if the times are
+    /// proportional, and about 0 if the times are random.
     Correlation,
 }
 

@@ -26,7 +26,7 @@ pub use stream::Stream;
 
 pub(crate) use outcome::Outcome;
 
-/// A program whose result is a number, or a combination of several programs.
+/// A program that gives a number, or a combination of several programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Experiment {
@@ -40,8 +40,7 @@ pub enum Experiment {
     Stream(Stream),
     /// A line of memory that two SPEs change in turn.
     Bounce(Bounce),
-    /// A communication by a channel within the PPE: a write to a buffer, and a read from the
-    /// buffer.
+    /// A communication by a channel within the PPE: a write to a buffer and a read.
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
@@ -49,12 +48,12 @@ pub enum Experiment {
     SpeedUp(Run),
     /// The smallest computation with which a program scales well.
     ScalesFrom(ScalesFrom),
-    /// Several experiments whose values become one.
+    /// Several experiments with a combined value.
     Combined(Combined),
 }
 
-/// Several experiments whose values are combined into one value. All experiments must have the same
-/// kind of result, such as a time, a bandwidth or a ratio.
+/// Several experiments, and how to combine their values into one value. All experiments must have
+/// the same kind of result, such as a time, a bandwidth or a ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {
@@ -141,8 +140,8 @@ pub(crate) enum Program {
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs the program on a machine whose decrementer counts at `timebase_hz`. `runner` is the
-    /// same machine.
+    /// Runs the program on a machine, which is also `runner`. `timebase_hz` is the rate of the
+    /// machine's decrementer.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 
 /// Measures the time in which the main process writes to a buffer and reads from the buffer, with
-/// the paper's own transport.
+/// the transport of the paper on CSP.
 pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
     let took = on_ppe(machine)?;
     Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))

@@ -21,14 +21,12 @@ pub struct Run {
     pub program: String,
     /// The names and values of all parameters, such as `{ threads = 8, yields = 16_000 }`.
     pub with: Map<String, Value>,
-    /// The name of the result that counts, such as `switch`. The result must be a time or a
-    /// bandwidth.
+    /// The name of the result that counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
-    /// The number of successive runs whose time was published.
+    /// The number of successive runs of which the paper states the time.
     #[serde(default = "once")]
     pub times: u32,
-    /// The divisor of the simulated time, for example 2 if the published time is that of half of
-    /// the run.
+    /// The divisor of the simulated time: 2 if the paper states the time of half of the run.
     #[serde(default = "once")]
     pub divided_by: u32,
     /// How the PPE reaches mailboxes.
@@ -42,8 +40,7 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program, whose parameter `operations` is replaced. The speed-up is computed from the
-    /// program's time.
+    /// The program with the time for the speed-up. Its parameter `operations` is replaced.
     pub of: Run,
     /// The share of the number of SPEs that the speed-up must reach, in per cent: 1 to 100.
     pub efficiency_percent: u16,
@@ -66,8 +63,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// Returns the same run with another value of a parameter, or `None` if the run has no such
-    /// parameter.
+    /// Returns the run with another value of a parameter, or `None` without this parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();

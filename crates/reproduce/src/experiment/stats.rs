@@ -21,7 +21,7 @@ pub struct Stats {
     /// Whether the SPEs share a buffer or variable.
     #[serde(default = "shared")]
     pub buffers: Buffers,
-    /// The Cell whose SPEs are taken first.
+    /// The Cell of the SPEs that are taken first.
     #[serde(default)]
     pub cell: Option<u16>,
     /// The memory module.
@@ -75,8 +75,7 @@ const fn shared() -> Buffers {
     Buffers::Shared
 }
 
-/// The limits of a simulated machine. The memory is half of one module of a QS20, which is enough
-/// for all measurements.
+/// The limits of a simulated machine. The memory is half of one module of a QS20.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -86,8 +85,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// The maximum and the minimum number of timed iterations. After a few iterations, a simulated
-/// machine repeats itself exactly. A measurement with thousands of requests reaches a steady state
-/// within one iteration.
+/// machine repeats itself exactly.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations of SPEs that contend for one cache line. The order of these SPEs
 /// repeats itself only after hundreds of iterations. With this number, the mean is within 1.5 % of

@@ -14,8 +14,7 @@ use super::outcome::{Outcome, check_spes, failed};
 pub struct Stream {
     /// The SPEs that move blocks.
     pub spes: Vec<u16>,
-    /// The SPEs whose local stores the moving SPEs access, one for each moving SPE. If the list is
-    /// empty, the moving SPEs access main memory.
+    /// The SPEs that lend local stores, one for each moving SPE. If empty, main memory is accessed.
     #[serde(default)]
     pub lenders: Vec<u16>,
     /// Whether the SPEs put blocks, and do not get blocks.
@@ -33,8 +32,7 @@ const TIMED_BYTES: u32 = 512 << 10;
 /// The size of the window in main memory or in a lender's local store. The blocks are consecutive
 /// in the window, and after the last block the first follows again.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// The maximum number of blocks under way. Each block needs one of the tag groups that libspe2
-/// leaves to programs.
+/// The maximum number of blocks under way: the tag groups that libspe2 leaves to programs.
 const IN_FLIGHT_MAX: u32 = 8;
 
 impl Stream {
@@ -151,8 +149,7 @@ impl Stream {
         for block in 0..edge + timed + edge {
             mfc.wait_all(tag(block).mask());
             issue(block + self.in_flight)?;
-            // Other SPEs may begin later and end earlier, so the bytes before and after the timed
-            // part do not count.
+            // Other SPEs may begin later and end earlier, so only the middle part is timed.
             if block + 1 == edge {
                 begin = spe.now();
             }

@@ -1,5 +1,4 @@
-//! Experiments on the host, where times mean nothing, but the programs do the same as on every
-//! machine.
+//! Experiments on the host. The programs are those of every machine, but times mean nothing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -146,8 +145,7 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // On a busy computer, the subtracted reference may take as long as the switches, which leaves a
-    // time of 0.
+    // On a busy computer, the subtracted reference may take as long as the switches.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -181,8 +179,8 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// Returns the value of an experiment whose simulations take 100 ns, 200 ns and so on in their
-/// order, all with the same bandwidth.
+/// Returns the value of an experiment. Its simulations take 100 ns, 200 ns and so on in their
+/// order, and have the same bandwidth.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();

@@ -13,8 +13,7 @@ pub(super) struct Pair {
     private: Value,
     /// Whether the values are bandwidths, and not times.
     are_rates: bool,
-    /// The comparison of private buffers with a shared buffer. `More` means that private buffers
-    /// are better.
+    /// Whether private buffers are better than a shared buffer (`More`) or worse (`Less`).
     private_is: Compared,
 }
 
@@ -40,8 +39,7 @@ impl Pair {
         })
     }
 
-    /// Writes a text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`,
-    /// with the smaller number first.
+    /// Writes a text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)
@@ -57,8 +55,7 @@ impl Pair {
     }
 }
 
-/// Recommends private buffers or a shared buffer for the sizes at which either is better. The pairs
-/// must be sorted by size.
+/// Recommends private buffers or a shared buffer. The pairs must be sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,
@@ -80,8 +77,7 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // If only one size between other sizes shows a difference, the addresses of its pages may
-        // be the reason.
+        // A difference at a single size in the middle may come from the buffers' addresses.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

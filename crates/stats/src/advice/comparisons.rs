@@ -2,8 +2,7 @@
 //! sentence for each result of the comparison.
 //!
 //! A sentence has the names of values in braces. `{first}` and `{second}` are the two times, and
-//! `{ratio}` is the longer time divided by the shorter time. [`Sides::with`] sets values with other
-//! names.
+//! `{ratio}` is the longer time divided by the shorter time. [`Sides::with`] sets further values.
 
 use cellworks_machine::SpeId;
 
@@ -217,8 +216,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Returns the exchanges with SPEs of each Cell, for the first function that was measured with
-/// several Cells.
+/// Returns the exchanges with SPEs of each Cell, by the first function measured with several.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -285,8 +283,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
                     format!("{} times as long", plain(slower))
                 }
             }
-            // If one SPE has the cache line of the variable most of the time, the median is only
-            // the time of this SPE.
+            // If one SPE mostly has the variable's cache line, the median is the time of this SPE.
             _ if variable.latency_ns.mean >= DIFFERS * one.latency_ns.mean => return None,
             _ => String::new(),
         };

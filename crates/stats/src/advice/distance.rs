@@ -7,7 +7,7 @@ use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
 /// Writes a sentence for each distance at which some primitives are fastest, and a sentence for the
-/// primitives whose times do not depend on the distance.
+/// primitives with times that do not depend on the distance.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();

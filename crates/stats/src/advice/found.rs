@@ -50,8 +50,7 @@ impl Run<'_> {
     }
 
     /// Returns the latency of main memory on an idle machine, and the longest latency while other
-    /// SPEs copy memory, with the number of these SPEs. The second part is `None` if no such
-    /// latency was measured.
+    /// SPEs copy memory, with the number of copying SPEs.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")
@@ -77,8 +76,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the value of a finding, with the interval of the measurement behind the finding if
-/// known.
+/// Returns the value of a finding, with the interval of `measured` if known.
 pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     let exactly = Value::exactly(finding)?;
     Some(measured.map_or(exactly, |measured| Value {

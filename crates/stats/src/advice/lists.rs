@@ -69,8 +69,7 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// Recommends lists or single commands, for the sizes of elements at which either is faster. The
-/// elements must be sorted by size.
+/// Recommends lists or single commands. The elements must be sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
     let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));

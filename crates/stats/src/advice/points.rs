@@ -4,7 +4,7 @@ use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// The share of the best bandwidth from which a bandwidth is nearly as good.
+/// A bandwidth of at least this share of the best bandwidth is nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
 /// A size, a count or an index, with its time or bandwidth.

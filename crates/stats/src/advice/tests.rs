@@ -8,8 +8,7 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// Makes a machine with a Cell and a memory module for each element of `spes`, which is the number
-/// of SPEs of the Cell.
+/// Makes a machine with a memory module for each Cell. `spes` are the Cells' numbers of SPEs.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes
@@ -737,11 +736,10 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // There is no advice without the time of an idle machine, or about a load that makes no
-    // difference.
+    // Neither a missing time of an idle machine nor a load without effect gives advice.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // There is no advice about a load whose interval is wider than the difference.
+    // There is no advice about a load with an interval that is wider than the difference.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),

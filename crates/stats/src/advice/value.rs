@@ -55,13 +55,11 @@ impl Compared {
     }
 }
 
-/// A function that returns by which factor one alternative is better than another, if it clearly
-/// is.
+/// A function that returns by which factor one alternative is clearly better than another.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
-    /// Makes a number without an interval. Returns `None` if the number is not finite or not above
-    /// 0.
+    /// Makes a number without an interval. Returns `None` unless the number is finite and above 0.
     pub fn exactly(is: f64) -> Option<Self> {
         (is.is_finite() && is > 0.0).then_some(Self {
             is,
@@ -138,8 +136,7 @@ impl Value {
         high - low
     }
 
-    /// Returns the ends of the interval, extended to the number, because a bandwidth may lie
-    /// outside of its interval.
+    /// Returns the interval, extended to the number. A bandwidth may be outside of its interval.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }

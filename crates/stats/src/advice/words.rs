@@ -14,8 +14,7 @@ pub(super) struct Recommendation {
     pub figures: String,
 }
 
-/// Makes a sentence for each recommendation. Alike recommendations for gets and for puts share a
-/// sentence.
+/// Makes a sentence for each group of recommendations that differ only in `what` and `figures`.
 pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     let mut groups: Vec<Vec<Recommendation>> = Vec::new();
     for one in all {

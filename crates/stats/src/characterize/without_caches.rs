@@ -12,8 +12,7 @@ const SPES: [usize; 5] = [1, 2, 4, 8, 16];
 /// The sizes of blocks, up to the largest block that one DMA command moves.
 const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
-/// The sizes of blocks that are copied from memory to memory, from a fraction of a tile to many
-/// tiles.
+/// The sizes of copied blocks, from a fraction of a tile to several tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
 /// The size of the table of pointers, whose nodes are in all banks of a memory module. Without
@@ -40,8 +39,7 @@ pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     by_one.into_iter().chain(by_several).collect()
 }
 
-/// Requests chases with every number of chains, and with one chain while all other SPEs load
-/// memory.
+/// Requests chases with every number of chains, and with one chain under load.
 pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |chains, loading_spes| Request {
         settings: Settings {
@@ -64,8 +62,7 @@ fn numbers(all: usize) -> impl Iterator<Item = usize> {
     below.chain([all])
 }
 
-/// Requests blocks of main memory: every size with every number of SPEs, and with each module that
-/// is nearest to a Cell.
+/// Requests blocks of every size by every number of SPEs, with each module nearest to a Cell.
 fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut modules: Vec<ModuleId> = topology
         .cells()
@@ -90,8 +87,7 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Requests blocks of the local store of SPE 0: every size with every number of SPEs, for SPEs of
-/// each Cell.
+/// Requests blocks of the local store of SPE 0, of every size by every number of SPEs.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

@@ -1,5 +1,4 @@
-//! `fetchadd` and the other read-modify-write operations on variables in main memory (section 3.1.5
-//! of the paper).
+//! `fetchadd` and the other atomic operations on main memory (section 3.1.5 of the paper).
 //!
 //! A variable of one word is changed in the machine's fastest way. A larger variable is changed by
 //! a loop of `getllar` and `putllc`.
@@ -24,8 +23,7 @@ use crate::plan::atomic::AtomicTask;
 use crate::plan::layout::Layout;
 use crate::sample::TimedLoop;
 
-/// The number that `fetchadd` adds and `fetchsub` subtracts, unlike `fetchinc` and `fetchdec`,
-/// which use 1.
+/// The number that `fetchadd` adds and `fetchsub` subtracts.
 const OPERAND: u32 = 5;
 
 pub(super) fn measure<M: CellMachine>(
@@ -126,8 +124,7 @@ fn bare<M: CellMachine>(
 }
 
 /// Changes a variable by one instruction in timed loops, on an SPE. The loops use the value that
-/// the instruction returns, because otherwise the compiler could choose an instruction that returns
-/// no value.
+/// the instruction returns, so the compiler keeps this instruction.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
@@ -162,9 +159,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Times calls of a closure, and returns the loops with the sum of the closure's results. `of`
-/// makes the closure from the first number to store. The closure changes the variable, and returns
-/// the gain of the variable.
+/// Times a closure, which changes the variable and returns the gain of the variable. Returns the
+/// loops and the sum of the gains. `of` makes the closure from the first number to store.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,

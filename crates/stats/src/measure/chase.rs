@@ -18,20 +18,17 @@
 //! visited. An operation is a visit to one node. On a computer with pages of 4 KB, the time
 //! includes misses of the translation buffers.
 //!
-//! On a machine whose SPEs copy data into a local store, the SPE stages each node. With several
-//! chains, the SPE begins to stage the next node of every chain before waiting for the first of
-//! these nodes.
+//! On a machine with local stores, the SPE stages each node. With several chains, the SPE begins to
+//! stage the next node of every chain before waiting for the first of these nodes.
 //!
-//! On a machine whose SPEs use data in main memory, the SPE reads the table by references. On such
-//! a machine, staging would prefetch the node and yield to other threads, which takes 2 to 3 ns.
-//! Staging would hide the latency of the first cache, which is 1 ns, and with many chains half of
-//! the misses under way.
+//! On a machine without local stores, the SPE reads the table by references. On such a machine,
+//! staging would prefetch the node and yield to other threads, which takes 2 to 3 ns. Staging would
+//! hide the latency of the first cache, 1 ns, and with many chains half of the misses.
 //!
 //! While an SPE follows pointers, other SPEs can copy memory, to show the latency of a busy memory.
-//! If SPEs use data in main memory, each loading SPE copies private blocks that are larger than a
-//! cache. If SPEs have local stores, no cache keeps the data from the memory. Therefore, the
-//! loading SPEs then read one source, and each SPE writes to one tile. Private blocks for hundreds
-//! of SPEs would take gigabytes.
+//! Without local stores, each loading SPE copies private blocks that are larger than a cache. With
+//! local stores, no cache keeps the data from the memory. Therefore, the loading SPEs then read one
+//! source, and each SPE writes to one tile. Private blocks would take gigabytes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -124,8 +121,7 @@ fn with_table<M: CellMachine>(
     })
 }
 
-/// Copies memory on an SPE until the PPE tells the SPE to stop. If `source` is given, all SPEs copy
-/// from this shared source.
+/// Copies memory until the PPE tells the SPE to stop. All loading SPEs share `source`, if given.
 fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),
@@ -149,8 +145,7 @@ fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<
     Ok(())
 }
 
-/// Copies each tile of `source` to `tile`. After each tile, `go_on` tells whether to copy the next
-/// tile.
+/// Copies each tile of `source` to `tile`, as long as `go_on` continues.
 fn copy_to_tile<S: CellSpe>(
     spe: &S,
     source: &[u64],
@@ -169,8 +164,7 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Follows pointers on an SPE. The SPE makes the table, so the operating system places the table in
-/// memory near the SPE.
+/// Follows pointers in a table that the SPE makes, so the table is in memory near the SPE.
 fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
@@ -191,8 +185,7 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
     }
 }
 
-/// Follows pointers as [`chase`] does, through a table in a region. The chains begin at the nodes
-/// `starts`.
+/// Follows pointers through a table in a region. The chains begin at the nodes `starts`.
 fn chase_in<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -239,8 +232,7 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     chains.starts.iter().map(|start| order[*start]).collect()
 }
 
-/// The positions of the chains. The place of a node is the number of nodes before the node in the
-/// cycle.
+/// The progress of the chains. A place is the index of a node in the cycle.
 struct Chains {
     nodes: usize,
     /// The places at which the chains begin.
@@ -259,8 +251,7 @@ impl Chains {
         }
     }
 
-    /// Returns an error if the place of a chain in `places` does not follow from the start and the
-    /// number of visited nodes.
+    /// Verifies that each chain, now at its place in `places`, has moved by `steps` nodes.
     fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
         let Self { nodes, steps, .. } = self;
         for (start, found) in self.starts.iter().zip(places) {

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Each SPE allocates its two blocks and touches them first, so the operating system places the
-//! blocks near the SPE. A tile is as large as staging allows. If SPEs use data in main memory, a
-//! tile is the whole block, and the time is that of the C library's `memcpy` and of staging, which
-//! prefetches the beginnings of both blocks and lets other threads run.
+//! blocks near the SPE. A tile is as large as staging allows. Without local stores, a tile is the
+//! whole block, and the time is that of the C library's `memcpy` and of staging, which prefetches
+//! the beginnings of both blocks and lets other threads run.
 
 use std::ops::ControlFlow;
 
@@ -53,9 +53,9 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The distance of two addresses that many processors take for equal at first, because they compare
-/// only the lower 12 bits. Therefore, a load that follows a store at this distance waits for the
-/// store (4K aliasing).
+/// The distance at which many processors mistake two addresses for equal, because only the lower 12
+/// bits are compared at first. Therefore, a load at this distance after a store waits (4K
+/// aliasing).
 const ALIAS_BYTES: usize = 4096;
 
 /// The source and the target of one SPE, in one allocation. The distance of the two is a multiple
@@ -71,8 +71,7 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Makes the blocks for the SPE at `position`. The SPE must make the call, so the blocks are in
-    /// memory near the SPE.
+    /// Makes the blocks for the SPE at `position`, in memory near the calling SPE.
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;
@@ -130,8 +129,7 @@ impl<S: CellSpe> Work<S> for Copier {
     }
 }
 
-/// Returns the content of word `index` of the source of the SPE at `position`. No two words of all
-/// sources are equal.
+/// Returns word `index` of the source of the SPE at `position`. All words of all sources differ.
 fn content(position: u32, index: usize) -> u64 {
     (u64::from(position) << 40 | index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,5 +1,4 @@
-//! The crew: the SPEs that work in a measurement. The PPE starts all loops of a round at the same
-//! time.
+//! The crew: the working SPEs. The PPE starts all loops of a round at the same time.
 
 // Rejected: visits with rounds until the rounds agree. The rounds agreed within 1 %, but the next
 // run differed by half, because states of a shared processor last longer than a measurement.
@@ -42,16 +41,16 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// rounds. The other half is for more rounds if the first rounds do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit before the last visit. Three visits together have the rounds
-/// that an interval needs.
+/// The number of rounds of each visit before the last visit. Three visits are enough for an
+/// interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The maximum difference of the medians of two rounds that agree on a steady machine (whose times
-/// repeat), as a fraction of the median. Published numbers of Cells are less accurate.
+/// The maximum difference of the medians of two rounds that agree on a steady machine (with times
+/// that repeat), as a fraction of the median. Published numbers of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a steady machine. The medians may never agree, for example if
@@ -165,8 +164,7 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The PPE's handles to the working SPEs. The program of each SPE returns a `T`, and waits for
-/// words in its inbound mailbox.
+/// The PPE's handles to the working SPEs. The program of each SPE returns a `T`.
 pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,
@@ -275,8 +273,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 }
 
-/// Returns the time in which this number of SPEs get their words of a round. A single SPE does not
-/// wait for other SPEs.
+/// Returns the time in which the PPE can send the words of a round to several SPEs.
 fn start_delay(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
@@ -312,8 +309,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up with a given number of iterations does not show how many iterations fill a
-            // round.
+            // A given warm-up does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -358,8 +354,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// Returns the number of iterations that take about `span`, or the same number if the clock saw
-    /// no time.
+    /// Returns the number of iterations that take about `span`.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -369,8 +364,7 @@ impl Rate {
     }
 }
 
-/// Runs loops that do not count, each longer than the loop before, until a loop takes at least
-/// `span`.
+/// Runs longer and longer loops that do not count, until a loop takes at least `span`.
 fn warm_up_for<E>(
     span: Span,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -434,8 +428,7 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// Runs the rounds of a made-up operation. `times` gets each round and the number of earlier
-    /// rounds that counted.
+    /// Runs rounds of a made-up operation. `times` gets the number of earlier rounds that counted.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -537,8 +530,7 @@ mod tests {
         // of this visit do not outvote the rounds of the first two.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // With 101 ns an iteration, rounds are a little shorter than 10 ms, so there is time for
-        // another round.
+        // With 101 ns an iteration, rounds are shorter, so there is time for another round.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

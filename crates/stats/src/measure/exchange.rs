@@ -1,5 +1,4 @@
-//! `mailbox` and `signal`: a word to a partner and a word back (sections 3.1.2 and 3.1.3 of the
-//! paper).
+//! `mailbox` and `signal`: a word there and a word back (paper, sections 3.1.2 and 3.1.3).
 //!
 //! | | there | back |
 //! |---|---|---|
@@ -151,8 +150,7 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// Sends every word back to `initiator` or, without an initiator, to the PPE. This is the program
-/// of a partner.
+/// Sends every word back to `initiator` or, without an initiator, to the PPE.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,

@@ -25,7 +25,7 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
-/// The number of addresses of a block whose memory module is checked.
+/// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
 /// Measures one cell after the other. After each cell, calls `progress` with the number of measured
@@ -85,8 +85,7 @@ fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
     summarize(&plan, outcome)
 }
 
-/// Returns whether some addresses of a block lie in a memory module, or `None` if the machine does
-/// not know.
+/// Returns whether some addresses of a block lie in a memory module, if the machine knows.
 fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
     let step = block.bytes().div_ceil(CHECKED_PLACES);
     let mut is_there = true;

@@ -85,8 +85,8 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 /// A measurement that is taken in several visits. Each visit is a separate run with its own memory.
 ///
 /// Some conditions change slowly, such as the other programs on the computer, and the addresses of
-/// memory. All rounds of one visit have the same conditions, so only several visits show their
-/// effect. A caller with many plans should visit each plan once, and then all plans again.
+/// memory. All rounds of one visit have the same conditions, so only several visits show the effect
+/// of these conditions. A caller with many plans should visit each plan once, and then again.
 ///
 /// The interval of the median comes from the rounds of all visits. If all rounds were independent,
 /// the interval would contain the median with a probability of 95 %. Rounds of one visit are not
@@ -141,10 +141,11 @@ impl Visits {
     /// has a given number of iterations, each visit does this number of iterations.
     ///
     /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
-    /// of measured figures and the number of all figures, and returns whether to go on. It is
-    /// called after each pair of SPEs, and in a [`Function::Memory`](crate::Function::Memory) after
-    /// each SPE and module. After a break, the matrix has only the measured figures. A pair has no
-    /// time if its transfers are shorter than the steps of the clock.
+    /// of measured figures and the number of all figures, and returns whether to go on. This
+    /// function is called after each pair of SPEs, and in a
+    /// [`Function::Memory`](crate::Function::Memory) after each SPE and module. After a break, the
+    /// matrix has only the measured figures. A pair has no time if its transfers are shorter than
+    /// the steps of the clock.
     ///
     /// # Errors
     ///

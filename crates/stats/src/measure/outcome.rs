@@ -5,8 +5,7 @@ use crate::sample::TimedLoop;
 /// The times of all processors that took part.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The counted rounds of each processor. All processors have the same number of rounds, at
-    /// least one.
+    /// The counted rounds of each processor, at least one, and the same number for each.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

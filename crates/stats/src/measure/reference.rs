@@ -12,7 +12,7 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for each of the two operations in a reading. This time holds about twenty rounds, so
+/// The time for which a reading measures each operation. This time holds about twenty rounds, so
 /// one interrupted round does not move the median of the rounds.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
@@ -46,7 +46,7 @@ pub struct Readings {
     last: Option<(Instant, Duration)>,
 }
 
-/// The times of one of the two operations, one time for each reading.
+/// The times of the exchange or of the cache line, one time for each reading.
 #[derive(Debug)]
 struct Times {
     task: PairsTask,
@@ -54,8 +54,8 @@ struct Times {
 }
 
 impl Readings {
-    /// Makes empty readings of the first two SPEs. Returns `None` if there is only one SPE, or if
-    /// the times of the machine repeat.
+    /// Prepares readings of the first two SPEs. Returns `None` if there is only one SPE, or if the
+    /// machine [is steady](cellworks_machine::Capabilities::is_steady).
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.spes().len() < 2 || topology.capabilities().is_steady {
             return None;
@@ -80,9 +80,8 @@ impl Readings {
         })
     }
 
-    /// Takes a reading on the machine whose topology was passed to [`of`](Self::of). If a time is
-    /// far from the time of the last reading, two more times are taken, because an interrupt may be
-    /// the reason.
+    /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
+    /// from the time of the last reading, two more times are taken, because of interrupts.
     ///
     /// # Errors
     ///

@@ -143,14 +143,12 @@ fn between_spes<'scope, M: CellMachine>(
     Ok(loops)
 }
 
-/// A word in the lender's outbound mailbox: the next two words are the effective address of the
-/// buffers, upper half first.
+/// A word in the outbound mailbox of the lending SPE: the next two words are the effective address
+/// of the buffers, upper half first.
 const LENT: u32 = 1;
-/// A word in the lender's outbound mailbox: the lender's program has failed. The result of the
-/// program has the reason.
+/// A word in the outbound mailbox of the lending SPE: the program has failed.
 const NOTHING_LENT: u32 = 0;
-/// A word in the lender's inbound mailbox: the other SPEs have stopped using the lender's local
-/// store.
+/// A word in the inbound mailbox of the lending SPE: the lent memory is no longer used.
 const RETURN: u32 = 1;
 
 /// Lends a part of this SPE's local store until the PPE returns it.

@@ -1,6 +1,7 @@
 //! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function,
-//! because SPEs of a Cell wait in hardware. An OS thread that waits for long sleeps, and the kernel
-//! has to wake the thread. Waking takes far longer than a word between two running threads.
+//! because SPEs of a Cell wait in hardware. On a computer, a waiting OS thread falls asleep after
+//! some time. If the kernel has to wake the thread, a word takes far longer than between two
+//! running threads.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -103,7 +104,7 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The sender, which is the PPE or SPE 0.
+/// The sender of the words, which is the PPE or SPE 0.
 struct Waker<'a> {
     partners: &'a [SpeId],
     /// The time that each partner waits before it is woken.
@@ -171,8 +172,7 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
     Ok(woken.since(sent))
 }
 
-/// Replies to each word with the same word and the time at which the word arrived. This is the
-/// program of a partner.
+/// Replies to each word with the same word and the time at which the word arrived.
 fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
@@ -206,8 +206,7 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // The wake-ups of SPE 3 take 10 us, 20 us, 30 us and so on, and those of SPE 4 take 2 us
-        // more. Replies take 300 us.
+        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 in 2 us more. Replies take 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);
@@ -227,8 +226,7 @@ mod tests {
         assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
         let medians = [round(3, true), round(1, true)].map(|times| times.median);
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
-        // The interval of the next visit comes from `round_medians`, which must return the same
-        // medians.
+        // The interval of the next visit comes from `round_medians`.
         assert_eq!(round_medians(&waker.loops), medians);
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);

@@ -1,5 +1,4 @@
-//! The plan of a chase: the table of pointers, and the blocks that other SPEs copy at the same
-//! time.
+//! The plan of a chase: the table of pointers, and the blocks that loading SPEs copy.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::sizes::{in_flags, in_words};
@@ -22,14 +21,13 @@ pub(crate) struct ChaseTask {
     pub load: CopyTask,
 }
 
-/// The size of a node of a table of pointers. The size is that of a cache line on most computers,
-/// so each node can be a miss.
+/// The size of a node of a table of pointers: a cache line on most computers, so each node can
+/// miss.
 pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 
-/// The size of the block that an SPE copies to load the memory, if there is room. The size is far
-/// larger than a cache.
+/// The size of the block that a loading SPE copies, if there is room. A cache is far smaller.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
 /// The bytes that a loading SPE copies, in some ten microseconds, before it checks whether to stop.

@@ -47,8 +47,7 @@ impl Shape {
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
-            // Each element starts at a separate multiple of 16 in the local store (CBEA section
-            // 7.4).
+            // Each element starts at a separate multiple of 16 (CBEA section 7.4).
             Self::List {
                 elements,
                 element_bytes,

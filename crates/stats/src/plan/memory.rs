@@ -1,5 +1,4 @@
-//! The plan of the matrix of memory modules: which SPE reads which module, and the size of the
-//! block.
+//! The plan of the memory matrix: which SPE reads which module, and the size of the block.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +14,11 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The default size of a block, as a multiple of the size of the last-level cache. The cache holds
-/// only a small part of a block of this size, so the measured latency is within some per cent of
-/// the latency of memory.
+/// The default size of a block, as a multiple of the size of the last-level cache. The cache then
+/// holds little of the block, so the measured latency is that of memory within some per cent.
 const PER_CACHE: usize = 4;
 
-/// The default size of a block if the size of the last-level cache is not known. Most caches are
-/// smaller.
+/// The default size of a block if the size of the last-level cache is not known.
 const BLOCK_BYTES: usize = 256 << 20;
 
 /// The default size of a block on a machine without caches, where the size hardly changes the
@@ -237,8 +234,7 @@ mod tests {
 
     #[test]
     fn rows_are_the_nodes_with_cpus_and_columns_all_nodes() {
-        // SPEs of two Cells are on node 0, SPEs of Cell 2 are on nodes 1 and 0, and node 2 has no
-        // SPEs.
+        // Cells 0 and 1 are on node 0, Cell 2 is on nodes 1 and 0, and node 2 has no SPEs.
         let computer = topology(&[(0, 0), (1, 0), (2, 1), (2, 0)], 3);
         let task = planned(&computer, &request()).unwrap();
         assert_eq!(task.modules, 3);

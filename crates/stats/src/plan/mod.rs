@@ -39,7 +39,7 @@ pub struct Plan {
     /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
-    /// The partners that share a CPU with the processor that times the operation.
+    /// The SPEs that share a CPU with the processor that times the operation.
     pub(crate) shared_cpu: Vec<usize>,
     parameters: Parameters,
 }
@@ -79,8 +79,8 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, and waits for `idle`
-    /// before each wake-up.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after a wait of
+    /// `idle`.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -93,16 +93,16 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that a partner waits before it is woken, on a machine whose SPEs sleep. By then the
+/// The time that a partner waits before it is woken, on a machine with SPEs that sleep. By then the
 /// partner sleeps, because a thread spins for at most the time of a wake-up, some ten microseconds.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// The time that a partner waits before it is woken, on a machine whose SPEs never sleep. An SPE of
-/// a Cell waits in hardware, so the partner only has to begin its wait in this time.
+/// The time that a partner waits before it is woken, on a machine with SPEs that never sleep. An
+/// SPE of a Cell waits in hardware, so the partner only has to begin its wait in this time.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The number of iterations of the warm-up on a steady machine (whose times repeat), if the number
-/// of timed iterations is given.
+/// The number of iterations of the warm-up on a steady machine (with times that repeat), if the
+/// number of timed iterations is given.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -111,8 +111,7 @@ impl Request {
     /// # Errors
     ///
     /// Returns [`RequestError`] if the machine lacks a part that the request names, if the
-    /// architecture refuses a size, or if the request sets something that the function does not
-    /// use.
+    /// architecture refuses a size, or if the function does not use a field that the request sets.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
@@ -447,9 +446,8 @@ impl Request {
 }
 
 impl Pace {
-    /// Returns the pace for measuring the same operation without the library. A given number of
-    /// iterations stays the same. Without a given number, there are two rounds in a fourth of the
-    /// time.
+    /// Returns the pace for the same operation without the library. A given number of iterations
+    /// stays the same. Otherwise there are two rounds in a fourth of the time.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
@@ -502,8 +500,7 @@ impl Plan {
         }
     }
 
-    /// Returns the pairs of SPEs of a matrix, each once, in the order of measuring. The result is
-    /// empty for any other function.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Empty for other functions.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -551,8 +548,7 @@ impl Task {
         }
     }
 
-    /// Returns the SPEs that share a CPU with the other end of their exchange, which is the PPE or
-    /// SPE 0.
+    /// Returns the SPEs that share a CPU with the other end of their exchange.
     fn shared_cpu(&self, topology: &Topology) -> Vec<usize> {
         let (between_spes, partners) = match self {
             Self::Exchange {

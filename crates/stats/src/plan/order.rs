@@ -1,5 +1,4 @@
-//! The order in which pairs of SPEs are measured. The pairs that show most about the machine come
-//! first.
+//! The order in which pairs of SPEs are measured. The pairs that show most come first.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +22,8 @@ pub(super) struct Ordered {
 
 /// Returns all pairs in groups: first [`PER_DISTANCE`] pairs of each distance, next
 /// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair of
-/// each two Cells, and last the rest. Each group is shuffled, so every beginning of the order is
-/// spread evenly over the machine.
+/// each two Cells, and last the rest. Each group is shuffled, so every beginning is spread over the
+/// machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()
@@ -54,8 +53,7 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     }
 }
 
-/// Moves pairs from `rest` to `picked` until `picked` has `quota` pairs with each key, if `rest`
-/// has enough.
+/// Moves pairs from `rest` to `picked`, up to `quota` pairs in `picked` with each key.
 fn pick<K: Ord>(
     picked: &mut Vec<(SpeId, SpeId)>,
     rest: &mut Vec<(SpeId, SpeId)>,

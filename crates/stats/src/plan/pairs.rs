@@ -26,15 +26,15 @@ const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 /// The time for all pairs together that a user finds short.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
-/// The time for a pair if the budget does not fit all pairs, and some pairs are left out. In this
-/// time, two sleeping SPEs can wake and time some dozens of rounds of exchanges.
+/// The time for a pair if the budget is too small for all pairs. In this time, two sleeping SPEs
+/// can wake and time some dozens of rounds of exchanges.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
 /// The minimum time for a pair if the budget is too small even for the pairs that each distance
 /// needs. In less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// The time for a pair on a machine whose times repeat, such as a simulated Cell. This time is
+/// The time for a pair on a machine with times that repeat, such as a simulated Cell. This time is
 /// enough for some dozens of exchanges or about ten copies of 16 KB.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
@@ -54,8 +54,7 @@ pub(crate) struct PairsTask {
     pub pairs: Vec<(SpeId, SpeId)>,
     /// The memory module of the variables, if requested.
     module: Option<ModuleId>,
-    /// Whether every pair is measured for the same time, even if earlier pairs took longer than
-    /// planned.
+    /// Whether every pair is measured for the same time, even if earlier pairs took longer.
     pub(crate) steady: bool,
 }
 
@@ -171,7 +170,7 @@ impl PairsTask {
     }
 
     /// Returns the directions in which a pair is measured. A copy, and a variable that moves with
-    /// the sender, are measured in both directions. With other carriers, each direction takes half
+    /// the sender, are measured in both directions. For other carriers, each direction takes half
     /// of an exchange.
     pub(crate) fn directions(
         &self,
@@ -191,8 +190,7 @@ impl PairsTask {
         }
     }
 
-    /// Returns the memory module of the variable that `sender` changes, or `None` for other
-    /// carriers.
+    /// Returns the memory module of the variable that `sender` changes, if any.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {

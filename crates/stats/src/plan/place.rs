@@ -129,8 +129,7 @@ pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), 
     )
 }
 
-/// Refuses a Cell or memory module that the machine does not have. `has` is the number of such
-/// parts of the machine.
+/// Refuses an `index` that is not below `has`, the number of Cells or memory modules.
 fn check_part(
     flag: &'static str,
     noun: &str,

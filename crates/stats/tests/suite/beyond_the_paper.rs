@@ -1,5 +1,4 @@
-//! Measures, on this computer, the functions that the paper does not have, on one SPE and on
-//! several. SPEs may share a CPU.
+//! Measures the functions that the paper does not have on this computer. SPEs may share a CPU.
 
 use std::time::Instant;
 
@@ -9,13 +8,13 @@ use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
-/// The limits of a machine with little memory, whose SPEs use data in main memory.
+/// The limits of a machine with little memory and without local stores.
 const LIMITS: Limits = Limits {
     memory_bytes_max: 4 << 20,
     ..crate::LIMITS
 };
 
-/// The limits of a machine whose SPEs have local stores.
+/// The limits of a machine with local stores.
 const STRICT: Limits = Limits {
     staging_bytes_max: Some(16 << 10),
     ..LIMITS
@@ -45,7 +44,7 @@ fn walks() -> Request {
     times(12, Function::Chase)
 }
 
-/// Makes a host, and a host whose programs see local stores, each with its limits.
+/// Makes a host, and a host with local stores, each with its limits.
 fn hosts(spes: usize) -> [(Host, Limits); 2] {
     let builder = || Host::builder().spes(spes);
     [

@@ -12,7 +12,7 @@ mod skipped;
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, SpeSite};
 use cellworks_stats::Limits;
 
-/// The limits of a machine whose SPEs use data in main memory.
+/// The limits of a machine without local stores.
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,

@@ -1,5 +1,4 @@
-//! Copies: one SPE has just written a block to its local store, and the other SPE gets the block by
-//! DMA.
+//! Copies: one SPE has just written a block, and the other SPE gets the block by DMA.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};

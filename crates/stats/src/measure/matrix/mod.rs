@@ -108,8 +108,7 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Lets the crew measure one pair after the other, at a pace that fits all pairs into the time of
-/// the task.
+/// Lets the crew measure one pair after the other, within the time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
@@ -183,8 +182,8 @@ impl Variables {
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
-    /// Sets the variable in `home` to 0 in each of the variable's cache lines, and returns the
-    /// address of the first line.
+    /// Sets all cache lines of the variable in `home` to 0, and returns the address of the first
+    /// line.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {
@@ -249,8 +248,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Returns the memory module of the variables or blocks, and whether the machine confirms the
-/// module.
+/// Returns the memory module of the variables or blocks, and whether the machine confirms them.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

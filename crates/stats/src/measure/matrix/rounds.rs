@@ -1,5 +1,4 @@
-//! The rounds of a pair. Each round times some exchanges or one copy, and the result is the median
-//! of the rounds.
+//! The rounds of a pair. A round times some exchanges or one copy. The median round is the result.
 
 use cellworks_machine::{Span, Time};
 
@@ -7,8 +6,7 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
-/// The usual length of a round. Rounds of this length are short, so the operating system interrupts
-/// few rounds.
+/// The usual length of a round, so short that the operating system interrupts few rounds.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
 /// The minimum number of rounds of a pair.
@@ -43,8 +41,7 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // The shortest length of a batch is doubled, because a round may be faster than the round
-        // before.
+        // The shortest batch is doubled, because a round may be faster than the last round.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
@@ -55,8 +52,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // An interrupted round is a bad estimate for the next round, so the effect of one round
-            // is limited.
+            // A round may have been interrupted, so its effect on the next round is limited.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);

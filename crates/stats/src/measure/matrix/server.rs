@@ -20,8 +20,7 @@ use crate::sample::Clock;
 /// The results of one or more SPEs.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    /// The SPE that took the time, its partner, and the one-way time, for each pair for which the
-    /// clock saw a time.
+    /// The timing SPE, its partner, and the one-way time, for each pair with a time.
     pub one_way: Vec<(SpeId, SpeId, Span)>,
     /// The SPEs that sent blocks, and the addresses of the blocks.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,

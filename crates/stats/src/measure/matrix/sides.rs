@@ -12,14 +12,12 @@ use crate::error::SpeError;
 /// several lines, the result does not depend on a single part.
 pub(super) const LINES: usize = 8;
 
-/// The word that ends an exchange. Other words count up from 1, and do not reach this word in the
-/// milliseconds for a pair.
+/// The word that ends an exchange. Other words count up from 1, and stay far below this word.
 pub(super) const STOP: u32 = u32::MAX;
 
 /// The two sides of a pair.
 pub(super) trait Sides<S: CellSpe> {
-    /// Sends requests to the partner, and takes the time. At the end, even after an error, sends
-    /// the partner [`STOP`].
+    /// Sends requests to the partner, and takes the time. Ends with [`STOP`], even after an error.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
 
     /// Does what the partner requests, until the partner sends [`STOP`].

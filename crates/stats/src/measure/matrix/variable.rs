@@ -30,10 +30,10 @@ use crate::program::check;
 /// The two sides of a pair, which change a variable in turn.
 pub(super) struct Variable<L>(pub L);
 
-/// A receiver waits by reading the variable.
+/// The way of polling in which a receiver reads the variable.
 pub(super) struct Reads;
 
-/// A receiver waits by compare-and-swap.
+/// The way of polling in which a receiver uses compare-and-swap.
 pub(super) struct Swaps;
 
 /// The number of reads or swaps between two yields. With this number, the yields take little time,
@@ -52,8 +52,7 @@ trait Line<S: CellSpe> {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError>;
 
-    /// Adds 1 whenever the partner has added 1, until the partner stops. Does not check the values
-    /// of the variable.
+    /// Adds 1 whenever the partner has added 1, until the partner writes [`STOP`].
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError>;
 }
 
