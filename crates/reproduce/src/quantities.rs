@@ -1,5 +1,5 @@
-//! The quantities of a machine's description, by their names such as `link.latency_ps`. A quantity is
-//! a TOML table with the keys `value`, `source` and `sure`. The functions of this module look for
+//! The quantities of a machine's description, by name, such as `link.latency_ps`. A quantity is a
+//! TOML table with the keys `value`, `source` and `sure`. The functions of this module look for
 //! these keys, and so also find quantities that are added to descriptions later.
 
 use cellworks_sim::Description;
@@ -26,7 +26,7 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
 }
 
 /// Returns the same machine with another value of a quantity, in all tables with this name, or
-/// `None` without this quantity. `change` turns the old value into the new value.
+/// `None` if the description lacks the quantity. `change` turns the old value into the new value.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();

@@ -44,9 +44,9 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 
 /// Simulates groups of rings (tasks that exchange packets in a ring) on the machine of this name,
 /// on all cores of this computer. There are `number` groups. `wanted` chooses groups by index, and
-/// `runs` returns the rings of a group. `found` gets the index of a group and the times of a round
-/// of its rings in nanoseconds, or the reason for missing times. `found` is called on any thread,
-/// and returns whether to go on. After a break, no more groups begin.
+/// `runs` returns the rings of a group. `found` gets the index of a group, and either the time of a
+/// round of each ring in nanoseconds or an error. `found` is called on any thread, and returns
+/// whether to go on. After a break, no more groups begin.
 pub fn simulate_rings(
     machine: &str,
     number: usize,

@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A cache line that two SPEs change in turn by `getllar` and `putllc`, with the time of a change.
+/// A cache line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from
+/// one change to the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {

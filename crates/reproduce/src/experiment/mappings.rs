@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Dimension;
 
-/// The number of timed rounds of each mapping, in which every packet moves on by one task.
+/// The number of timed rounds of packets for each mapping.
 const ROUNDS: u32 = 30;
 
 /// Tasks in a ring, with all mappings of tasks to SPEs in which SPE 0 has task 0.

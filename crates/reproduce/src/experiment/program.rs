@@ -34,13 +34,13 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The smallest computation in each step with which a program scales well: its speed-up is at least
-/// the stated share of the number of SPEs. The speed-up is simulated at the numbers in
-/// `operations`. Between two of these numbers, times are taken to be linear.
+/// The smallest computation in each step with which a program scales well. A program scales well if
+/// the speed-up is at least the stated share of the number of SPEs. The speed-up is simulated at
+/// the numbers in `operations`. Between two of these numbers, times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program with the time for the speed-up. Its parameter `operations` is replaced.
+    /// The program that is timed. The parameter `operations` of the program is replaced.
     pub of: Run,
     /// The share of the number of SPEs that the speed-up must reach, in per cent: 1 to 100.
     pub efficiency_percent: u16,
@@ -63,7 +63,7 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// Returns the run with another value of a parameter, or `None` without this parameter.
+    /// Returns the run with another value of a parameter, or `None` if the run lacks the parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();
@@ -115,7 +115,7 @@ impl Run {
             let times = f64::from(self.times) / f64::from(self.divided_by);
             return Ok(Outcome::time(value * nanoseconds * times));
         }
-        // The value is the bandwidth of all SPEs together, so the time is that of one block.
+        // The value is the bandwidth of all SPEs together, so `ns` is the time of one block.
         let block_bytes = self.with.get("block_bytes").and_then(Value::as_f64);
         Ok(Outcome {
             ns: block_bytes.unwrap_or(1.0) / value * 1e9,

@@ -93,8 +93,8 @@ const ITERATIONS: (u64, u64) = (64, 4);
 const CONTENDED_ITERATIONS: u64 = 1_024;
 /// The maximum number of bus requests that a measurement should have.
 const REQUESTS: u64 = 30_000;
-/// The number of timed iterations if programs are created, which takes milliseconds and moves
-/// nothing, and so needs no steady state.
+/// The number of timed iterations if programs are created. Creating a program moves no data, so no
+/// steady state is needed.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {

@@ -40,7 +40,7 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
             .filter(|n| matches!(n.relation, Some(Relation::Fitted(_))) && is(n))
             .count()
     };
-    // Tables 1 and 2 have twelve such numbers.
+    // Tables 1 and 2 have twelve fitted numbers.
     assert_eq!(calibrated(|number| number.source.starts_with("table")), 12);
     assert!(calibrated(|number| number.shape.is_some()) >= 4);
     let figures: Vec<&str> = cellstats

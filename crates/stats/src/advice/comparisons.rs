@@ -216,7 +216,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Returns the exchanges with SPEs of each Cell, by the first function measured with several.
+/// Returns the exchanges with SPEs of each Cell, for a function with several Cells.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));

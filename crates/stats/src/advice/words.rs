@@ -49,8 +49,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// Finds the size at which one alternative gains most over another. Returns the index of the size,
-/// the factor, and a text with all sizes at which the alternative is better.
+/// Finds the size with the largest `gain`. Returns the index of the size, the gain, and a text with
+/// all sizes that have a gain.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains

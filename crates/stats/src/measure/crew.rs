@@ -41,8 +41,8 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// rounds. The other half is for more rounds if the first rounds do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit before the last visit. Three visits are enough for an
-/// interval.
+/// The number of rounds of each visit (run of a measurement) before the last visit. Three visits
+/// are enough for an interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
@@ -309,7 +309,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A given warm-up does not show how many iterations fill a round.
+            // A warm-up of a given length does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,

@@ -81,7 +81,8 @@ impl Readings {
     }
 
     /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
-    /// from the time of the last reading, two more times are taken, because of interrupts.
+    /// from the time of the last reading, two more times are taken, because an interrupt may be the
+    /// reason.
     ///
     /// # Errors
     ///

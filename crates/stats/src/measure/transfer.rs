@@ -181,14 +181,14 @@ fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(),
     Ok(buffers.verify(direction)?)
 }
 
-/// The buffers in main memory or in the lender's local store. The other end of each transfer is in
-/// the local store of the SPE that moves data.
+/// The buffers in main memory or in the local store of the lending SPE. The other end of each
+/// transfer is in the local store of the SPE that moves data.
 struct Buffers {
     region: Region,
     /// The offset of the first buffer in the region.
     start: usize,
     layout: Layout,
-    /// Keeps the lender's local store reserved.
+    /// Keeps the buffers in the local store reserved.
     _lent: Option<LocalBuffer>,
 }
 

@@ -125,7 +125,7 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
-    /// returns three words of the partner. The time of the round includes the waits before each
+    /// returns the three words of the reply. The time of the round includes the waits before each
     /// word. The median does not.
     fn round(
         &mut self,

@@ -446,8 +446,8 @@ impl Request {
 }
 
 impl Pace {
-    /// Returns the pace for the same operation without the library. A given number of iterations
-    /// stays the same. Otherwise there are two rounds in a fourth of the time.
+    /// Returns the pace for measuring the plan's operation without the library. A given number of
+    /// iterations stays the same. Otherwise there are two rounds in a fourth of the time.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,

@@ -22,8 +22,8 @@ pub(super) struct Ordered {
 
 /// Returns all pairs in groups: first [`PER_DISTANCE`] pairs of each distance, next
 /// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair of
-/// each two Cells, and last the rest. Each group is shuffled, so every beginning is spread over the
-/// machine.
+/// each two Cells, and last the rest. Each group is shuffled, so every beginning of the order is
+/// spread over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()

@@ -169,9 +169,9 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// Returns the directions in which a pair is measured. A copy, and a variable that moves with
-    /// the sender, are measured in both directions. For other carriers, each direction takes half
-    /// of an exchange.
+    /// Returns the directions in which a pair is measured. A copy, and a variable in the module
+    /// nearest to the sender, are measured in both directions. For other carriers, each direction
+    /// takes half of an exchange.
     pub(crate) fn directions(
         &self,
         topology: &Topology,

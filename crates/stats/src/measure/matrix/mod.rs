@@ -248,7 +248,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Returns the memory module of the variables or blocks, and whether the machine confirms them.
+/// Returns the memory module of the variables or blocks, and the machine's confirmation.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

@@ -60,7 +60,7 @@ impl Rounds {
         })
     }
 
-    /// Times `operate` again and again for `span`, without `before` and `after`.
+    /// Times `operate` again and again for `span`. The calls of `before` and `after` are not timed.
     pub fn operations(
         &mut self,
         now: impl Fn() -> Time,
@@ -79,9 +79,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round for `span`, and at least [`ROUNDS_MIN`] times, or until the clock stands
-    /// still. The first eighth of `span` is for warming up. `round` returns a one-way time if the
-    /// round counts.
+    /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times. A clock that stands still
+    /// ends the repetition. The first eighth of `span` is for warming up. `round` returns a one-way
+    /// time if the round counts.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
