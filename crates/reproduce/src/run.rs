@@ -87,7 +87,7 @@ pub(crate) fn run_each(
 }
 
 /// Calls `step` with the `wanted` numbers below `number`, on all cores of this computer, until a
-/// call returns a break. Each call gets the machines of its thread.
+/// call returns a break. Each call gets the machines of the calling thread.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,

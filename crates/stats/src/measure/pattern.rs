@@ -23,7 +23,7 @@ impl Pattern {
         Self(self.0.iter().map(|byte| !byte).collect())
     }
 
-    /// Calls `write` with the content at offsets in the buffer, for `from..from + bytes`.
+    /// Passes the content of the bytes `from..from + bytes` to `write`, with offsets in the buffer.
     pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
         let mut done = 0;
         while done < bytes {

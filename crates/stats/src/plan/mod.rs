@@ -500,7 +500,7 @@ impl Plan {
         }
     }
 
-    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Empty for other functions.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Other functions have none.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
