@@ -8,8 +8,8 @@
 //!
 //! An [`Experiment`] simulates a number. An experiment is a program that runs on any
 //! [`Machine`](cellworks_machine::Machine) under the circumstances that the paper states, or an
-//! arithmetic combination of such programs. Some published numbers are kept back: their values are
-//! not known to this project, so the model predicts the values. The same experiments simulate these
+//! arithmetic combination of programs. Some published numbers are kept back: their values are not
+//! known to this project, so the model predicts the values. The same experiments simulate these
 //! numbers.
 //!
 //! [`sensitivity`] shows how much known numbers change with the fitted parameters of a machine.

@@ -312,8 +312,8 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Removes the experiments of the numbers that take long. Each such number then has a reason
-    /// that names the flag for simulating the number.
+    /// Replaces the experiment of each number that takes long by a reason, which names the flag for
+    /// simulating the number.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;

@@ -362,8 +362,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// Describes the time of an access in tiles that a cache holds. The largest such tile takes
-    /// longer if other programs use the cache too, or if pages conflict.
+    /// Describes the time of an access in tiles that a cache holds. The largest of these tiles
+    /// takes longer if other programs use the cache too, or if pages conflict.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;

@@ -36,9 +36,9 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// |---|---|---|---|
 /// | `cache_bytes` | bytes | `level` | `chase` with one chain, by size of table: the largest table that a cache holds. Up to 55 % of the table's nodes may miss the cache. Level 1 is the smallest cache that shows. |
 /// | `cache_latency_ns` | ns | `level` | The median of the tables that only this cache holds. |
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load. If no table was, it is the largest of all. |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest table beyond the caches that was also measured under load, or the largest of all if none was. |
 /// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that was measured with both. The table must be beyond the caches. The value is the time of a node with one chain divided by the shortest time of a node, rounded to a tenth. `chains` is the fewest chains whose time is within 5 % of the shortest time. The value is a ratio of times, so it may be a little more than `chains`. |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one that was measured with the most numbers of SPEs. If there are several such sizes, it is the largest. |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size was measured with the most numbers of SPEs, and is the largest of several such sizes. |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
 /// On a machine without caches, every table is in memory, and an access to a table is a DMA
@@ -242,7 +242,7 @@ fn median(ascending: &[f64]) -> f64 {
 }
 
 /// Finds the latency of memory, on an idle machine and under each load. All results are of one
-/// table, because only such results can be compared.
+/// table, because results of different tables cannot be compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -323,7 +323,7 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
 }
 
 /// Finds the bandwidth of copies by each number of SPEs. All results are of one size of blocks,
-/// because only such results can be compared.
+/// because results of different sizes cannot be compared.
 fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {

@@ -43,7 +43,7 @@ impl Bounce {
 }
 
 /// Adds 1 to the number in the cache line at `ea` whenever the number modulo 2 is `turn`. Returns
-/// the nanoseconds from a change to the next change by either SPE.
+/// the nanoseconds between two changes.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

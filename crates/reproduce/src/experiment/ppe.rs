@@ -5,7 +5,7 @@ use cellworks_machine::{Machine, Span};
 
 use super::outcome::{Outcome, failed};
 
-/// The number of timed communications, and of the warm-up communications before the timed ones.
+/// The number of timed communications, and of the warm-up communications before.
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 

@@ -703,7 +703,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              others copy, 2.53 times as long as the 95.0 ns of an idle machine.",
         ]
     );
-    // If a cache is slower at its end, the advice has both times of the cache.
+    // If a cache is slower at its end, the advice has the two times of the cache.
     let chase = |bytes, ns| {
         let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
         chase.parameters.settings.chains = Some(1);

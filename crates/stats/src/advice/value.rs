@@ -80,9 +80,9 @@ impl Value {
         })
     }
 
-    /// Returns the bandwidth of all SPEs together. The interval has the bandwidths that follow from
-    /// the interval of the median time. A few slow blocks can lower the bandwidth far below this
-    /// interval. Such a bandwidth is uncertain, because other programs may have stopped the SPEs.
+    /// Returns the bandwidth of all SPEs together. The interval follows from the interval of the
+    /// median time. A few slow blocks can lower the bandwidth far below this interval. A bandwidth
+    /// below the interval is uncertain, because other programs may have stopped the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;

@@ -60,8 +60,8 @@ const ALIAS_BYTES: usize = 4096;
 
 /// The source and the target of one SPE, in one allocation. The distance from source to target is a
 /// number of pages plus half a page, to avoid aliasing. Separate allocations of large blocks are a
-/// few bytes more than whole pages apart. With such blocks, copies of 4,096 bytes took twice as
-/// long (EPYC of family 25, 119 to 172 ns instead of 65 ns).
+/// few bytes more than whole pages apart. With separate allocations, copies of 4,096 bytes took
+/// twice as long (EPYC of family 25, 119 to 172 ns instead of 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
     /// The number of words of a block.

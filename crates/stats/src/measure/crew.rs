@@ -49,12 +49,12 @@ const ROUNDS_PER_VISIT: usize = 2;
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The maximum difference of the medians of two rounds that agree on a steady machine (with times
-/// that repeat), as a fraction of the median. Published numbers of Cells are less accurate.
+/// The maximum difference of the medians of two rounds that agree on a machine with times that
+/// repeat, as a fraction of the median. Published numbers of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The maximum number of rounds on a steady machine. The medians may never agree, for example if
-/// SPEs overtake each other in a pattern that is longer than a round.
+/// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
+/// for example if SPEs overtake each other in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
@@ -286,10 +286,10 @@ fn twice(mut span: Span) -> Span {
     span
 }
 
-/// Warms up, and runs the rounds that count. A given number of iterations is one round. On a steady
-/// machine, there are rounds until two successive medians agree. Otherwise there are rounds until
-/// the interval of the median is narrow or the time is over. If another visit follows, this visit
-/// has only [`ROUNDS_PER_VISIT`] rounds.
+/// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
+/// machine with times that repeat, there are rounds until two successive medians agree. Otherwise
+/// there are rounds until the interval of the median is narrow or the time is over. If another
+/// visit follows, this visit has only [`ROUNDS_PER_VISIT`] rounds.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,

@@ -86,7 +86,8 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 ///
 /// Some conditions change slowly, such as the other programs on the computer, and the addresses of
 /// memory. All rounds of one visit have the same conditions, so only several visits show the effect
-/// of these conditions. A caller with many plans should visit each plan once, and then again.
+/// of these conditions. A caller with many plans should visit each plan once before the second
+/// visit of any plan.
 ///
 /// The interval of the median comes from the rounds of all visits. If all rounds were independent,
 /// the interval would contain the median with a probability of 95 %. Rounds of one visit are not

@@ -26,7 +26,7 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
         // With several loops, a slow SPE runs without the other SPEs at the end. The samples of the
-        // slow SPE can then show two states although the computer had one.
+        // slow SPE can then show two states although the computer had one state.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),

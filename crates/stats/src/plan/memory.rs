@@ -14,8 +14,8 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The default size of a block, as a multiple of the size of the last-level cache. The cache then
-/// holds little of the block, so the measured latency is that of memory within some per cent.
+/// The default size of a block, as a multiple of the size of the last-level cache. The cache holds
+/// little of a block of this size, so the measured latency is that of memory within some per cent.
 const PER_CACHE: usize = 4;
 
 /// The default size of a block if the size of the last-level cache is not known.

@@ -101,8 +101,8 @@ const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 /// SPE of a Cell waits in hardware, so the partner only has to begin its wait in this time.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The number of iterations of the warm-up on a steady machine (with times that repeat), if the
-/// number of timed iterations is given.
+/// The number of iterations of the warm-up on a machine with times that repeat, if the number of
+/// timed iterations is given.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -333,7 +333,7 @@ impl Request {
         }
     }
 
-    /// Refuses functions of an operating system on a machine without one.
+    /// Refuses functions of an operating system on a machine without an operating system.
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -613,8 +613,9 @@ impl Task {
         }
     }
 
-    /// Returns the number of iterations of a round on a steady machine. At the start and the end of
-    /// a round, some SPEs are idle. With this number, the idle times are a small part of the round.
+    /// Returns the number of iterations of a round on a machine with times that repeat. At the
+    /// start and the end of a round, some SPEs are idle. With this number, the idle times are a
+    /// small part of the round.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;
