@@ -12,8 +12,9 @@ pub struct Figure {
     pub number: String,
     /// What the figure shows, in a few words.
     pub title: String,
-    /// The quantity on the horizontal axis. For programs, the name of a parameter. For measurements
-    /// of `cellworks stats`, `spes`, `block_bytes`, or `list_elements` (of a list of 16 KB in all).
+    /// The quantity on the horizontal axis: for a program, the name of a parameter, and for a
+    /// measurement of `cellworks stats`, one of `spes`, `block_bytes`, and `list_elements` (of a
+    /// list of 16 KB).
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,

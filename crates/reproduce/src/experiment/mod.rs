@@ -217,8 +217,9 @@ impl Experiment {
         }
     }
 
-    /// Returns the outcome of the first of the experiment's [simulations](Self::simulations). The
-    /// first simulation of a comparison is the compared program itself.
+    /// Returns the outcome of the first of the experiment's [simulations](Self::simulations). If
+    /// the experiment compares two simulations, the first simulation is the experiment's own
+    /// program.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,

@@ -65,8 +65,8 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// Names the indices at which a statement is true. The text has only the first and the last index,
-/// unless the statement is known to be false at an index between them.
+/// Names the indices at which a statement is true. If the statement is known to be false in
+/// between, the text has each index. Otherwise, the text has only the first and the last index.
 ///
 /// # Panics
 ///

@@ -28,8 +28,9 @@ use crate::sample::round_medians;
 /// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell after the other. After each cell, calls `progress` with the number of measured
-/// cells and the number of all cells. A break of `progress` ends the measurement.
+/// Measures one cell of the matrix after the other. After each measurement, calls `progress` with
+/// the number of measured cells and the number of all cells. A break of `progress` ends the
+/// measurement.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,

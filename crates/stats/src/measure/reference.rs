@@ -12,8 +12,8 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for which a reading measures each operation. This time holds about twenty rounds, so
-/// one interrupted round does not move the median of the rounds.
+/// The time for which a reading repeats the exchange, and then the cache line. This time holds
+/// about twenty rounds, so one interrupted round does not move the median of the rounds.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.

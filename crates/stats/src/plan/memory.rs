@@ -68,8 +68,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Two measurements for each cell take half of the budget. The other half is for
-                // making blocks and for warming up.
+                // Two measurements for each cell of the matrix take half of the budget. The other
+                // half is for making blocks and for warming up.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,

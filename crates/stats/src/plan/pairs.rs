@@ -30,8 +30,8 @@ const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 /// can wake and time some dozens of rounds of exchanges.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The minimum time for a pair if the budget is too small even for the pairs that each distance
-/// needs. In less time, two sleeping SPEs would hardly wake.
+/// The minimum time for a pair if the budget is too small even for a few pairs at each distance. In
+/// less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// The time for a pair on a machine with times that repeat, such as a simulated Cell. This time is
