@@ -54,7 +54,7 @@ pub struct Number {
     pub id: String,
     /// The quantity, in a few words.
     pub quantity: String,
-    /// The circumstances in which the number was measured.
+    /// The circumstances for which the paper states the number.
     #[serde(default)]
     pub conditions: String,
     /// The place of the number in the paper: section, table or figure.
@@ -95,8 +95,8 @@ pub struct Number {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// A quantity was chosen with regard to this number. The text is the name of a fitted quantity
-    /// of the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
+    /// A choice was made with regard to this number. The text is the name of a fitted quantity of
+    /// the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
     /// how well the choice succeeded.
     Fitted(String),
     /// The simulated value follows by arithmetic from parameters or other numbers, which the text

@@ -71,7 +71,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///
 /// Every machine has these measurements:
 ///
-/// - starting a program on one SPE and on all SPEs, and creating an OS thread;
+/// - starting a program on one SPE and on all SPEs, and creating an OS thread, if the machine has
+///   an operating system;
 /// - mailboxes and signals between one SPE of each Cell and the PPE or SPE 0;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
 ///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between

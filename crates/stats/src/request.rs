@@ -102,9 +102,9 @@ pub enum Iterations {
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
     /// one, ignores the time. The measurement ends after at most eight rounds, or when the medians
-    /// of two successive rounds differ by at most a thousandth. A round usually has the number of
-    /// iterations that move 256 KB, limited to 16 to 128. If an iteration is long, such as the
-    /// start of a program, a round may have as few as 2 iterations.
+    /// of two successive rounds differ by at most a thousandth. One visit is enough. A round
+    /// usually has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration
+    /// is long, such as the start of a program, a round may have as few as 2 iterations.
     Within(Span),
 }
 

@@ -99,8 +99,8 @@ impl RoundTimes {
     /// Combines the times of several SPEs. With an even number of SPEs, the median is the mean of
     /// the two medians in the middle.
     ///
-    /// The median of all samples would be more accurate, but the PPE, which calls this function,
-    /// does not have the samples.
+    /// The median of all samples would be more accurate, but the PPE, which decides about the next
+    /// round, does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();

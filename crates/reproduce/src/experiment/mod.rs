@@ -44,7 +44,7 @@ pub enum Experiment {
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// The time of a program with one process on one SPE, divided by the time of the whole program.
+    /// The time of a program with one process on one SPE, divided by the time with all processes.
     SpeedUp(Run),
     /// The smallest computation with which a program scales well.
     ScalesFrom(ScalesFrom),

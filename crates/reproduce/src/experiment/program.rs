@@ -35,8 +35,8 @@ pub struct Run {
 }
 
 /// The smallest computation in each step with which a program scales well. A program scales well if
-/// the speed-up is at least the stated share of the number of SPEs. The speed-up is simulated at
-/// the numbers in `operations`. Between two of these numbers, times are taken to be linear.
+/// the speed-up is at least `efficiency_percent` of the number of SPEs. The speed-up is simulated
+/// at the numbers in `operations`. Between two of these numbers, times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {

@@ -85,7 +85,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// The maximum and the minimum number of timed iterations. After a few iterations, a simulated
-/// machine repeats itself exactly.
+/// machine repeats itself exactly. With thousands of requests, one iteration is enough.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations of SPEs that contend for one cache line. The order of these SPEs
 /// repeats itself only after hundreds of iterations. With this number, the mean is within 1.5 % of

@@ -22,8 +22,9 @@
 //! stage the next node of every chain before waiting for the first of these nodes.
 //!
 //! On a machine without local stores, the SPE reads the table by references. Staging would prefetch
-//! the node and yield to other threads, which takes 2 to 3 ns. Staging would hide the latency of
-//! the first cache, 1 ns, and with many chains half of the misses.
+//! the node and yield to other threads, which takes 2 to 3 ns. With staging, the result would show
+//! neither the latency of the first cache, 1 ns, nor, with many chains, half of the misses under
+//! way.
 //!
 //! While an SPE follows pointers, other SPEs can copy memory, to show the latency of a busy memory.
 //! Without local stores, each loading SPE copies private blocks that are larger than a cache. With
