@@ -291,7 +291,7 @@ fn to_a_tenth(number: f64) -> f64 {
 }
 
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
-    /// The bytes of a line, which is the unit of DMA.
+    /// The bytes of a line, which DMA moves as a whole.
     const LINE_BYTES: usize = 128;
     let by_one = measurements.iter().filter(|m| {
         let p = &m.parameters;

@@ -1,7 +1,8 @@
 //! The crew: the working SPEs. The PPE starts all loops of a round at the same time.
 
-// Rejected: visits with rounds until the rounds agree. The rounds agreed within 1 %, but the next
-// run differed by half, because states of a shared processor last longer than a measurement.
+// Rejected: a single visit with rounds until the rounds agree. The rounds agreed within 1 %, but
+// the next run differed by half, because states of a shared processor last longer than a
+// measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
