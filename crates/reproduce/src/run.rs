@@ -1,7 +1,7 @@
 //! Runs simulations on all cores.
 //!
 //! Simulations share nothing, and a simulated machine belongs to one OS thread. Therefore, each
-//! core has a thread with separate machines. A thread takes the next simulation.
+//! core has a thread with separate machines. A free thread takes the next simulation.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};

@@ -102,7 +102,7 @@ const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
 /// The number of iterations of the warm-up on a machine with times that repeat, if the number of
-/// timed iterations is given. After the warm-up, each cache line is where it stays.
+/// timed iterations is given. After the warm-up, the caches have reached a steady state.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
