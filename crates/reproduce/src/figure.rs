@@ -1,4 +1,4 @@
-//! Figures of papers whose curves are simulated.
+//! Figures of papers, with curves that can be simulated.
 
 use serde::Deserialize;
 
@@ -12,9 +12,9 @@ pub struct Figure {
     pub number: String,
     /// What the figure shows, in a few words.
     pub title: String,
-    /// The quantity on the horizontal axis. For programs, it is a parameter. For measurements of
-    /// `cellworks stats`, it is `spes`, `block_bytes`, or `list_elements` (of a list of 16 KB in
-    /// all).
+    /// The quantity on the horizontal axis: for a program, the name of a parameter, and for a
+    /// measurement of `cellworks stats`, one of `spes`, `block_bytes`, and `list_elements` (of a
+    /// list of 16 KB).
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,
@@ -27,16 +27,15 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// The title of the panel, which says what its curves have in common.
+    /// The title of the panel, which says what the curves have in common.
     pub title: String,
-    /// The experiment of the curves, without the parts in which they differ.
+    /// The experiment of the curves, without the parameters in which the curves differ.
     #[serde(default)]
     pub of: Option<Experiment>,
-    /// If the experiment is a measurement of `cellworks stats`, the panel has a curve for each of
-    /// these numbers of SPEs.
+    /// The number of SPEs of each curve, for a measurement of `cellworks stats`.
     #[serde(default)]
     pub spes: Vec<usize>,
-    /// Curves with complete experiments, for curves that differ in more than the number of SPEs.
+    /// Curves with complete experiments, if the curves differ in more than the number of SPEs.
     #[serde(default)]
     pub lines: Vec<Line>,
 }
@@ -55,8 +54,7 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// The experiment of a curve at a number on the axis. `None` if the experiment has no such
-    /// quantity.
+    /// Returns the experiment of a curve at `number` on the axis, or `None` without a quantity `x`.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),
@@ -129,13 +127,13 @@ impl Figure {
 }
 
 impl Panel {
-    /// The names and experiments of the panel's curves.
+    /// Returns the names and experiments of the panel's curves.
     pub(crate) fn curves(&self) -> Vec<Line> {
         let of_spes = self.spes.iter().filter_map(|&spes| {
             let Some(Experiment::Stats(of)) = &self.of else {
                 return None;
             };
-            // Between SPEs, one SPE only lends its local store.
+            // Between SPEs, SPE 0 only lends its local store.
             let working = spes - usize::from(of.between_spes);
             let noun = if working == 1 { "SPE" } else { "SPEs" };
             Some(Line {

@@ -6,13 +6,13 @@
 //!                       └── published value, unit, source ──────► Reproduction ◄── value ────┘
 //! ```
 //!
-//! An [`Experiment`] simulates a number. It is a program that runs on any
+//! An [`Experiment`] simulates a number. An experiment is a program that runs on any
 //! [`Machine`](cellworks_machine::Machine) under the circumstances that the paper states, or an
-//! arithmetic combination of such programs. A number that is kept back is simulated in the same
-//! way, so its prediction comes from the model only.
+//! arithmetic combination of programs. Some published numbers are kept back: their values are not
+//! known to this project, so the model predicts the values. The same experiments simulate these
+//! numbers.
 //!
-//! [`sensitivity`] shows how much each known number moves when a fitted parameter of the machine
-//! moves.
+//! [`sensitivity`] shows how much known numbers change with the fitted parameters of a machine.
 
 mod experiment;
 mod figure;

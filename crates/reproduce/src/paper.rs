@@ -1,8 +1,9 @@
 //! Papers and the numbers that they publish, as data.
 //!
-//! A paper is a TOML file in the folder `papers`. A number of a paper is a value, a value that was
-//! kept back, or a shape, which is a range for a ratio of values. A number has an experiment that
-//! simulates it, or a reason why no experiment does.
+//! A paper is a TOML file in the folder `papers`. A number of a paper has a value, or is kept back,
+//! or is a shape. The value of a number that is kept back was published, but is not known to this
+//! project, which predicts the value. A shape is a range for a ratio of values. A number has an
+//! experiment that simulates the number, or a reason why no experiment does.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +12,8 @@ use serde::Deserialize;
 use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
-/// The names and texts of the built-in papers: first the five papers that Cellworks implements,
-/// then measurements published elsewhere.
+/// The names and texts of the papers in the folder `papers`: first the five papers that Cellworks
+/// implements, then measurements published elsewhere.
 const TEXTS: [(&str, &str); 6] = [
     ("cellstats", include_str!("../papers/cellstats.toml")),
     ("task-mapping", include_str!("../papers/task-mapping.toml")),
@@ -32,17 +33,15 @@ pub struct Paper {
     pub title: String,
     /// The authors of the paper, and the year.
     pub authors: String,
-    /// The machine on whose description the numbers are simulated. A number may name another
-    /// machine.
+    /// The simulated machine, unless a number names another machine.
     pub machine: String,
-    /// The minutes that two CPUs take to simulate all numbers that take long. `None` if there are
-    /// no such numbers.
+    /// The minutes that two CPUs take to simulate the numbers that take long.
     #[serde(default)]
     pub long_minutes: Option<u32>,
     /// The numbers of the paper, in its order.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
-    /// The figures of the paper whose curves can be simulated.
+    /// The figures with curves that can be simulated.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
 }
@@ -55,7 +54,7 @@ pub struct Number {
     pub id: String,
     /// The quantity, in a few words.
     pub quantity: String,
-    /// The circumstances in which the number holds.
+    /// The circumstances for which the paper states the number.
     #[serde(default)]
     pub conditions: String,
     /// The place of the number in the paper: section, table or figure.
@@ -65,17 +64,16 @@ pub struct Number {
     /// The published value. `None` for a number that was kept back, and for a shape.
     #[serde(default)]
     pub value: Option<f64>,
-    /// How a reader must understand the value.
+    /// How exactly the text of the paper states the value.
     #[serde(default)]
     pub reading: Reading,
-    /// Whether the value was published, but is not known here and has to be predicted.
+    /// Whether the value was published, but is not known to this project and has to be predicted.
     #[serde(default)]
     pub kept_back: bool,
-    /// The relation that a text states in words instead of a value.
+    /// The relation that the text of the paper states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What the error of the number shows about the model. A number has a relation if it is known
-    /// and simulated.
+    /// What the error of a known and simulated number shows about the model.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The machine of the number. `None` if it is the paper's machine.
@@ -92,27 +90,27 @@ pub struct Number {
     pub not_simulated: Option<String>,
 }
 
-/// How the simulated value of a known number comes about. The relation decides what the error of
-/// the number shows about the model.
+/// How the simulated value of a known number depends on published numbers. The relation decides
+/// what the error of the number shows about the model.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// Something was chosen with regard to this number. The text is the name of a fitted quantity
-    /// of the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
+    /// A choice was made with regard to this number. The text is the name of a fitted quantity of
+    /// the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
     /// how well the choice succeeded.
     Fitted(String),
-    /// The simulated value repeats a parameter or another number, or follows from them by
-    /// arithmetic. The text names these sources. The error shows how far two publications agree.
+    /// The simulated value follows by arithmetic from parameters or other numbers, which the text
+    /// names. The error shows how far two publications agree.
     Derived(String),
-    /// The value is neither fitted nor derived. The error shows how good the model is.
+    /// The simulated value is neither fitted nor derived. The error shows how good the model is.
     Independent,
 }
 
-/// How a reader must understand a published value.
+/// How exactly a text states a published value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The value as it is printed.
+    /// The text states the value without a restriction.
     #[default]
     Exact,
     /// The text says "about", "around" or "almost".
@@ -123,16 +121,16 @@ pub enum Reading {
     AtMost,
 }
 
-/// A relation that a text states in words, as a range in which a ratio must be.
+/// A relation that a text states in words, as a range of a ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// The values that are divided, and what their ratio must be.
+    /// The values that are divided, and the range of their ratio, in words.
     pub rule: String,
-    /// The least ratio. `None` if there is no lower limit.
+    /// The smallest ratio of the range. `None` if there is no lower limit.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// The greatest ratio. `None` if there is no upper limit.
+    /// The largest ratio of the range. `None` if there is no upper limit.
     #[serde(default)]
     pub at_most: Option<f64>,
 }
@@ -155,7 +153,7 @@ pub enum Unit {
     /// Cycles of an SPU at 3.2 GHz.
     #[serde(rename = "cycles")]
     Cycles,
-    /// Ticks of the decrementer of a QS20, 14.318 MHz.
+    /// Ticks of the decrementer of a QS20, at 14.318 MHz.
     #[serde(rename = "ticks")]
     Ticks,
     /// 1,000,000,000 bytes a second.
@@ -170,7 +168,7 @@ pub enum Unit {
     /// 1 minus a ratio, in hundredths.
     #[serde(rename = "% less")]
     PercentLess,
-    /// A place in a list. The best place is 1.
+    /// A place in a list, from 1 for the best.
     #[serde(rename = "rank")]
     Rank,
     /// 1,000,000,000 floating-point operations a second.
@@ -190,20 +188,20 @@ pub enum Unit {
     Bytes,
 }
 
-/// An error in a paper.
+/// The error of a text that is not a valid paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaperError {
     /// The text is not TOML, or has a key or a value that a paper does not have.
     #[error("the paper cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// A number contradicts itself.
+    /// A number of the paper has contradictory fields.
     #[error("paper `{paper}`, number `{number}`: {what}")]
     Number {
         /// The paper.
         paper: String,
         /// The number.
         number: String,
-        /// What is wrong with the number, and what to do about it.
+        /// The mistake in the number, and the advice.
         what: String,
     },
     /// A figure cannot be drawn.
@@ -213,7 +211,7 @@ pub enum PaperError {
         paper: String,
         /// The figure's number in the paper.
         figure: String,
-        /// What is wrong with the figure, and what to do about it.
+        /// The mistake in the figure, and the advice.
         what: String,
     },
     /// The name of a paper has a character that is not allowed.
@@ -224,17 +222,17 @@ pub enum PaperError {
 }
 
 impl Paper {
-    /// The names of the built-in papers.
+    /// Returns the names of the built-in papers.
     pub fn names() -> [&'static str; TEXTS.len()] {
         TEXTS.map(|(name, _)| name)
     }
 
-    /// The built-in papers: first the five papers that Cellworks implements, then measurements
-    /// published elsewhere.
+    /// Returns the built-in papers: first the five papers that Cellworks implements, then
+    /// measurements published elsewhere.
     ///
     /// # Panics
     ///
-    /// Never: a test reads all built-in papers.
+    /// Never panics, because a test reads all built-in papers.
     pub fn all() -> Vec<Self> {
         let papers = TEXTS.iter().map(|(name, _)| Self::built_in(name));
         papers
@@ -242,7 +240,7 @@ impl Paper {
             .collect()
     }
 
-    /// The built-in paper of this name. `None` if there is no such paper.
+    /// Returns the built-in paper of this name, or `None` if there is no such paper.
     ///
     /// ```
     /// let paper = cellworks_reproduce::Paper::built_in("cellmt").unwrap();
@@ -251,13 +249,13 @@ impl Paper {
     ///
     /// # Panics
     ///
-    /// Never: a test reads them all.
+    /// Never panics, because a test reads all built-in papers.
     pub fn built_in(name: &str) -> Option<Self> {
         let (_, text) = TEXTS.iter().find(|(built_in, _)| *built_in == name)?;
         Some(Self::parse(text).unwrap_or_else(|error| panic!("`{name}` is built in: {error}")))
     }
 
-    /// Reads a paper.
+    /// Reads a paper from a TOML text.
     ///
     /// ```
     /// let text = r#"
@@ -281,7 +279,7 @@ impl Paper {
     ///
     /// # Errors
     ///
-    /// [`PaperError`] if the text is not a paper, or if a number contradicts itself.
+    /// Returns [`PaperError`] if the text is not a paper, or if a number or a figure is wrong.
     pub fn parse(text: &str) -> Result<Self, PaperError> {
         let paper: Self = toml::from_str(text)?;
         if !is_name(&paper.name) {
@@ -314,8 +312,8 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Removes the experiments of the numbers that take long. The reason of each such number then
-    /// names the flag that simulates the number.
+    /// Replaces the experiment of each number that takes long by a reason, which names the flag for
+    /// simulating the number.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;
@@ -330,13 +328,13 @@ impl Paper {
         }
     }
 
-    /// The machine on which a number of the paper is simulated.
+    /// Returns the machine on which a number of the paper is simulated.
     pub fn machine_of<'a>(&'a self, number: &'a Number) -> &'a str {
         number.machine.as_deref().unwrap_or(&self.machine)
     }
 }
 
-/// Whether the text is made of lower-case letters, digits and dashes.
+/// Returns whether the text consists of lower-case letters, digits and dashes.
 fn is_name(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty() && text.chars().all(is_part)
@@ -420,7 +418,7 @@ const SPU_HZ: f64 = 3.2e9;
 const QS20_TIMEBASE_HZ: f64 = 14_318_000.0;
 
 impl Unit {
-    /// The name of the unit as it is printed.
+    /// Returns the name of the unit for output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -442,8 +440,8 @@ impl Unit {
         }
     }
 
-    /// Converts an outcome to this unit. The outcome is in nanoseconds, bytes a second or single
-    /// operations. `None` if the outcome has another dimension than the unit.
+    /// Converts an outcome in nanoseconds, bytes a second or single operations to this unit.
+    /// Returns `None` if the outcome has another dimension than the unit.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
             (Dimension::Time, Self::Nanoseconds) => outcome,
@@ -467,9 +465,9 @@ impl Unit {
 }
 
 impl Reading {
-    /// The difference between a simulated value and the published one, in per cent of the published
-    /// one. If the simulated value is larger, the difference is above 0. If the text of the paper
-    /// allows the value, the difference is 0.
+    /// Returns the difference between a simulated and a published value, in per cent of the
+    /// published value. The difference is positive if the simulated value is larger, and 0 if the
+    /// text of the paper allows the simulated value.
     pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
         let error = (simulated / published - 1.0) * 100.0;
         match self {
@@ -481,7 +479,7 @@ impl Reading {
 }
 
 impl Shape {
-    /// Whether this ratio is in the range of the shape.
+    /// Returns whether this ratio is in the range of the shape.
     pub(crate) fn holds(&self, ratio: f64) -> bool {
         self.at_least.is_none_or(|least| ratio >= least)
             && self.at_most.is_none_or(|most| ratio <= most)

@@ -1,18 +1,17 @@
-//! The quantities of a machine's description, by their names such as `link.latency_ps`.
-//!
-//! A description is a tree of tables. A quantity is a table with `value`, `source` and `sure`. The
-//! search looks for these keys, so it also finds parameters that are added to descriptions later.
+//! The quantities of a machine's description, by name, such as `link.latency_ps`. A quantity is a
+//! TOML table with the keys `value`, `source` and `sure`. The functions of this module look for
+//! these keys, and so also find quantities that are added to descriptions later.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};
 
-/// The fitted quantities of a description: their names, and the published numbers to which they
-/// were fitted. Quantities of the same name in several modules or Cells count as one:
-/// `memory.access_ps` stands for those of all modules.
+/// Returns the names of the fitted quantities of a description, each with the published numbers to
+/// which the quantity was fitted. Quantities of the same name in several modules or Cells count as
+/// one: `memory.access_ps` stands for those of all modules.
 ///
 /// # Panics
 ///
-/// Never: a description can be written as TOML.
+/// Never panics, because every description can be written as TOML.
 pub fn fitted(description: &Description) -> Vec<(String, String)> {
     let mut found = Vec::new();
     walk(&mut table_of(description), "", &mut |name, quantity| {
@@ -26,8 +25,8 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// The same machine with another value of a quantity, in all places of that name. `change` turns
-/// the old value into the new one. `None` if the description has no such quantity.
+/// Returns the same machine with another value of a quantity, in all tables with this name, or
+/// `None` if the description lacks the quantity. `change` turns the old value into the new value.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();
@@ -38,7 +37,7 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
 ///
 /// # Panics
 ///
-/// If the new value does not fit into the number type of the quantity.
+/// Panics if the new value does not fit into the number type of the quantity.
 pub fn with_quantity(
     description: &Description,
     name: &str,
@@ -124,7 +123,7 @@ mod tests {
         }
     }
 
-    /// The names of all quantities of a machine, with their tables.
+    /// Returns the names of all quantities of a machine, with their tables.
     fn all(machine: &str) -> Vec<(String, Table)> {
         let mut found = Vec::new();
         let description = Description::built_in(machine).unwrap();

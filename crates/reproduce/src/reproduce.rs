@@ -1,4 +1,4 @@
-//! Makes a report from papers.
+//! Makes a report from papers and the results of their simulations.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use crate::experiment::{Experiment, Lookup, Simulation};
 use crate::paper::{Number, Paper, Reading, Relation};
 use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 
-/// The numbers of papers, of which some have been simulated.
+/// Papers, and the results of the simulations that have run so far.
 ///
 /// ```text
 ///   Reproducing::of(papers) ──► plan: simulate ──► each result: take_down ──► report, at any time
@@ -52,26 +52,26 @@ pub struct Reproducing {
 /// The part of a paper that is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Whether the curves of the paper's figures are simulated, too.
+    /// Whether the curves of the paper's figures are simulated too.
     pub figures: bool,
-    /// Whether numbers with long simulations are simulated, too.
+    /// Whether numbers with long simulations are simulated too.
     pub takes_long: bool,
 }
 
-/// The simulations of a reproduction.
+/// The list of a reproduction's simulations.
 #[derive(Clone, Debug)]
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// A text for each simulation, in the order of the simulations' numbers. The text contains
-    /// everything on which the simulation depends.
+    /// Returns a text for each simulation, in order. The text contains everything on which the
+    /// result of the simulation depends.
     pub fn steps(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Simulates the wanted steps on all cores of this computer. Steps are numbered from 0. On any
-    /// thread, `found` gets the result of a step, and returns whether to go on. After a break, no
-    /// more simulations begin.
+    /// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
+    /// index and the result of each simulation, on any thread, and returns whether to go on. After
+    /// a break, no more simulations begin.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -82,7 +82,7 @@ impl Plan {
     }
 }
 
-/// A paper names a machine that has no description.
+/// The error of a paper that names a machine without a description.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "paper `{paper}` is about the machine `{machine}`, which is not described; describe it, or name another"
@@ -95,16 +95,15 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Prepares the simulation of the papers' numbers that have an experiment. `extent` adds
-    /// figures and long simulations.
+    /// Prepares the simulations of the papers. `extent` adds figures and long simulations.
     ///
     /// # Errors
     ///
-    /// [`UnknownMachine`] if a paper names a machine that has no description.
+    /// Returns [`UnknownMachine`] if a paper names a machine that has no description.
     ///
     /// # Panics
     ///
-    /// If there are no papers.
+    /// Panics if there are no papers.
     pub fn of(
         mut papers: Vec<Paper>,
         extent: Extent,
@@ -135,22 +134,22 @@ impl Reproducing {
         })
     }
 
-    /// The simulations of the reproduction.
+    /// Returns the simulations of the reproduction.
     pub fn plan(&self) -> Plan {
         self.plan.clone()
     }
 
-    /// The machine of the first paper.
+    /// Returns the machine of the first paper.
     pub fn machine(&self) -> &MachineInfo {
         &self.machine
     }
 
-    /// The number of simulations.
+    /// Returns the number of simulations.
     pub fn planned(&self) -> usize {
         self.plan.0.len()
     }
 
-    /// The number of simulations with a recorded result.
+    /// Returns the number of simulations with a recorded result.
     pub fn done(&self) -> usize {
         self.outcomes.len()
     }
@@ -166,19 +165,18 @@ impl Reproducing {
         });
     }
 
-    /// Records the result of the simulation number `step` in the [plan](Self::plan).
+    /// Records the result of the simulation with index `step` in the [plan](Self::plan).
     ///
     /// # Panics
     ///
-    /// If the plan has no simulation number `step`.
+    /// Panics if the plan has no simulation with this index.
     pub fn take_down(&mut self, step: usize, simulated: Simulated) {
         let simulation = self.plan.0[step].clone();
         self.outcomes.insert(simulation, simulated.0);
     }
 
-    /// Compares the simulated numbers with the published ones. If a simulation is missing, its
-    /// number counts as not simulated, and the report as not complete. If a simulation has failed,
-    /// the report has the reason.
+    /// Compares the simulated numbers with the published numbers. If a simulation is missing, the
+    /// report is not complete. If a simulation has failed, the report has the reason.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
@@ -215,7 +213,7 @@ impl Reproducing {
     }
 }
 
-/// The simulations of a number. Empty if the number has no experiment.
+/// Returns the simulations of a number. The result is empty if the number has no experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {
@@ -234,7 +232,7 @@ fn outcome(
         .unwrap_or_else(|| Err("it was not simulated".to_owned()))
 }
 
-/// The machines that the papers name, each once.
+/// Returns the machines that the papers name, each once.
 fn machines(
     papers: &[Paper],
     descriptions: Descriptions<'_>,
@@ -283,7 +281,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
         Some(Ok(value)) => (Some(value), None),
         Some(Err(why)) => (None, Some(why)),
     };
-    // A rank has no error in per cent, because twice a rank is not twice as bad.
+    // A rank has no error in per cent, because rank 2 is not twice as bad as rank 1.
     let has_error = number.unit != crate::Unit::Rank;
     let error_percent = number
         .value
@@ -338,7 +336,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
     }
 }
 
-/// The simulated value of a number, in the number's unit.
+/// Returns the simulated value of a number, in the number's unit.
 pub(crate) fn simulated(
     number: &Number,
     experiment: &Experiment,
@@ -351,7 +349,7 @@ pub(crate) fn simulated(
     Ok(in_unit.expect("the unit is checked where the paper is read"))
 }
 
-/// The machine and the experiment of every point in the figures of a paper.
+/// Returns the machine and the experiment of every point in the figures of a paper.
 fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experiment)> {
     let figures = paper.figures.iter().filter(move |_| wanted);
     let machine: Arc<str> = paper.machine.as_str().into();
@@ -368,8 +366,7 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// The figures with their curves. If the simulation of a point failed or is missing, the point is
-/// left out.
+/// Returns the figures. A point is left out if its simulation failed or is missing.
 fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
     let papers = papers.iter().filter(|_| wanted);
     papers

@@ -1,8 +1,7 @@
-//! Runs simulations side by side.
+//! Runs simulations on all cores.
 //!
-//! Simulations share nothing, and a simulated machine belongs to one OS thread. So each core has a
-//! thread with its own machines. Each thread takes the next simulation that no other thread has
-//! taken.
+//! Simulations share nothing, and a simulated machine belongs to one OS thread. Therefore, each
+//! core has a thread with separate machines. A free thread takes the next simulation.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -23,15 +22,15 @@ use crate::experiment::{Access, Outcome, Program, Simulation};
 /// A function that returns the description of the machine with a name.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
 
-/// The built-in description of this name. `None` if there is no such description.
+/// Returns the built-in description of this name, or `None` if there is no such description.
 pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-/// The outcome of each simulation, or the reason why it has none.
+/// The outcome of each simulation, or the reason for a missing outcome.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
-/// The outcome of one simulation, or the reason why it has none.
+/// The outcome of one simulation, or the reason for a missing outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Simulated(pub(crate) Result<Outcome, String>);
@@ -43,10 +42,11 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates `number` groups of rings on the machine of this name, on all cores of this computer.
-/// `wanted` chooses groups by their numbers, and `runs` returns the rings of a group. On any
-/// thread, `found` gets the times of a group's rounds in nanoseconds, or the reason why there are
-/// none. `found` returns whether to go on. After a break, no more groups begin.
+/// Simulates groups of rings (tasks that exchange packets in a ring) on the machine of this name,
+/// on all cores of this computer. There are `number` groups. `wanted` chooses groups by index, and
+/// `runs` returns the rings of a group. `found` gets the index of a group, and either the time of a
+/// round of each ring in nanoseconds or an error. `found` is called on any thread, and returns
+/// whether to go on. After a break, no more groups begin.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -69,8 +69,9 @@ pub fn simulate_rings(
     });
 }
 
-/// Runs the wanted simulations on all cores of this computer. On any thread, `found` gets the
-/// result of a simulation, and returns whether to go on. After a break, no more simulations begin.
+/// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
+/// index and the result of each simulation, on any thread, and returns whether to go on. After a
+/// break, no more simulations begin.
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
@@ -85,8 +86,8 @@ pub(crate) fn run_each(
     );
 }
 
-/// Does the wanted steps below `number` on all cores of this computer, until a step returns a
-/// break. Each step uses the machines of its thread.
+/// Calls `step` with the `wanted` numbers below `number`, on all cores of this computer, until a
+/// call returns a break. Each call gets the machines of the calling thread.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
@@ -116,7 +117,7 @@ fn side_by_side(
     });
 }
 
-/// Runs each simulation of the list once, even if the list repeats it.
+/// Runs each simulation of the list once, even if the list repeats the simulation.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
     let simulations = different(simulations);
@@ -132,8 +133,8 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread. A machine is made when it is first needed, and is used again. To
-/// make the local stores of 256 KB takes longer than to run a small simulation.
+/// The machines of one OS thread. A machine is made when it is first needed, and is used again,
+/// because making the local stores of 256 KB takes longer than a small simulation.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
     made: HashMap<(Arc<str>, Access), Result<Made, String>>,
@@ -170,7 +171,7 @@ impl<'a> Machines<'a> {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
@@ -185,7 +186,7 @@ fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Ma
         Access::Direct => PpeAccess::Direct,
         Access::SystemCalls => PpeAccess::SystemCalls,
     };
-    // The watch changes no result, but takes time for every element of a list.
+    // The watch for hazards changes no result, but takes time for every element of a list.
     let sim = Sim::builder(description)
         .ppe_access(access)
         .hazards(HazardWatch::Off)

@@ -1,4 +1,4 @@
-//! Measures how much simulated numbers move when a fitted parameter changes.
+//! Measures how much simulated numbers change when a fitted parameter changes.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Moved {
     pub changes: Vec<Change>,
 }
 
-/// How a number moves when a parameter grows by a tenth.
+/// The change of a number when a parameter grows by a tenth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The id of the number in its paper.
@@ -31,15 +31,15 @@ pub struct Change {
 }
 
 /// Raises each fitted parameter of the machine by a tenth, one after the other. Returns the changes
-/// of the paper's numbers that are known, are not kept back, and are simulated on this machine.
+/// of the paper's numbers that are known and are simulated on this machine.
 ///
 /// # Errors
 ///
-/// The reason why a simulation failed.
+/// Returns the reason why a simulation failed.
 ///
 /// # Panics
 ///
-/// Never: only fitted parameters are raised.
+/// Never panics, because only fitted parameters are raised.
 pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved>, String> {
     let before = known(paper, description)?;
     let moved = |(parameter, fitted_to): (String, String)| {
@@ -61,7 +61,7 @@ pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved
     fitted(description).into_iter().map(moved).collect()
 }
 
-/// The known numbers of the paper, with their simulated values on this machine.
+/// Returns the known numbers of the paper, with their simulated values on this machine.
 fn known<'a>(
     paper: &'a Paper,
     description: &Description,

@@ -9,7 +9,7 @@ use cellworks_sim::{Description, Sim, Ways};
 const TASKS: usize = 8;
 const SPES: usize = 16;
 
-/// The ranks of numbers in rising order. Equal numbers have the mean of their ranks.
+/// Returns the ranks of numbers in rising order. Equal numbers have the mean of their ranks.
 fn ranks(numbers: &[f64]) -> Vec<f64> {
     let rank = |number: &f64| {
         let below = numbers.iter().filter(|other| *other < number).count();
@@ -19,7 +19,7 @@ fn ranks(numbers: &[f64]) -> Vec<f64> {
     numbers.iter().map(rank).collect()
 }
 
-/// Spearman's rank correlation.
+/// Computes Spearman's rank correlation.
 fn agreement(one: &[f64], other: &[f64]) -> f64 {
     let [one, other] = [one, other].map(ranks);
     let mean = (one.len() - 1) as f64 / 2.0;

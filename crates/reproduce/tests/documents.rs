@@ -1,9 +1,8 @@
-//! The tables of the pages on the simulated Cell are the results of the simulation, to the last
-//! digit.
+//! The tables of the pages on the simulated Cell must be the results of the simulation.
 //!
 //! Each table is in a page between `<!-- simulated: NAME -->` and `<!-- end -->`. The tests make
-//! the tables again and compare them with the pages. The following command renews the pages. The
-//! commit then gives the reason why a figure has changed:
+//! the tables again and compare them with the pages. This command renews the pages, and the commit
+//! gives the reason for a changed figure:
 //!
 //! ```text
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
@@ -27,9 +26,9 @@ const FIGURES: &str = concat!(
 const PAGES: [&str; 2] = [MODEL, FIGURES];
 const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored";
 
-/// The papers whose numbers are simulated within seconds.
+/// The papers that are simulated within seconds.
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
-/// The papers whose simulations take longer.
+/// The papers that take longer to simulate.
 const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
 
 /// The name and the text of a table in a page.
@@ -106,8 +105,7 @@ fn compare(tables: &[Table]) {
     assert!(names.is_empty(), "no page has the tables {names:?}");
 }
 
-/// Each drawing of the page on the model ends with the sum of its steps. This sum is a simulated
-/// number.
+/// Each drawing of the page on the model ends with a sum, which is a simulated number.
 #[track_caller]
 fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
     let simulated = |name: &str| {
@@ -117,7 +115,7 @@ fn totals_of_drawings_are_simulated(cellstats: &Reproduction) {
             .and_then(|number| number.value)
             .expect("it is simulated")
     };
-    // An exchange is two words, there and back.
+    // An exchange is a word in each direction.
     let word = simulated("spe-mailbox-cell1") / 2.0;
     for (drawing, total) in [
         ("A GET of 128 bytes", simulated("get-private-128")),
@@ -144,7 +142,7 @@ fn reproduced(name: &str, figures: bool) -> Reproduction {
     found
 }
 
-/// An empty environment, because no table shows it.
+/// Makes an empty environment, because no table shows the environment.
 fn environment() -> Environment {
     Environment {
         cellworks_version: String::new(),
@@ -281,7 +279,7 @@ fn follows_from(row: &Reproduced) -> String {
     row.follows_from.clone().unwrap_or_default()
 }
 
-/// The tables of a paper's numbers, one table for each kind.
+/// Makes the table of a paper's numbers, with a part for each kind.
 fn numbers(of: &Reproduction) -> Table {
     let mut text = String::new();
     for kind in &KINDS {
@@ -305,7 +303,7 @@ fn numbers(of: &Reproduction) -> Table {
     (of.papers[0].name.clone(), text + "\n")
 }
 
-/// The columns that hold words. All other columns hold numbers, which are aligned to the right.
+/// The columns of words. All other columns hold numbers, which are aligned to the right.
 const WORDS: [&str; 12] = [
     "",
     "fitted to",
@@ -321,7 +319,7 @@ const WORDS: [&str; 12] = [
     "why not",
 ];
 
-/// A Markdown table.
+/// Writes a Markdown table.
 fn table(headings: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rule = headings
         .iter()
@@ -336,7 +334,7 @@ fn table(headings: &[String], rows: impl Iterator<Item = Vec<String>>) -> String
     })
 }
 
-/// The quantity with its circumstances, and with the machine if that is not a QS20.
+/// Writes the quantity with its circumstances, and with the machine unless it is a QS20.
 fn quantity(row: &Reproduced) -> String {
     let machine = row.parameters["machine"].as_str().unwrap_or_default();
     let machine = if machine == "qs20" { "" } else { machine };
@@ -400,7 +398,7 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The fitted parameters of a QS20, and the numbers to which each was fitted.
+/// Writes the fitted parameters of a QS20, and the numbers to which each parameter was fitted.
 fn fitted_to_what(papers: &[Reproduction]) -> String {
     let qs20 = Description::built_in("qs20").unwrap();
     let numbers = || papers.iter().flat_map(|paper| &paper.results);
@@ -437,7 +435,7 @@ fn fitted_to_what(papers: &[Reproduction]) -> String {
     )
 }
 
-/// The errors of all papers in a few numbers: by relation, and, for independent numbers, by paper.
+/// Summarizes the errors of all papers: by relation, and, for independent numbers, by paper.
 fn summary(papers: &[&Reproduction]) -> String {
     let all: Vec<Reproduced> = papers
         .iter()
@@ -486,8 +484,7 @@ fn in_a_row(name: String, errors: &Errors) -> Vec<String> {
     ]
 }
 
-/// A row for each curve of a figure. The values are in microseconds, or ratios if the figure shows
-/// ratios.
+/// Writes a row for each curve of a figure, with microseconds or ratios.
 fn curves(of: &ReproducedFigure) -> String {
     let value = |point: &CurvePoint| match point.speed_up {
         Some(times) => format!("{times:.2}"),
@@ -513,10 +510,10 @@ fn curves(of: &ReproducedFigure) -> String {
     text + "\n"
 }
 
-/// The least change, in per cent, that is shown as a number.
+/// The smallest change, in per cent, that is shown as a number.
 const SHOWN_FROM: f64 = 0.05;
 
-/// The change of each known number on a QS20 when a fitted parameter of the QS20 grows by a tenth.
+/// Writes the change of each known number when a fitted parameter of a QS20 grows by a tenth.
 fn sensitivities() -> String {
     let qs20 = Description::built_in("qs20").unwrap();
     let mut parameters: Vec<Moved> = Vec::new();

@@ -10,7 +10,7 @@ use cellworks_report::{Environment, ReasonKind};
 use cellworks_reproduce::{Extent, Paper, Reproducing, UnknownMachine, built_in, sensitivity};
 use cellworks_sim::Description;
 
-/// A paper with numbers of every kind, whose simulations take little time.
+/// A paper with numbers of every kind. The simulations take little time.
 const MINE: &str = r#"
 name = "mine"
 title = "Mine"
@@ -190,7 +190,7 @@ fn figures_have_a_curve_for_each_number_of_spes() {
     }
 }
 
-/// A paper about a ring on a QS22, whose simulations take little time.
+/// A paper about a ring on a QS22. The simulations take little time.
 const RING: &str = r#"
 name = "ring"
 title = "A ring"
@@ -248,7 +248,7 @@ fn programs_that_processes_share_have_speed_ups_and_curves_of_them() {
     let found = reproduced(RING, true).unwrap();
     assert!(found.envelope.complete, "{:?}", found.envelope.trust);
     assert_eq!(number(&found, "knn").holds, Some(true), "{found:?}");
-    // The value in MFLOP lies between the numbers of operations that are simulated.
+    // The value in MFLOP lies between the simulated numbers of operations.
     let well = number(&found, "well").value.unwrap();
     assert!((0.001..0.1).contains(&well), "{well}");
 
@@ -297,8 +297,7 @@ fn what_takes_long_is_simulated_on_request() {
 fn every_simulation_runs_once() {
     let papers = vec![Paper::parse(MINE).unwrap()];
     let reproducing = Reproducing::of(papers, Extent::default(), &built_in).unwrap();
-    // A tick, a switch, two barriers and two mappings. One of the barriers occurs twice in the
-    // paper.
+    // A tick, a switch, two mappings and two barriers. A barrier that occurs twice counts once.
     assert_eq!((reproducing.done(), reproducing.planned()), (0, 6));
     let runs = Mutex::new(0);
     reproducing.plan().simulate(&built_in, &|_| true, &|_, _| {
@@ -323,8 +322,7 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     });
     let found = reproducing.into_inner().unwrap().report(environment());
     assert!(found.envelope.trust.trustworthy && !found.envelope.complete);
-    // Only one simulation was recorded, so at most one number has a value. A number without an
-    // experiment keeps its own reason.
+    // Only one simulation was recorded, so at most one number has a value.
     let values = found.results.iter().filter(|result| result.value.is_some());
     assert!(values.count() <= 1);
     let why = |name: &str| number(&found, name).not_simulated.as_deref();

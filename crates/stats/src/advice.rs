@@ -1,10 +1,8 @@
-//! Advice for programmers that follows from measured numbers. Section 5 of the paper has such
-//! advice for a Cell blade.
+//! Derives advice for programmers from measured numbers, as section 5 of the paper does.
 //!
-//! Each piece of advice compares numbers that were measured on this machine, and contains these
-//! numbers. If one side of a comparison was not measured, the comparison is left out. So a run of
-//! one function gives little advice. If it is not clear whether two numbers differ, the comparison
-//! is left out too ([`value`] has the rule).
+//! Each piece of advice compares numbers that were measured on this machine, and contains the
+//! numbers. A comparison is left out if a number was not measured, or if it is not clear whether
+//! the numbers differ ([`value`] has the rule).
 
 mod buffers;
 mod comparisons;
@@ -31,7 +29,7 @@ use sizes::{COMMAND_BYTES_MAX, in_and_out, large_enough};
 use value::{Compared, DIFFERS, Value};
 use words::{Recommendation, counted, listed, merge_alike, range};
 
-/// Draws advice from the results of a machine, in the order of section 5 of the paper.
+/// Derives advice from the results of a machine, in the order of section 5 of the paper.
 ///
 /// Times are medians. Blocks are compared by bandwidth, which tells more than a median if some
 /// blocks are fast and others slow. Two numbers differ if they are more than 10 % apart, the
@@ -91,13 +89,11 @@ pub fn advise(
         .collect()
 }
 
-/// The functions that move blocks into and out of the local store, and the names of their
-/// operations.
+/// The functions that move blocks into and out of the local store, and names for them.
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Section 5.3: how many bytes one command should move. Larger blocks take several commands, so
-    /// this advice leaves them out.
+    /// Says how many bytes one command should move (section 5.3).
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -107,7 +103,7 @@ impl Run<'_> {
         merge_alike(commands.collect())
     }
 
-    /// The bandwidths of blocks of main memory by one SPE, by size.
+    /// Returns the bandwidths of blocks of main memory by one SPE, by size.
     fn bandwidths_of_one(&self, function: Function) -> Vec<Point> {
         let one = |p: &Parameters| p.between == Between::MemorySpe && p.spes == 1;
         let Some(first) = self.all(function, one).next() else {
@@ -120,7 +116,7 @@ impl Run<'_> {
         )
     }
 
-    /// The number of SPEs that reach the full bandwidth of main memory.
+    /// Recommends the number of SPEs that reach the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -160,7 +156,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // More SPEs do not help, which is also advice.
+            // If it is unclear whether more SPEs help, there is no advice.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -190,7 +186,7 @@ impl Run<'_> {
         ))
     }
 
-    /// Section 5.3: whether SPEs should have private buffers or share one.
+    /// Says whether SPEs should have private buffers or share a buffer (section 5.3).
     fn buffers(&self) -> Vec<String> {
         let mut recommendations = Vec::new();
         for (function, what) in BLOCKS {
@@ -223,7 +219,7 @@ impl Run<'_> {
         merge_alike(recommendations)
     }
 
-    /// Section 5.3: the overhead of lists, and the time that lists save.
+    /// Describes the overhead of lists, and the time that lists save (section 5.3).
     fn lists(&self) -> Vec<String> {
         let (mut overhead, mut savings) = (Vec::new(), Vec::new());
         for (list, single, what) in [
@@ -272,7 +268,7 @@ impl Run<'_> {
         [merge_alike(overhead), merge_alike(savings)].concat()
     }
 
-    /// Section 5.3: using the memory near an SPE.
+    /// Recommends the memory module near an SPE (section 5.3).
     fn memory(&self) -> Vec<String> {
         let recommendations = BLOCKS
             .into_iter()
@@ -323,7 +319,7 @@ impl Run<'_> {
         }
     }
 
-    /// The number of bytes to work on at a time.
+    /// Recommends the number of bytes to work on at a time.
     fn tiles(&self) -> Option<String> {
         let latencies = self.findings_named("cache_latency_ns");
         let mut caches: Vec<(usize, f64)> = self
@@ -366,8 +362,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// The time of an access in tiles that a cache holds. If other programs use the cache too, or
-    /// if pages conflict, the largest such tile takes longer.
+    /// Describes the time of an access in tiles that a cache holds. The largest of these tiles
+    /// takes longer if other programs use the cache too, or if pages conflict.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;
@@ -384,7 +380,7 @@ impl Run<'_> {
         }
     }
 
-    /// The cost of waiting if SPEs do not sleep.
+    /// Describes the cost of waiting if SPEs do not sleep.
     fn waiting_in_hardware(&self) -> Option<String> {
         let found = self.findings_named("word_one_way_ns");
         let from = |between: &str| {
@@ -411,14 +407,13 @@ impl Run<'_> {
     }
 }
 
-/// A condition that is true for parameters that differ from `these` at most in the size of a block.
+/// Returns a condition for parameters that differ from `these` at most in the settings.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);
     move |p| key(p) == these
 }
 
-/// The bytes that a list moves.
 fn total(list: &Parameters) -> Option<usize> {
     let elements = list
         .settings

@@ -13,11 +13,11 @@ use crate::settings::Settings;
 /// The time for all rounds of one measurement together.
 const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 
-/// The largest total size of the private buffers of all SPEs. With larger buffers, preparing the
-/// buffers would take longer than the measurement.
+/// The maximum size of the private buffers of all SPEs together, because preparing larger buffers
+/// would take longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks. If a machine has no room for a size, the size is left out.
+/// The sizes of blocks. A size for which a machine has no room is left out.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -30,15 +30,13 @@ const BLOCK_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The sizes of blocks between local stores.
 const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
 /// The bytes of all elements of a list, as in the paper's figures 10 and 11.
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of blocks that are copied from memory to memory. If there is no memory for a size, the
-/// size is left out.
+/// The sizes of copied blocks. A size for which a machine has no memory is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -51,40 +49,35 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The largest block that several SPEs copy. The source and the target of this size together are
-/// more than the largest caches hold.
+/// The size of the largest block that several SPEs copy, larger than most caches.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The least and the largest size of tables of pointers. The sizes are powers of two, and the sizes
-/// half way between them, because there are caches of 48 KB. The least size is below the smallest
-/// cache, and the largest size is above most of the largest caches.
+/// The smallest and the largest size of tables of pointers. The sizes are powers of two, and the
+/// sizes half way between them, because there are caches of 48 KB. The smallest size is below the
+/// smallest cache, and the largest size is above most of the largest caches.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
-/// The size of a table that is seldom in a cache, but takes little time to make.
+/// The size of a table that is rarely in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// The numbers of chains. Cores have 10 to 48 misses of their first cache under way.
+/// The numbers of chains. A core has 10 to 48 misses of its first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
-/// The numbers of SPEs that contend for a variable or for the memory. The number of all SPEs is
-/// always added.
+/// The numbers of SPEs that contend for a variable or memory. The number of all SPEs is added.
 const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 
-/// Returns the measurements that describe a machine, as requests that [`Request::plan`] accepts for
-/// this machine.
+/// Returns valid requests for the measurements that describe this machine.
 ///
-/// On every machine there are these measurements:
+/// Every machine has these measurements:
 ///
-/// - starting a program on one SPE and on all SPEs, and creating a thread of the operating system,
-///   if there is one;
-/// - mailboxes and signals between the PPE and one SPE of each Cell, and between SPE 0 and the same
-///   SPEs;
+/// - starting a program on one SPE and on all SPEs, and creating an OS thread, if the machine has
+///   an operating system;
+/// - mailboxes and signals between one SPE of each Cell and the PPE or SPE 0;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
 ///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between
 ///   one and all;
-/// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0;
-/// - DMA blocks and lists, copies, and chases, as below.
+/// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0.
 ///
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
 /// measurements show the caches:
@@ -97,9 +90,9 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, copies of one
 ///   size are repeated with numbers of SPEs between one and all. The size is the largest power of
 ///   two up to 64 MB for which each SPE has room for two blocks;
-/// - chases through tables of 4 KB to 256 MB, whose times show each cache as a step. Chases with 1
-///   to 48 chains through a table of 128 MB show how many misses are under way at once. The last
-///   chase uses the same table while all other SPEs load the memory.
+/// - chases through tables of 4 KB to 256 MB. A step in the times shows a cache. Chases with 1 to
+///   48 chains through a table of 128 MB show how many misses are under way at once. The last chase
+///   uses the same table while all other SPEs load the memory.
 ///
 /// On a machine without caches, further measurements give the curves of the paper, and curves for
 /// an SPE with a local store:
@@ -107,18 +100,16 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs. The blocks are in shared and
 ///   in private buffers, with each memory module of a Cell (figures 4 to 7 of the paper), and in
 ///   the local store of SPE 0, for SPEs of each Cell (figures 8 and 9);
-/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE and by all SPEs (figures 10 and
-///   11);
+/// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one and by all SPEs (figures 10, 11);
 /// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
 /// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
 ///   load the memory.
 ///
-/// If the machine has no room for a measurement, the measurement is left out. For example, local
-/// stores of 16 KB have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds
-/// of a measurement may take 0.1 s, and end earlier when they agree. The warm-up and the
-/// preparation of the memory take further time. [`Plan::set_span`](crate::Plan::set_span) gives the
-/// rounds of a plan another time. On a simulated Cell blade, all measurements together take some
-/// tens of millions of bus packets.
+/// A measurement for which the machine has no room is left out. For example, local stores of 16 KB
+/// have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds of a measurement
+/// take at most 0.1 s. The warm-up and the preparation of the memory take further time.
+/// [`Plan::set_span`](crate::Plan::set_span) gives the rounds of a plan another time. On a
+/// simulated Cell blade, all measurements together take some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -160,15 +151,15 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // For a machine with one SPE, some requests occur twice. Other requests need parts that the
-        // machine does not have, such as larger blocks, SPEs in each Cell, or a second SPE.
+        // On a machine with one SPE, some requests occur twice. Other requests need larger blocks,
+        // SPEs in each Cell, or a second SPE, which the machine may not have.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
 }
 
-/// Requests blocks of every size with one SPE and with all SPEs. Also requests blocks of some sizes
-/// with the other memory modules, and between SPEs.
+/// Requests blocks of every size with one SPE and with all SPEs. Some sizes are also requested with
+/// the other memory modules, and between SPEs.
 fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let all = topology.spes().len();
     let mut requests = Vec::new();
@@ -201,8 +192,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Returns the first and the last Cell, for a near and a far one. Measurements with all Cells of a
-/// large machine would take minutes.
+/// Returns the first and the last Cell, as a near Cell and a far Cell. On a large machine,
+/// measuring every Cell would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
@@ -217,8 +208,7 @@ fn one_and_all(all: usize) -> Vec<Count> {
     counts
 }
 
-/// Requests mailboxes and signals between an SPE of each Cell and the PPE, and between that SPE and
-/// SPE 0.
+/// Requests mailboxes and signals between an SPE of each Cell and the PPE or SPE 0.
 fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for function in [Function::Mailbox, Function::Signal] {
@@ -234,7 +224,7 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
     requests
 }
 
-/// Requests lists, from those with few long elements to those with many short ones.
+/// Requests lists, from few long elements to many short elements.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
         settings: Settings {
@@ -246,8 +236,7 @@ fn lists(request: &Request) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Requests all atomic operations with one SPE and with all SPEs. Requests one operation also with
-/// numbers of SPEs between one and all.
+/// Requests all atomic operations by one SPE and by all, and `fetchadd` by further numbers of SPEs.
 fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let functions = Function::ALL
         .into_iter()
@@ -267,8 +256,7 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// Requests wake-ups of an SPE of the first Cell and of an SPE of the last Cell. The PPE wakes each
-/// of them, and so does SPE 0.
+/// Requests wake-ups of an SPE of the first and of the last Cell, by the PPE and by SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {

@@ -1,4 +1,4 @@
-//! The reasons why something cannot be measured, or why a measurement failed.
+//! The errors of requests and of measurements.
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::mfc::MfcFault;
@@ -8,7 +8,7 @@ use cellworks_machine::{AtomicError, RunError, SpeId, StageError};
 use crate::function::Function;
 use crate::report::Latency;
 
-/// A request cannot be fulfilled. Nothing was run.
+/// The error of a request that cannot be fulfilled. Nothing was run.
 ///
 /// The message has the requested value, the rule, and a value that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ use crate::report::Latency;
 pub struct RequestError {
     /// The refused flag, such as `-n`. [`Request`](crate::Request) names the flag of each field.
     pub flag: &'static str,
-    /// Flags that can be used instead, such as `-n 1`. The function and `-s` stay as they are.
+    /// Flags that can be used instead, such as `-n 1`, with the same function and `-s`.
     pub instead: String,
     message: String,
 }
@@ -30,21 +30,21 @@ impl RequestError {
         }
     }
 
-    /// The error for a block whose size is refused.
+    /// Makes the error for a block of a refused size.
     pub(crate) fn block(message: String) -> Self {
         Self::new("-b", "-b 1k", message)
     }
 
-    /// The same error with other flags that can be used instead.
+    /// Returns the same error with other flags that can be used instead.
     pub(crate) fn with_instead(self, instead: String) -> Self {
         Self { instead, ..self }
     }
 }
 
-/// A measurement failed.
+/// The reasons why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// There was no memory for the buffers.
+    /// The system had no memory for the buffers.
     #[error(transparent)]
     Allocate(#[from] AllocateError),
     /// The machine ended the run.
@@ -69,10 +69,10 @@ pub enum MeasureError {
     OsThread(std::io::Error),
 }
 
-/// A program on an SPE could not do its part.
+/// The reasons why a program on an SPE failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SpeError {
-    /// There is no room in the local store.
+    /// The local store has no room.
     #[error(transparent)]
     Stage(#[from] StageError),
     /// The MFC refused a command.
@@ -84,14 +84,14 @@ pub enum SpeError {
     /// An operation had a wrong effect.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
-    /// The system gives no memory for a table.
+    /// The system has no memory for a table.
     #[error(
         "the system gives no memory for a table of {}; use a smaller one (-b), or allow this process more (ulimit \
          -v)",
         in_words(*bytes)
     )]
     NoMemory {
-        /// Bytes of the table.
+        /// The bytes of the table.
         bytes: usize,
     },
 }
@@ -109,8 +109,7 @@ impl Untrusted {
     }
 }
 
-/// A result that is impossible on any machine. It was measured, but must not be shown as a
-/// measurement.
+/// A measured result that is impossible on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the result cannot be true: {what}")]
 pub struct Impossible {
@@ -118,8 +117,7 @@ pub struct Impossible {
 }
 
 impl Impossible {
-    /// The error for a mean or median that no operation can have. `statistic` is `mean` or
-    /// `median`.
+    /// Makes the error for an impossible time. `statistic` is `mean` or `median`.
     pub(crate) fn time(function: Function, statistic: &str, ns: f64) -> Self {
         Self {
             what: format!(
@@ -129,7 +127,7 @@ impl Impossible {
         }
     }
 
-    /// The error for statistics that are out of order, such as a minimum above the median.
+    /// Makes the error for statistics that are out of order, such as a minimum above the median.
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..
@@ -142,7 +140,7 @@ impl Impossible {
         }
     }
 
-    /// The error for SPEs that together moved more than `bytes_per_s_max`.
+    /// Makes the error for SPEs that together moved more than `bytes_per_s_max`.
     pub(crate) fn bandwidth(
         function: Function,
         bytes_per_s: u64,
@@ -159,7 +157,7 @@ impl Impossible {
     }
 }
 
-/// What to do about a time that is impossible.
+/// The advice for a time that is impossible.
 const LOOK_AT_THE_CLOCK: &str = "look at the clock source of the machine, and at its hypervisor if \
                                  it has one; if they are right, please report this";
 

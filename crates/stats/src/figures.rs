@@ -1,8 +1,8 @@
-//! The text of sizes, times and ratios for people. Numbers have a unit and three figures.
+//! Formats sizes, times and ratios for people. Numbers have a unit and three figures.
 
 pub use cellworks_machine::sizes::size;
 
-/// The text of a time in nanoseconds, with three figures, in the unit that fits.
+/// Formats a time in nanoseconds with three figures, in the unit that fits.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::time(1_680_000.0), "1.68 ms");
@@ -11,7 +11,7 @@ pub fn time(ns: f64) -> String {
     scaled(ns, &[(1e0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
 }
 
-/// The text of a number of bytes per second. The units are powers of 1,000, as in the paper.
+/// Formats a number of bytes per second. The units are powers of 1,000, as in the paper CellStats.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::bandwidth(24_600_000_000), "24.6 GB/s");
@@ -23,8 +23,7 @@ pub fn bandwidth(bytes_per_s: u64) -> String {
     )
 }
 
-/// The text of a number without a unit, such as a ratio, rounded to three figures. Commas set
-/// thousands apart.
+/// Formats a number without a unit, such as a ratio, rounded to three figures.
 ///
 /// ```
 /// use cellworks_stats::figures::plain;
@@ -42,7 +41,7 @@ pub fn plain(number: f64) -> String {
     thousands(&format!("{:.0}", (number / step).round() * step))
 }
 
-/// The text of a whole number, which may be negative. Commas set thousands apart.
+/// Formats a whole number, which may be negative. Commas set thousands apart.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::thousands("-1234567"), "-1,234,567");
@@ -60,7 +59,7 @@ pub fn thousands(number: &str) -> String {
 }
 
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // 999.5 would be printed as 1000, so this value belongs to the next unit.
+    // A value such as 999.5 would be rounded to 1000, so the value belongs to the next unit.
     let (factor, unit) = units
         .iter()
         .rev()
@@ -71,7 +70,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// The number of decimals with which a value has three figures.
+/// Returns the number of decimals with which a value has three figures.
 fn decimals(value: f64) -> usize {
     match value {
         _ if value < 9.995 => 2,

@@ -1,4 +1,4 @@
-//! The findings that follow from several measurements.
+//! Findings: quantities that follow from several measurements.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,59 +8,58 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// A cache ends between two tables, one of which is twice as large, if their times differ by at
-/// least this factor. Misses of translation buffers also make larger tables slower, but by less.
-/// For tables that are closer in size the factor is smaller: the product of the factors within a
-/// doubling is this factor.
+/// The minimum factor between the times of two tables, one twice as large as the other, if a cache
+/// ends between the two sizes. Misses of translation buffers make larger tables slower by less. For
+/// tables that are closer in size, the minimum is a root of this factor.
 const STEP: f64 = 1.3;
 
-/// The factor by which the time of a node must be longer beyond the end of a cache. On the known
-/// machines each cache is at least twice as slow as the cache before.
+/// The minimum factor between the time of a node in a cache and the time beyond the cache. On known
+/// machines, each cache is at least twice as slow as the cache before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// A cache counts as holding a table if at most this part of the table's nodes is missed. If a
-/// table is half as large again as the cache, random replacement misses 58 %. Even if a table would
-/// just fit, half of its nodes were measured to miss, because of conflicts between pages, the page
-/// tables, and other programs.
+/// The maximum share of misses with which a cache counts as holding a table. If a table is half as
+/// large again as the cache, random replacement misses 58 %. For a table that would just fit,
+/// misses of 50 % were measured, because of conflicts between pages, the page tables, and other
+/// programs.
 const MISSED_MAX: f64 = 0.55;
 
 /// Times that differ by at most this factor count as the same.
 const SAME_RATIO_MAX: f64 = 1.05;
 
-/// Quantities that follow from several measurements, such as those of
-/// [`characterize`](crate::characterize), on a machine with these capabilities. If the measurements
-/// of a quantity are missing, the quantity is left out.
+/// Derives quantities from several measurements, such as those of
+/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity is left
+/// out if its measurements are missing.
 ///
-/// On a machine that has caches, and whose threads sleep:
+/// On a machine with caches and with threads that sleep:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
 /// | `cache_bytes` | bytes | `level` | `chase` with one chain, by size of table: the largest table that a cache holds. Up to 55 % of the table's nodes may miss the cache. Level 1 is the smallest cache that shows. |
 /// | `cache_latency_ns` | ns | `level` | The median of the tables that only this cache holds. |
-/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest one beyond the caches that was also measured under load. If no table was, it is the largest of all. |
+/// | `memory_latency_ns` | ns | `table_bytes`, `loading_spes` | `chase` with one chain, on an idle machine and for each number of loading SPEs. The table is the largest table beyond the caches that was also measured under load, or the largest of all if none was. |
 /// | `misses_in_flight` | misses | `table_bytes`, `chains` | `chase` with one chain and with several, through the largest table that was measured with both. The table must be beyond the caches. The value is the time of a node with one chain divided by the shortest time of a node, rounded to a tenth. `chains` is the fewest chains whose time is within 5 % of the shortest time. The value is a ratio of times, so it may be a little more than `chains`. |
-/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size is the one that was measured with the most numbers of SPEs. If there are several such sizes, it is the largest. |
+/// | `copy_bandwidth_bytes_per_s` | bytes/s | `spes`, `block_bytes` | `copy` with blocks of one size, for each number of SPEs. The size was measured with the most numbers of SPEs, and is the largest of several such sizes. |
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
-/// On a machine without caches every table is in memory, and an access to a table is a DMA command.
-/// `memory_latency_ns` is as above, with the largest table. These findings replace the others about
-/// caches and misses:
+/// On a machine without caches, every table is in memory, and an access to a table is a DMA
+/// command. The finding `memory_latency_ns` is as above, with the largest table. These findings
+/// replace the others about caches and misses:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
 /// | `commands_in_flight` | commands | `table_bytes`, `chains` | Like `misses_in_flight`, with the latency of a get. |
 /// | `lines_in_flight` | lines | `block_bytes`, `cell`, `module` | `dmaget` by one SPE, for each memory module. By Little's law, the value is the latency of 128 bytes times the bandwidth of the largest block, divided by 128 bytes, rounded to a tenth. |
 ///
-/// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`. It is the
-/// time from writing a word until the waiting SPE has the word.
+/// If no thread of the machine sleeps, the name of `wake_up_ns` is `word_one_way_ns`: the time from
+/// writing a word until the waiting SPE has the word.
 ///
-/// All times are medians. The size of a cache is the size that a program sees. Parts that other
-/// programs use, or that a hypervisor withholds, are not in this size. A cache is found if it is at
-/// least 1.6 times as slow as the cache before. It must also hold at least two tables that the
-/// cache before does not hold, and there must be two tables that it does not hold.
+/// All times are medians. The size of a cache is the size that one program can use. A cache is
+/// found if it is at least 1.6 times as slow as the cache before. The cache must also hold at least
+/// two tables that the cache before does not hold, and at least two larger tables must have been
+/// measured.
 ///
 /// A table is beyond the caches if a cache was found, and if the time of the table shows that no
-/// cache holds any part of it. A cache that holds more than the largest table looks like memory.
+/// cache holds any part of the table.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -81,7 +80,7 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-/// The caches that the curve of tables shows, and the memory beyond these caches.
+/// Finds the caches in the times of tables, and the memory beyond the caches.
 fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
@@ -125,7 +124,7 @@ struct Chase {
     table_bytes: usize,
     chains: u32,
     loading_spes: usize,
-    /// The time for one node.
+    /// The time of one node.
     ns: f64,
 }
 
@@ -141,8 +140,8 @@ impl Chase {
     }
 }
 
-/// The time of a node for each size of table, with one chain on an idle machine. If a size was
-/// measured several times, the shortest time counts.
+/// Returns the time of a node for each size of table, with one chain on an idle machine. If a size
+/// was measured several times, the shortest time counts.
 fn by_size(chases: &[Chase]) -> Vec<(usize, f64)> {
     let mut curve = BTreeMap::new();
     for chase in chases
@@ -161,7 +160,7 @@ struct Cache {
     latency_ns: f64,
 }
 
-/// The caches that a curve shows, by the steps between its levels.
+/// Finds the caches by the steps between the levels of a curve.
 ///
 /// ```text
 ///   ns │                  ●──●    A step begins where the next table is much slower, and ends
@@ -190,15 +189,14 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// The size of the smallest table whose nodes are all beyond the last cache. `None` if no cache
-/// shows.
+/// Returns the size of the smallest table that is completely beyond the last cache.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;
     Some(curve[*last.start()].0)
 }
 
-/// The indices of the tables, in groups of the same level. There is a step between two groups.
+/// Groups the indices of the tables by level (sizes with nearly the same time).
 fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     let rises = |at: usize| {
         let doublings = (curve[at + 1].0 as f64 / curve[at].0 as f64).log2();
@@ -215,7 +213,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
         while at + 1 < times.len() && rises(at) {
             at += 1;
         }
-        // A single table on either side of a step makes no level, because it may be a disturbance.
+        // A level needs two tables, because a single slow or fast table may be a disturbance.
         let between_levels = bottom > start && at + 1 < times.len();
         if between_levels && times[at] > times[bottom] * STEP_IN_ALL {
             levels.push(start..=bottom);
@@ -228,8 +226,8 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     levels
 }
 
-/// The times of the curve without impossible ones. A larger table is never faster, so a time above
-/// a later time was disturbed, and is replaced by the later time.
+/// Returns the times of the curve without disturbances. A larger table is never faster, so a time
+/// above a later time was disturbed, and is replaced by the later time.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -238,13 +236,13 @@ fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     times
 }
 
-/// The median of times in ascending order. There must be at least one time.
+/// Returns the median of times in ascending order. There must be at least one time.
 fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-/// The latency of memory, on an idle machine and under each load. All results are of one table, so
-/// that they can be compared.
+/// Finds the latency of memory, on an idle machine and under each load. All results are of one
+/// table, because results of different tables cannot be compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -265,8 +263,7 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-/// The number of accesses to memory that are under way at the same time. `what` is the finding's
-/// unit.
+/// Finds the number of accesses to memory that are under way at the same time. `what` is the unit.
 fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
@@ -293,7 +290,6 @@ fn to_a_tenth(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }
 
-/// The number of lines that one SPE has in flight, for each memory module.
 fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     /// The bytes of a line, which DMA moves as a whole.
     const LINE_BYTES: usize = 128;
@@ -326,8 +322,8 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     by_place.into_iter().filter_map(lines).collect()
 }
 
-/// The bandwidth of copies by each number of SPEs, with blocks of one size, so that the results can
-/// be compared.
+/// Finds the bandwidth of copies by each number of SPEs. All results are of one size of blocks,
+/// because results of different sizes cannot be compared.
 fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
@@ -359,7 +355,6 @@ fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     by_spes.into_iter().map(bandwidth).collect()
 }
 
-/// A finding with this name for each `wakeup`.
 fn words_to_waiting_spes(name: &str, measurements: &[Measurement]) -> Vec<Finding> {
     let wake_ups = measurements.iter();
     let wake_ups = wake_ups.filter(|m| m.function == Function::WakeUp);
@@ -406,21 +401,21 @@ mod tests {
     const KB: usize = 1 << 10;
     const MB: usize = 1 << 20;
 
-    /// Sizes from 4 KB to 256 MB, two for each doubling.
+    /// Returns sizes from 4 KB to 256 MB, two for each doubling.
     fn sizes() -> impl Iterator<Item = usize> {
         (12..28)
             .flat_map(|log2| [1 << log2, 3 << (log2 - 1)])
             .chain([256 * MB])
     }
 
-    /// The curve of a machine with caches of these sizes and latencies. Each cache replaces lines
-    /// at random, so it still has a fifth of a table that is twice as large.
+    /// Makes the curve of a machine with caches of these sizes and latencies. Each cache replaces
+    /// lines at random, so a cache still has a fifth of a table that is twice as large.
     fn curve(caches: &[(usize, f64)], memory_ns: f64) -> Vec<(usize, f64)> {
         let found = |table: usize, cache: usize| {
             if table <= cache {
                 return 1.0;
             }
-            // A node is found if no missed node has replaced it.
+            // The share of nodes that the cache holds, if each miss replaces a random node.
             let ratio = table as f64 / cache as f64;
             (0..100).fold(0.5, |found: f64, _| ((found - 1.0) * ratio).exp())
         };
@@ -434,7 +429,7 @@ mod tests {
         sizes().map(|table| (table, time(table))).collect()
     }
 
-    /// Makes each time longer, by up to `most`.
+    /// Makes each time longer, by up to the share `most`.
     fn disturbed(curve: &[(usize, f64)], most: f64) -> Vec<(usize, f64)> {
         let noise = |index: usize| (index * 7_919 % 101) as f64 / 100.0;
         let times = curve.iter().zip(0..);
@@ -447,11 +442,12 @@ mod tests {
         caches(curve).iter().map(|cache| cache.bytes).collect()
     }
 
-    /// Three levels of well-known processors, from their makers' documents and common measurements.
+    /// The three caches of well-known processors, and the latency of memory, from the makers'
+    /// documents and common measurements.
     const MACHINES: [([(usize, f64); 3], f64); 4] = [
         // Zen 4, a die.
         ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
-        // Skylake server: the third cache has the lines that the second cache does not have.
+        // Skylake server. The third cache has the lines that the second cache does not have.
         ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
         // Golden Cove.
         ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
@@ -467,7 +463,7 @@ mod tests {
                 let found = caches(&curve);
                 assert_eq!(found.len(), 3, "{curve:?}");
                 for (cache, (bytes, ns)) in found.iter().zip(machine) {
-                    // A cache also holds most of a table that is a third larger.
+                    // A cache also holds most of a table that is a third larger than the cache.
                     let is_right = [bytes, bytes / 3 * 4].contains(&cache.bytes);
                     assert!(is_right, "{cache:?}, {bytes} bytes");
                     let ratio = cache.latency_ns / ns;
@@ -477,8 +473,7 @@ mod tests {
         }
     }
 
-    /// These times were measured on a virtual machine of a Zen 4 server. Its pages of 4 KB make all
-    /// larger tables slower.
+    /// The times are from a virtual machine of a Zen 4 server. Its pages of 4 KB slow large tables.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [
@@ -514,8 +509,7 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // The last table that a cache holds is disturbed, and looks like a table that the cache
-            // does not hold.
+            // The time of the last table that a cache holds is disturbed.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -532,8 +526,7 @@ mod tests {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
         assert_eq!(caches(&flat), []);
         assert_eq!(caches(&disturbed(&flat, 0.1)), []);
-        // The largest table takes 1.5 times as long as the smallest. Misses of translation buffers
-        // can cause this.
+        // The largest table takes 1.5 times as long as the smallest.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
@@ -627,7 +620,7 @@ mod tests {
             let load = chase(128 * MB, 1, 7, 30.0);
             tables.iter().map(table).chain([chains, load]).collect()
         };
-        // The cache holds all or a part of 128 MB. Larger tables are beyond the cache.
+        // The cache holds all or a part of the tables up to 128 MB.
         let in_cache = [
             (32, 14.0),
             (64, 14.0),
@@ -648,7 +641,7 @@ mod tests {
             assert!(found.contains(&found_memory(85.0, latency)), "{found:?}");
             assert_eq!(of_memory(&measured(&tables)), 1);
         }
-        // No table is beyond the cache, or it is not clear which table is.
+        // Either no table is beyond the cache, or the curve does not show which tables are.
         assert_eq!(
             of_memory(&measured(&[(64, 14.0), (128, 14.0), (256, 80.0)])),
             0
@@ -769,7 +762,7 @@ mod tests {
             get(0, KB, 350.0),
             get(0, 16 * KB, 2_400.0),
             by_two,
-            // For module 1 only the bandwidth is known, for module 2 only the latency.
+            // Module 1 has only a bandwidth, and module 2 only a latency.
             get(1, 16 * KB, 2_400.0),
             get(2, 128, 300.0),
             // A single size of table is no curve.
@@ -789,7 +782,7 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 / 40 commands. 2,400 ns for 128 lines and a latency of 300 ns are 16 lines.
+            // 290 / 40 is 7.3. 128 lines in 2,400 ns, at a latency of 300 ns, are 16 lines.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

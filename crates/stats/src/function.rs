@@ -1,5 +1,5 @@
-//! The functions of CellStats, named as in its `-f` flag (section 3.1 of the paper), and four
-//! functions that the paper does not have: `wakeup`, `copy`, `chase` and `osthread`.
+//! The functions of CellStats, named as in the paper's `-f` flag (section 3.1), and four functions
+//! that the paper does not have: `wakeup`, `copy`, `chase` and `osthread`.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ pub enum Function {
     Memory,
 }
 
-/// Kinds of functions. The functions of one kind are measured by the same code.
+/// The kinds of functions. The same code measures all functions of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Threads,
@@ -86,7 +86,8 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All functions that measure one operation. The paper's functions come first, in its order.
+    /// All functions that measure one operation. The functions of the paper come first, in its
+    /// order.
     pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,
@@ -115,12 +116,12 @@ impl Function {
         Self::Memory,
     ];
 
-    /// Whether the function measures a matrix, and not one operation.
+    /// Returns whether the function measures a matrix.
     pub const fn is_matrix(self) -> bool {
         matches!(self, Self::Matrix(_) | Self::Memory)
     }
 
-    /// The name of the function: the value of the flag `-f`, or of `--matrix` for a matrix.
+    /// Returns the value of the flag `-f` for the function, or of the flag `--matrix` for a matrix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -144,7 +145,7 @@ impl Function {
         }
     }
 
-    /// A second name of the function. The paper's examples write `dmaout` for `dmaput`.
+    /// Returns a second name of the function. The paper's examples write `dmaout` for `dmaput`.
     pub const fn other_name(self) -> Option<&'static str> {
         match self {
             Self::DmaPut => Some("dmaout"),
@@ -152,14 +153,14 @@ impl Function {
         }
     }
 
-    /// The function with this name or second name. `None` for the name of a matrix.
+    /// Returns the function with this name or second name, or `None` for the name of a matrix.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|function| function.name() == name || function.other_name() == Some(name))
     }
 
-    /// The measured operation in a few words.
+    /// Describes the measured operation in a few words.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::MkThread => "start an empty program on an SPE and see it end",
@@ -259,7 +260,7 @@ impl Primitive {
     /// All primitives.
     pub const ALL: [Self; 4] = [Self::Mailbox, Self::Signal, Self::Atomic, Self::Copy];
 
-    /// The name of the primitive, as in JSON.
+    /// Returns the name of the primitive, as in JSON.
     ///
     /// ```
     /// use cellworks_stats::Primitive;
@@ -275,7 +276,7 @@ impl Primitive {
         }
     }
 
-    /// The primitive in a few words.
+    /// Describes the primitive in a few words.
     pub const fn carrier(self) -> &'static str {
         match self {
             Self::Mailbox => "a word in the inbound mailbox",
@@ -287,10 +288,10 @@ impl Primitive {
 }
 
 impl Polling {
-    /// Both ways of polling.
+    /// The two ways of polling.
     pub const ALL: [Self; 2] = [Self::Reads, Self::CompareAndSwap];
 
-    /// The name of the way of polling, as in JSON.
+    /// Returns the name of the way of polling, as in JSON.
     ///
     /// ```
     /// use cellworks_stats::Polling;
@@ -305,7 +306,7 @@ impl Polling {
         }
     }
 
-    /// What the receiving SPE does, in a few words.
+    /// Describes in a few words what the receiving SPE does.
     pub const fn way(self) -> &'static str {
         match self {
             Self::Reads => "read until it has changed, then write",

@@ -11,11 +11,11 @@
 //!                          findings(measurements, capabilities): what follows from all of them
 //! ```
 //!
-//! A matrix has a figure for each pair of SPEs, or for each place that has SPEs and each memory
-//! module. A matrix is requested and planned like any other function, and [`Visits`] measures it.
+//! A matrix has a figure for each pair of SPEs, or for each memory module as seen from each Cell or
+//! NUMA node. [`Visits`] measures a matrix.
 //!
-//! Every measurement verifies the data that its operations moved. If that data is wrong, or the
-//! result cannot be true, the measurement returns an error and no number.
+//! Every measurement verifies the data that its operations moved. If the data is wrong, or the
+//! result is impossible, the measurement returns an error.
 //!
 //! [`Machine`]: cellworks_machine::Machine
 

@@ -1,20 +1,21 @@
-//! What the PPE does with the programs of SPEs in all measurements: it learns of failures, joins
-//! programs, and checks replies.
+//! Functions for joining the programs of SPEs, and for checking their replies.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
-/// The word in the outbound mailbox of an SPE whose program has failed. The program's result has
-/// the reason.
+/// The word in the outbound mailbox of an SPE if the program of the SPE has failed.
 pub(crate) const FAILED: u32 = u32::MAX;
 
-/// The error if a program of an SPE has failed. `Crew::dismiss` returns the SPE and the reason.
+/// The error if the program of an SPE has failed. `Crew::dismiss` returns the SPE and the reason.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
-/// Waits for the end of a program, and returns its result. If the program panicked, this function
-/// continues the panic.
+/// Waits for the end of a program, and returns the program's result.
+///
+/// # Panics
+///
+/// Panics if the program panicked, with the same payload.
 pub(crate) fn join<T, M: CellMachine>(
     handle: Handle<'_, Result<T, SpeError>, M>,
 ) -> Result<T, MeasureError> {

@@ -21,7 +21,7 @@ pub struct Measurement {
     /// The number of timed loops. If the request gave the number of iterations, each visit has one
     /// loop. Otherwise there are loops until their medians agree or the time is over.
     pub rounds: u32,
-    /// The number of samples from which all latencies except the mean were taken. A sample is the
+    /// The number of samples. All latencies except the mean follow from the samples. A sample is the
     /// time of a batch of operations, without the time of reading the clock, divided by the number
     /// of operations.
     pub samples: usize,
@@ -36,7 +36,7 @@ pub struct Measurement {
     /// one visit (one separate run of the measurement) are not independent, so the interval is
     /// widened to hold the median of each visit. After a single visit, the interval does not show
     /// what the rounds of that visit have in common. On a simulated machine every run has the same
-    /// rounds. There the interval is the range of the rounds' medians, or `None` after one round.
+    /// rounds, and the interval is the range of the rounds' medians, or `None` after one round.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time of the loops. A loop
     /// lasts from the first start of an SPE to the last end. `None` if the function moves no
@@ -95,7 +95,8 @@ pub struct State {
 }
 
 /// The times of two reference operations between the same two SPEs. A run repeats these operations
-/// before, between and after its measurements. If the times change, the computer has changed.
+/// before, between and after its measurements. If the times change, the state of the computer has
+/// changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reference {
     /// The two SPEs.
@@ -122,7 +123,7 @@ pub struct Interval {
 /// The circumstances of a measurement. A field that has no meaning for the function is `None`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
-    /// The number of SPEs that take part. In a transfer between SPEs this includes SPE 0, which
+    /// The number of SPEs that take part. In a transfer between SPEs, one of them is SPE 0, which
     /// only lends its local store.
     pub spes: usize,
     /// The Cell whose SPEs were taken first.

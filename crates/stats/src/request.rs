@@ -9,16 +9,14 @@ use crate::settings::Settings;
 ///
 /// If a field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// A [`Function::Matrix`] measures every pair of SPEs, one at a time. Its requests may set the
-/// block of `settings` for a copy, `module` for an atomic variable, `polling`, and `budget`. A
-/// [`Function::Memory`] measures every memory module. Its requests may set the block of `settings`,
-/// and `budget`.
+/// A request for a [`Function::Matrix`] may set the block of `settings` for a copy, `module` for an
+/// atomic variable, `polling`, and `budget`. A request for a [`Function::Memory`] may set the block
+/// of `settings`, and `budget`.
 ///
-/// If a computer has fewer CPUs than SPEs, SPEs share a CPU and take turns on it. Most functions
-/// then take longer, and the results of two functions have no meaning. In a [`Function::Chase`]
-/// under load, the measured SPE waits for the CPU while the loading SPEs run, so the SPEs do not
-/// compete for memory. In a [`Function::WakeUp`], the partner has to wait until the sender gives up
-/// the CPU.
+/// If a computer has fewer CPUs than SPEs, SPEs take turns on a CPU, and most functions take
+/// longer. The results of two functions then have no meaning. In a [`Function::Chase`] under load,
+/// the measured SPE does not run while the loading SPEs run, so the SPEs do not compete for memory.
+/// In a [`Function::WakeUp`], the partner has to wait until the sender gives up the CPU.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -47,47 +45,50 @@ pub struct Request {
     pub function: Function,
     /// The number of SPEs, and whether each has its own buffer (`-n`, `-N`).
     pub spes: Count,
-    /// The number of timed iterations (`-i`). An iteration of [`Function::Chase`] is a walk of
-    /// 1,024 nodes along every chain, and the result is the time of one node.
+    /// The number of timed iterations (`-i`). An iteration of [`Function::Chase`] follows 1,024
+    /// nodes of every chain, and the result is the time of one node.
     pub iterations: Iterations,
     /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
-    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), the
-    /// warm-up is a quarter of a round instead. If the number of timed iterations is given for such
-    /// a machine, the warm-up has that number, but at most 16.
+    /// 10 ms.
+    ///
+    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), a warm-up of
+    /// `None` has a quarter of the iterations of a round. If the number of timed iterations is
+    /// given, the warm-up has the same number, but at most 16.
     pub warm_up: Option<u64>,
     /// Further numbers for the function, each of which has its flag
     /// ([`Setting::flag`](crate::Setting::flag)). If a field is `None`, the function uses the
     /// default in the help of the flag. The block of a copy is a multiple of 16 bytes, and the
-    /// table of a chase a multiple of 64.
+    /// table of a chase a multiple of 64 bytes.
     pub settings: Settings,
-    /// The Cell whose SPEs are taken first (`-c`). If `None`, it is the first Cell with a free SPE.
+    /// The Cell of the SPEs that are taken first (`-c`). If `None`, the first Cell with a free SPE.
     /// SPE 0 is not free if `between_spes` gives it another role.
     pub cell: Option<CellId>,
-    /// The memory module that holds the data (`-m`). If `None`, it is the module nearest to the
-    /// Cell. In a transfer between SPEs, the module holds only the control blocks of the SPEs.
+    /// The memory module that holds the data (`-m`). If `None`, the module nearest to the Cell. In
+    /// a transfer between SPEs, the module holds only the control blocks of the SPEs.
     pub module: Option<ModuleId>,
     /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 the
     /// place of main memory in a transfer (`-s`).
     pub between_spes: bool,
-    /// Whether the result contains every sample.
+    /// Whether the result contains all samples.
     pub keep_samples: bool,
     /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`). If
     /// `None`, the receiver reads the variable.
     pub polling: Option<Polling>,
     /// The time for all pairs of a matrix (`--budget`). If `None`, every pair gets the time that it
-    /// needs. On a simulated machine, the budget is simulated time. On a machine that [is
-    /// steady](cellworks_machine::Capabilities::is_steady), each pair is measured for 10 us, and
-    /// the budget limits the number of pairs.
+    /// needs. On a simulated machine, the budget is simulated time.
+    ///
+    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), each pair is
+    /// measured for 10 us, and the budget limits the number of pairs.
     pub budget: Option<Span>,
 }
 
-/// A number of SPEs, and whether they share a buffer. A function without buffers takes
+/// A number of SPEs, and whether the SPEs share a buffer. A function without buffers takes
 /// [`Shared`](Self::Shared).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
     /// This number of SPEs, which all use one buffer (`-n`).
     Shared(usize),
-    /// This number of SPEs, each of which has its own buffer (`-N`).
+    /// This number of SPEs, each with its own buffer (`-N`).
     Private(usize),
 }
 
@@ -96,12 +97,12 @@ pub enum Count {
 pub enum Iterations {
     /// This number of iterations on each SPE.
     Exactly(u64),
-    /// Rounds of iterations, at least six. The measurement ends when the interval of the median is
+    /// At least six rounds of iterations. The measurement ends when the interval of the median is
     /// narrow, or when this time is over.
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
-    /// one, ignores the time. There are at most eight rounds, until the medians of two successive
-    /// rounds differ by at most a thousandth. One visit is enough on such a machine. A round
+    /// one, ignores the time. The measurement ends after at most eight rounds, or when the medians
+    /// of two successive rounds differ by at most a thousandth. One visit is enough. A round
     /// usually has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration
     /// is long, such as the start of a program, a round may have as few as 2 iterations.
     Within(Span),
@@ -110,25 +111,23 @@ pub enum Iterations {
 /// Limits of a machine that its topology does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The bytes of the largest block. A DMA command moves at most 16 KB, so a larger block is
-    /// moved by several commands.
+    /// The bytes of the largest block. A block of more than 16 KB is moved by several DMA commands.
     pub block_bytes_max: usize,
     /// The bytes of each local store.
     pub local_store_bytes: usize,
-    /// The most bytes of main memory for all buffers of a measurement together.
+    /// The maximum number of bytes of main memory for all buffers of a measurement together.
     pub memory_bytes_max: usize,
-    /// The most bytes a second that one SPE can move. `None` if this limit is not known.
+    /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
     /// [`measure`](crate::measure) refuses a result above the limit. On a computer, the limit is
     /// the bandwidth of the widest instructions, 64 bytes a cycle at the highest clock rate.
     pub bandwidth_bytes_per_s_max: Option<u64>,
-    /// The bytes of the largest slice that a program stages (brings into its local store) at once,
-    /// such as 16 KB. The limit leaves room for several slices. `None` on a machine whose SPEs use
-    /// slices in main memory.
+    /// The bytes of the largest slice that a program stages at once, such as 16 KB. The limit
+    /// leaves room for several slices. `None` on a machine without local stores.
     pub staging_bytes_max: Option<usize>,
 }
 
 impl Request {
-    /// A request with one SPE, up to about 0.2 s, and defaults for everything else.
+    /// Makes a request with one SPE, up to about 0.2 s, and defaults for everything else.
     pub fn new(function: Function) -> Self {
         Self {
             function,
@@ -145,7 +144,7 @@ impl Request {
         }
     }
 
-    /// The same request with blocks of this size (`-b`).
+    /// Returns the same request with blocks of this size (`-b`).
     #[must_use]
     pub fn with_block(&self, bytes: usize) -> Self {
         Self {
@@ -157,7 +156,7 @@ impl Request {
         }
     }
 
-    /// The flag for the fewest SPEs that this function takes on a machine.
+    /// Returns the flag for the smallest number of SPEs that this function takes on a machine.
     pub(crate) fn fewest_flag(&self, topology: &Topology) -> String {
         let is_pair = self.between_spes && topology.spes().len() > 1;
         format!("{} {}", self.spes.flag(), if is_pair { 2 } else { 1 })
@@ -165,14 +164,14 @@ impl Request {
 }
 
 impl Count {
-    /// The number of SPEs.
+    /// Returns the number of SPEs.
     pub const fn number(self) -> usize {
         match self {
             Self::Shared(number) | Self::Private(number) => number,
         }
     }
 
-    /// The flag that requests this count.
+    /// Returns the flag that requests this count.
     pub(crate) const fn flag(self) -> &'static str {
         match self {
             Self::Shared(_) => "-n",

@@ -6,110 +6,101 @@
 //!   not kept           └ batch ┴ batch ┴ batch ...
 //! ```
 //!
-//! A loop is timed in batches, and the clock is read after each batch. A sample is the time of a
-//! batch, less the time of reading the clock, divided by the number of operations of the batch.
-//! There is no gap between batches, so the batches add up to the whole loop.
+//! A timed loop is divided into batches, and the clock is read after each batch. A sample is the
+//! time of a batch, less the time of reading the clock, divided by the number of operations of the
+//! batch. There is no gap between batches, so the batches add up to the whole loop.
 //!
-//! Samples of one loop have much in common, such as the places of the loop's lines and the clock
-//! rate of that moment. So samples of one loop cannot show how different the median would be next
-//! time. The medians of several rounds show more: their range shows drift that the samples of one
-//! loop hide. But the rounds of one visit (one run of a measurement) have something in common as
-//! well, such as the addresses of memory and the other users of the computer. Only several visits
-//! show the effect of these circumstances, so the interval of the median contains the median of
-//! each visit.
+//! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
+//! Samples of one loop share circumstances, such as the addresses of the loop's cache lines and the
+//! clock rate. Therefore, only the medians of several rounds show how much the median varies. The
+//! rounds of one visit also share circumstances, such as the addresses of memory and the other
+//! users of the computer. Therefore, the interval of the median is widened until it contains the
+//! median of each visit.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The most samples that all loops of a round give together. Samples are kept until the last round,
-/// and there may be hundreds of SPEs. However many loops there are, each may give [`SAMPLES_MIN`].
+/// The maximum number of samples that all loops of a round give together, because there may be
+/// hundreds of SPEs, and all samples are kept. Each loop may give [`SAMPLES_MIN`] in any case.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// The number of samples that each loop of a round may give, however many loops there are. This
-/// number is enough for the median of the loop.
+/// The number of samples that each loop of a round may give, however many loops there are.
 const SAMPLES_MIN: u32 = 20;
 
-/// A batch lasts at least as long as this number of readings of the clock, and as long as this
-/// number of the clock's smallest steps. Then neither a reading nor a step is more than 2 % of a
-/// batch.
+/// The minimum length of a batch, as a multiple of the time of reading the clock, and of the
+/// clock's smallest step. Therefore, a reading and a step are at most 2 % of a batch.
 const BATCH_PER_CLOCK: u128 = 50;
 
-/// If a clock did not move during this number of iterations, it stands still. The result will be
-/// refused, so waiting for the clock is of no use.
+/// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The fewest rounds that have an interval. With a probability of 3.1 %, all of six medians lie on
-/// one side of the long-run median. For five medians this probability is 6.3 %, which is more than
-/// [`MISS_MAX`].
+/// The minimum number of rounds that have an interval. With a probability of 3.1 %, six medians lie
+/// all on one side of the long-run median. For five medians this probability is 6.3 %, which is
+/// more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
-/// The largest probability that the interval does not contain the median.
+/// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// An interval is narrow if it is at most a hundredth of the median. If two placements or two sizes
-/// of blocks are worth comparing, their times differ by more than a hundredth. A smaller limit
-/// would rarely be reached, because clock rates rarely vary by less than a hundredth.
+/// The maximum width of a narrow interval, as a fraction of the median. A smaller limit would
+/// rarely be reached, because clock rates rarely vary by less than a hundredth.
 const NARROW_PER_MEDIAN: u128 = 100;
 
-/// The request for a timed loop.
+/// A request for one timed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     pub iterations: u32,
-    /// Whether the round counts. A warm-up does not count.
+    /// Whether the samples of the loop are kept. The samples of a warm-up are not kept.
     pub counts: bool,
 }
 
-/// The times that decide whether there will be another round.
+/// The times of one round, which decide whether another round follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundTimes {
-    /// How long the loop took. For several SPEs, this is the longest time.
+    /// The time from the start to the end of the loop. For several SPEs, the longest time.
     pub took: Span,
-    /// The median of the loop's samples. For several SPEs, this is the median of their medians.
+    /// The median of the loop's samples. For several SPEs, the median of their medians.
     pub median: Span,
 }
 
-/// Times the loops of one processor, and keeps those that count.
+/// Times the loops of one processor, and keeps the loops that count.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
-    /// The most samples of a loop.
     samples_max: u32,
-    /// How long an iteration took in the last loop.
+    /// The time of an iteration in the last loop.
     iteration: Option<Span>,
     kept: Vec<TimedLoop>,
 }
 
-/// The properties of the clock. If the clock was not seen to move, all properties are 0. An example
-/// is a simulated machine where reading the clock takes no time.
+/// The properties of the clock. All properties are 0 if the clock did not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// The time of a reading.
+    /// The time of one reading of the clock.
     pub reading: Span,
     /// The smallest difference between two readings that is not 0.
     step: Span,
 }
 
-/// A loop that was timed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimedLoop {
     pub start: Time,
     pub end: Time,
     pub iterations: u32,
-    /// The time from the start to the end, less that of reading the clock.
+    /// The time from the start to the end, less the time of reading the clock.
     operating: Span,
-    /// The time of one iteration, in each batch.
+    /// The time of one iteration in each batch.
     samples: Vec<Span>,
-    /// The median sample.
     median: Span,
 }
 
 impl RoundTimes {
-    /// Returns the times of several SPEs as one. With an even number of SPEs, the median is the
-    /// mean of the two medians in the middle.
+    /// Combines the times of several SPEs. With an even number of SPEs, the median is the mean of
+    /// the two medians in the middle.
     ///
-    /// The median of all samples of the SPEs would be a little more accurate. But the PPE decides
-    /// by the median whether there is another round, and the PPE does not have the samples.
+    /// The median of all samples would be more accurate, but the PPE, which decides about the next
+    /// round, does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -127,13 +118,12 @@ impl RoundTimes {
 }
 
 impl Clock {
-    /// Reads the clock until the time of a reading is known. This time is the median of many steps,
-    /// each divided by the number of readings that the step took. So neither an interrupt nor a
-    /// coarse clock spoils the time of a reading.
+    /// Measures the time of a reading and the smallest step of the clock. The time of a reading is
+    /// the median over many steps, because an interrupt would spoil a single step.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
-        /// An odd number of steps, so that one step is in the middle.
+        /// The number of measured steps. The number is odd, so one step is the median.
         const STEPS: usize = 101;
-        /// The most readings. If a clock stands still, more readings would not show a step.
+        /// The maximum number of readings, because a clock that stands still shows no step.
         const READINGS_MAX: u32 = 10_000;
 
         let mut steps = Vec::with_capacity(STEPS);
@@ -159,7 +149,6 @@ impl Clock {
         }
     }
 
-    /// Returns the shortest length of a batch.
     pub fn shortest_batch(self) -> Span {
         self.reading.max(self.step).times(BATCH_PER_CLOCK)
     }
@@ -167,8 +156,7 @@ impl Clock {
 
 impl Stopwatch {
     /// Makes a stopwatch. `stopwatches` is the number of stopwatches that time loops at the same
-    /// time. `now` reads the clock. This function measures how long a reading of the clock takes,
-    /// with at most 10,000 readings.
+    /// time, and `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -178,11 +166,11 @@ impl Stopwatch {
         }
     }
 
-    /// Calls `operate` as often as the round requires. A round that counts is kept.
+    /// Times as many calls of `operate` as the round requires. Keeps the loop if the round counts.
     ///
     /// # Errors
     ///
-    /// The first error of `operate`, which ends the loop.
+    /// Returns the first error of `operate`, which ends the loop.
     pub fn time<E>(
         &mut self,
         round: Round,
@@ -197,7 +185,6 @@ impl Stopwatch {
         Ok(times)
     }
 
-    /// Returns the rounds that counted, in order.
     pub fn into_rounds(self) -> Vec<TimedLoop> {
         self.kept
     }
@@ -208,7 +195,7 @@ impl Stopwatch {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // Twice the shortest length, because this loop may be faster than the one before.
+        // The length is doubled, because this loop may be faster than the last loop.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -233,7 +220,7 @@ impl Stopwatch {
         let mut left = iterations;
         let (mut done, mut readings) = (0, 0);
         while left > 0 {
-            // If the rest is less than a batch, the rest is added to the last batch.
+            // A rest that is shorter than a batch is added to the last batch.
             let count = if left / 2 < batch { left } else { batch };
             for _ in 0..count {
                 operate()?;
@@ -244,7 +231,7 @@ impl Stopwatch {
             readings += 1;
             let took = after.since(before);
             if took < shortest && left > 0 {
-                // The batch is too short for the clock, so the batch goes on.
+                // The batch is too short for the clock and goes on.
                 batch = batch.saturating_mul(2);
                 continue;
             }
@@ -267,8 +254,7 @@ impl Stopwatch {
 }
 
 impl TimedLoop {
-    /// Makes a loop whose iterations were timed one by one. The length of the loop is the sum of
-    /// these times.
+    /// Makes a loop from the separately measured times of its iterations.
     pub fn of_samples(start: Time, samples: Vec<Span>) -> Self {
         let mut operating = Span::default();
         for sample in &samples {
@@ -284,7 +270,6 @@ impl TimedLoop {
         }
     }
 
-    /// Returns the times that decide whether there will be another round.
     pub fn times(&self) -> RoundTimes {
         RoundTimes {
             took: self.end.since(self.start),
@@ -294,9 +279,7 @@ impl TimedLoop {
 }
 
 trait Scale {
-    /// Returns the span divided by a count.
     fn per(self, count: u32) -> Self;
-    /// Returns the span times a factor.
     fn times(self, count: u128) -> Self;
 }
 
@@ -310,28 +293,27 @@ impl Scale for Span {
     }
 }
 
-/// Sorts the spans, and returns the median. If there are two spans in the middle, the median is the
-/// shorter one. If there are no spans, returns `None`.
+/// Sorts the spans, and returns the median, or `None` if there are no spans. With an even number of
+/// spans, the median is the shorter of the two in the middle.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
 
-/// Returns two ranks, counted from 1, of `n` values. If the values are independent of each other,
-/// the median of their distribution lies between the values of these two ranks with a probability
-/// of at least 95 %. If there are fewer than [`ROUNDS_MIN`] values, returns `None`.
+/// Returns the ranks, counted from 1, of two of `n` sorted values that enclose the median of the
+/// values' distribution. The probability is at least 95 % if the values are independent. Returns
+/// `None` if `n` is less than [`ROUNDS_MIN`].
 ///
-/// Whatever the distribution of the values is, each value falls below its median with a probability
-/// of 1/2. So the number of values below the median is binomial. The median lies outside of the
-/// values of ranks `k` and `n + 1 - k` only if fewer than `k` values fall on one side of the
-/// median.
+/// A value is below the median with a probability of 1/2, so the number of values below the median
+/// is binomial. The median is outside of ranks `k` to `n + 1 - k` only if fewer than `k` values are
+/// on one side of the median.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
     }
     let n_f64 = n as f64;
-    // The first number is the probability that exactly `below` values fall below the median. The
-    // second number is the probability that at most `below` values do.
+    // `exactly` is the probability that exactly `below` values are below the median, and `at_most`
+    // is the probability that at most `below` values are.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -343,12 +325,11 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     Some((below, n + 1 - below))
 }
 
-/// The medians of the rounds of each visit, in order. The interval of the median follows from these
-/// medians.
+/// The medians of the rounds of each visit, in order.
 pub(crate) type Visited = Vec<Vec<Span>>;
 
-/// Returns the medians of the rounds of one visit, from the loops of each processor. All processors
-/// have the same number of rounds. These medians decided whether there was another round.
+/// Returns the median of each round of one visit, from the loops of each processor. All processors
+/// have the same number of rounds.
 pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     let of_round = |round: usize| {
         let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
@@ -357,12 +338,11 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     (0..loops[0].len()).map(of_round).collect()
 }
 
-/// Returns the interval of the median. If there are too few rounds, returns `None`.
+/// Returns the interval of the median, or `None` if there are too few rounds.
 ///
-/// A visit finds the computer in a state that all rounds of the visit share. The next visit may
-/// find any of these states again. If only the ranks of all rounds decided, a visit with many
-/// rounds would outvote the other visits. So the interval is widened to contain the median of each
-/// visit.
+/// The state of the computer differs between visits. If only the ranks of all rounds decided, a
+/// visit with many rounds would outvote the other visits. Therefore, the interval is widened until
+/// it contains the median of each visit.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -377,21 +357,20 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Returns whether these rounds are enough to know the median. If there are too few rounds to
-/// decide, returns `None`.
+/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds.
 ///
-/// This function is called after every round. So if rounds agree by chance, it sometimes returns
-/// true too early. The probability of 95 % holds only for a number of rounds that is fixed in
-/// advance.
+/// A measurement ends when the interval is narrow. Because this function is called after every
+/// round, rounds that agree by chance can end the measurement too early. The probability of 95 %
+/// holds only for a number of rounds that is fixed in advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
-/// The rounds of all processors together. An iteration of a loop is `operations` operations.
+/// The rounds of all processors. An iteration of a loop is `operations` operations.
 pub(crate) struct Samples<'a> {
-    /// The rounds of each processor. All processors have the same number of rounds.
+    /// The loops of each processor, with the same number of loops for all processors.
     loops: &'a [Vec<TimedLoop>],
     operations: usize,
 }
@@ -401,12 +380,11 @@ impl<'a> Samples<'a> {
         Self { loops, operations }
     }
 
-    /// Returns the time of one operation, and the number of samples that are outliers.
+    /// Returns the time of one operation, and the number of outliers among the samples.
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
-        // By the nearest rank, this is the smallest sample that `percent` percent of the samples do
-        // not exceed.
+        // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
         let at_percent = |percent: usize| {
             let rank = (samples.len() * percent).div_ceil(100).max(1);
             self.operation_ns(samples[rank - 1])
@@ -431,9 +409,9 @@ impl<'a> Samples<'a> {
         (latency, outliers)
     }
 
-    /// Returns the interval of the median, from the medians of the rounds of each visit. `p50`, the
-    /// median of all samples, may differ from the median of the medians. So the interval is widened
-    /// to contain `p50`.
+    /// Returns the interval of the median, from the medians of the rounds of each visit. The
+    /// interval is widened until it contains `p50`, because the median of all samples may differ
+    /// from the median of the rounds' medians.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -442,8 +420,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the range of the medians of all visited rounds. On a steady machine, rounds do
-    /// not differ by chance, and this range is the interval of the median.
+    /// Returns the range of the medians of all rounds. On a machine with times that repeat, this
+    /// range is the interval of the median.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -452,7 +430,6 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the number of rounds that counted.
     pub fn rounds(&self) -> usize {
         self.loops[0].len()
     }
@@ -465,25 +442,21 @@ impl<'a> Samples<'a> {
             .sum()
     }
 
-    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.in_order().count()
     }
 
-    /// Returns every sample. The samples of each processor follow those of the processor before.
+    /// Returns every sample, grouped by processor.
     pub fn all_ns(&self) -> Vec<f64> {
         self.in_order()
             .map(|sample| self.operation_ns(sample))
             .collect()
     }
 
-    /// Returns the bytes that were moved in a second, if each iteration moves `bytes`. The time of
-    /// every round counts from the first start to the last end. If nothing moves, or the clock does
-    /// not move, returns `None`.
+    /// Returns the bytes moved in a second if each iteration moves `bytes`. A round lasts from the
+    /// first start to the last end. Returns `None` if nothing moves, or if the clock does not move.
     ///
-    /// The result is the rate that the SPEs reached together, although unequal SPEs do not overlap
-    /// all the time. The rate that they could reach if all were busy would be an estimate from the
-    /// rate of each SPE. For SPEs that share a CPU, this estimate is too high.
+    /// Rejected: adding up the rates of the SPEs. For SPEs that share a CPU, the sum is too high.
     pub fn bandwidth_bytes_per_s(&self, bytes: usize) -> Option<u64> {
         let mut elapsed = Span::default();
         for round in 0..self.rounds() {
@@ -514,7 +487,7 @@ impl<'a> Samples<'a> {
 
 #[cfg(test)]
 impl TimedLoop {
-    /// Like [`of_samples`](Self::of_samples), in nanoseconds.
+    /// Makes a loop as [`of_samples`](Self::of_samples) does, from nanoseconds.
     pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
         let start = Time::default() + Span::from_nanoseconds(start_ns);
         let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
@@ -586,15 +559,14 @@ mod tests {
         let latency = latency(&loops, 1);
         assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
         assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
-        // From the first start to the last end the rounds take 85 ns and 70 ns. The pause between
-        // the rounds does not count.
+        // The rounds take 85 ns and 70 ns. The time between the rounds does not count.
         assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
         assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }
 
     #[test]
     fn outliers_lie_beyond_three_times_the_distance_of_the_quartiles() {
-        // The quartiles are 20 and 30, so the fences are at -10 and 60.
+        // The quartiles are 20 and 30, so samples below -10 or above 60 are outliers.
         for (last, outliers) in [(60, 0), (61, 1)] {
             let loops = [vec![TimedLoop::made_up(
                 0,
@@ -607,7 +579,7 @@ mod tests {
 
     #[test]
     fn the_medians_interval_has_the_ranks_of_the_binomial() {
-        // These are exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
+        // The exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
         for (n, ranks) in [
             (0, None),
             (1, None),
@@ -641,7 +613,7 @@ mod tests {
         assert_eq!(interval(&loops, 2, 13.0), Some((10.0, 15.0)));
         assert_eq!(interval(&loops, 1, 33.0), Some((20.0, 33.0)));
         assert_eq!(interval(&[loops[0][..5].to_vec()], 1, 26.0), None);
-        // A round of two SPEs has the mean of their medians: 21, 23, and so on.
+        // The median of a round of two SPEs is the mean of their medians: 21, 23, and so on.
         let slower = medians.map(|median| round(median, median + 2)).to_vec();
         let both = [slower, loops[0].clone()];
         assert_eq!(interval(&both, 1, 26.0), Some((21.0, 31.0)));
@@ -654,8 +626,8 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // From ranks only, the interval would hold only medians of the last visit: the 5th to the
-        // 13th of 17.
+        // By ranks only, the interval would hold only medians of the last visit: ranks 5 to 13 of
+        // 17.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -688,8 +660,7 @@ mod tests {
         assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
-    /// A clock that goes on with each reading and with each operation. The clock shows multiples of
-    /// its step.
+    /// A clock that moves with each reading and each operation, and shows multiples of `step`.
     struct MadeUp {
         ns: Cell<u64>,
         reading_ns: u64,
@@ -742,8 +713,7 @@ mod tests {
         let mut stopwatch = Stopwatch::new(1, || clock.read());
         let calibrated = stopwatch.clock;
         assert_eq!((calibrated.reading, calibrated.step), (ns(25), ns(1_000)));
-        // At first the time of the operation is not known, and batches grow until they are long
-        // enough.
+        // The time of an operation is not known yet, so batches grow.
         let first = clock.timed_loop(&mut stopwatch, 10_000, 100);
         assert!(first.samples.len() > 1, "{first:?}");
         for timed in [first, clock.timed_loop(&mut stopwatch, 10_000, 100)] {
@@ -751,7 +721,7 @@ mod tests {
                 timed.end.since(timed.start).as_femtoseconds() / ns(50_000).as_femtoseconds();
             assert!(timed.samples.len() as u128 <= longest, "{timed:?}");
             for sample in timed.samples {
-                // A step at one end of a batch of at least 50 is 2 %.
+                // A batch lasts at least 50 steps, so an error of one step is 2 %.
                 assert!((ns(98)..=ns(102)).contains(&sample), "{sample}");
             }
         }
@@ -774,7 +744,7 @@ mod tests {
             let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
             assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
             assert_eq!(timed.operating, ns(5 * u64::from(iterations)));
-            // Batches of 500 ns and one reading each are the shortest.
+            // The shortest batches last 500 ns and one reading.
             assert!(timed.samples.len() as u32 <= iterations / 98, "{timed:?}");
         }
     }

@@ -1,6 +1,6 @@
-//! The numbers that a request can set for its function, with the description of each number. To add
-//! a number, add a field of [`Settings`], a row of [`Setting::ALL`], and the code that measures
-//! with it. The flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
+//! The numbers that a request can set for its function, and their descriptions. To add a number,
+//! add a field of [`Settings`], a row of [`Setting::ALL`], and the code that uses the number. The
+//! flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
@@ -37,51 +37,50 @@ pub struct Setting {
     pub name: &'static str,
     /// The flag that sets the field, such as `-k`.
     pub flag: &'static str,
-    /// A value of the flag that functions accept. Messages have it as an example.
+    /// A value that functions accept, used as an example in messages.
     pub example: &'static str,
     /// The name of the value in the help of the flag.
     pub value_name: &'static str,
     /// The help of the flag.
     pub help: &'static str,
-    /// Whether the value is a size in bytes. If not, it is a count.
+    /// Whether the value is a size in bytes, and not a count.
     pub is_size: bool,
-    /// The value of the field.
+    /// Returns the value of the field.
     pub get: fn(&Settings) -> Option<usize>,
-    /// Sets or clears the field. A number that the type of the field cannot hold becomes the
-    /// largest number of that type.
+    /// Sets or clears the field. A number that is too large for the type of the field becomes the
+    /// largest number of the type.
     pub set: fn(&mut Settings, Option<usize>),
-    /// How views show the field. `None` if each view has its own way.
+    /// The headings and texts that views use for the field. `None` if each view has its own.
     pub shown: Option<SettingView>,
-    /// The name of the field in the refusal of a function that does not use the field.
+    /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Whether functions of this kind use the field.
+    /// Returns whether functions of this kind use the field.
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Why a function of this kind does not use the field. If `None`, the refusal has the reason
-    /// that also holds for private buffers and memory modules.
+    /// Returns the reason why a function of this kind does not use the field. If `None`, the error
+    /// has the same reason as for private buffers and memory modules.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
-    /// The reason why no function takes this value. `None` if the value is not refused.
+    /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,
     /// Flags that the user can give instead of a refused value.
     pub(crate) instead: &'static str,
 }
 
-/// How views show one of the [`Settings`].
+/// The headings and texts that views use for one of the [`Settings`].
 #[derive(Debug)]
 pub struct SettingView {
     /// The heading of the setting's column in a table.
     pub heading: &'static str,
     /// The heading of the setting's column where there is more room.
     pub long_heading: &'static str,
-    /// The text for a value in the title of a measurement. `None` if the title leaves out the
-    /// value.
+    /// Returns the text for a value in the title of a measurement. `None` leaves out the value.
     pub in_title: fn(usize) -> Option<String>,
-    /// The text for a value in the name of a line of a chart.
+    /// Returns the text for a value in the name of a line of a chart.
     pub in_words: fn(usize) -> String,
     /// The name of the axis in a chart of this setting.
     pub axis: &'static str,
-    /// Whether the axis has one step for each doubling. If not, it has one for each whole number.
+    /// Whether the axis is logarithmic, with one step for each doubling.
     pub doubles: bool,
-    /// The place on the axis for a measurement that has no value.
+    /// The position on the axis of a measurement that has no value.
     pub default: Option<usize>,
 }
 
@@ -91,7 +90,7 @@ const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 /// The size of a huge page.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// The most chains of `chase`. Each core has fewer misses under way at once.
+/// The maximum number of chains of `chase`. A core has fewer cache misses under way at once.
 const CHAINS_MAX: usize = 64;
 
 impl Setting {

@@ -1,5 +1,5 @@
 //! Finds two states of a computer in the times of one operation. For example, two CPUs of a virtual
-//! machine are at times on one core, and at times far apart.
+//! machine are on one core at some times, and far apart at other times.
 //!
 //! ```text
 //!   ns │ ▄▄     ▄▄▄▄▄            two peaks, which are far apart compared with
@@ -10,29 +10,29 @@
 
 use crate::report::State;
 
-/// The least ratio of two times that belong to different states. Virtual CPUs that were far apart
-/// took 3.6 times as long as near ones. Within one state, the clock rate of a busy core rises by at
+/// The minimum ratio of two times that belong to different states. Virtual CPUs that were far apart
+/// took 3.6 times as long as near CPUs. Within one state, the clock rate of a busy core rises by at
 /// most half.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
-/// The least share of the times that a state has. With a smaller share, it would not move medians.
+/// The minimum share of the times that a state has, because a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
-/// The least distance of two peaks, in multiples of the width of a peak from quartile to quartile.
-/// If a single broad peak is cut in the middle, the distance of its halves is 1.6 widths (normal
-/// distribution) or 2 widths (uniform distribution).
+/// The minimum distance of two peaks, in multiples of the width of a peak from quartile to
+/// quartile. The halves of a single broad peak are 1.6 widths (normal distribution) or 2 widths
+/// (uniform distribution) apart.
 const WIDTHS_APART: f64 = 3.0;
 
-/// The most changes of state from one time to the next, as a share of the changes that the same
-/// times have in random order. With more changes, the states do not last.
+/// The maximum number of changes of state in successive times, as a share of the changes that the
+/// same times have in random order. With more changes, the states do not last.
 const SWITCHES_MAX: f64 = 0.5;
 
-/// The fewest samples that show whether states last.
+/// The minimum number of samples that show whether states last.
 const SAMPLES_MIN: usize = 20;
 
-/// The states in which times were measured, the faster one first, each with its share of the times.
-/// Two peaks that are far apart are two states. All other times are one state. If there are no
-/// times, the result is empty.
+/// Returns the states in which times were measured, the faster state first, each with its share of
+/// the times. Two peaks that are far apart are two states. All other times are one state. If there
+/// are no times, the result is empty.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
@@ -49,9 +49,9 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     }
 }
 
-/// The two states of samples that were taken one after the other. Empty if there is one state, or
-/// if the states do not last. If fast and slow samples alternate, the two peaks belong to the
-/// operation itself.
+/// Returns the two states of samples that were taken one after the other. The result is empty if
+/// there is one state, or if the states do not last. If fast and slow samples alternate, both peaks
+/// belong to the operation.
 pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
     if samples_ns.len() < SAMPLES_MIN {
         return Vec::new();
@@ -87,8 +87,8 @@ fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
     })
 }
 
-/// The shortest time of the slower state. `None` if there is one state. Two times are compared by
-/// their ratio.
+/// Returns the shortest time of the slower state, or `None` if there is one state. Logarithms are
+/// compared, because the ratio of two times matters.
 fn boundary(times_ns: &[f64]) -> Option<f64> {
     let mut sorted = times_ns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -106,7 +106,7 @@ fn boundary(times_ns: &[f64]) -> Option<f64> {
     (is_far && fewest >= SHARE_MIN).then(|| sorted[at])
 }
 
-/// The index at which ascending numbers are cut into the two parts with the largest variance
+/// Returns the index that cuts ascending numbers into the two parts with the largest variance
 /// between the parts (Otsu's method).
 fn best_cut(ascending: &[f64]) -> Option<usize> {
     let total: f64 = ascending.iter().sum();
@@ -121,7 +121,7 @@ fn best_cut(ascending: &[f64]) -> Option<usize> {
     Some(best.0)
 }
 
-/// A quantile of ascending numbers, at least one.
+/// Returns a quantile of ascending numbers. There must be at least one number.
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     ascending[((ascending.len() - 1) as f64 * share).round() as usize]
 }
@@ -130,7 +130,7 @@ fn quantile(ascending: &[f64], share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Times in no order. Each differs from `ns` by at most the share `within`.
+    /// Makes times in no order, each of which differs from `ns` by at most the share `within`.
     fn around(ns: f64, within: f64, count: usize) -> Vec<f64> {
         let noise = |at: usize| (at * 7_919 % 101) as f64 / 50.0 - 1.0;
         (0..count)
@@ -149,13 +149,13 @@ mod tests {
             around(136.0, 0.02, 200),
             // A broad peak, from half of 136 ns to 1.5 times 136 ns.
             around(136.0, 0.5, 200),
-            // A few times with an interrupt, all one after the other.
+            // A few times that an interrupt made longer, one after the other.
             [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
             // A slow drift, like that of a clock rate.
             (0..200)
                 .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
                 .collect(),
-            // Two peaks with a ratio that different clock rates can cause.
+            // Two peaks, as two clock rates can cause.
             [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
         ] {
             assert_eq!(states(&times).len(), 1, "{times:?}");
@@ -178,7 +178,7 @@ mod tests {
         let expected = [(136.0, 50.0), (495.0, 50.0)];
         assert_eq!(found(&states(&flips)), expected);
         assert_eq!(found(&lasting(&flips)), expected);
-        // For `states` a few readings are enough, because each reading is a median.
+        // A few readings are enough for `states`, because each reading is a median.
         assert_eq!(
             found(&states(&[66.9, 67.2, 251.0])),
             [(67.0, 67.0), (251.0, 33.0)]
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(lasting(&[66.9, 67.2, 251.0]), []);
     }
 
-    /// An operation that sometimes finds its cache line and sometimes misses it.
+    /// The operation finds its cache line at some times, and misses it at other times.
     #[test]
     fn two_peaks_in_no_order_are_how_the_operation_is() {
         let mixed: Vec<f64> = around(6.0, 0.02, 200)

@@ -1,4 +1,4 @@
-//! Whether the data that a measurement accesses again and again lies in a cache or in main memory.
+//! Classifies whether the data of a measurement lies in a cache or in main memory.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// Data that is at least this many times as large as a cache counts as being in main memory: little
-/// of the data is still in the cache at the next access.
+/// Data that is at least this many times as large as a cache counts as being in main memory,
+/// because little of the data is still in the cache at the next access.
 const BEYOND: usize = 2;
 
-/// Sets `lies_in` of each measurement whose data has an address in main memory. The data is in a
-/// cache if it fits into the last-level caches of the Cells that take part. The data is in main
-/// memory if it is at least twice as large as these caches.
+/// Sets `lies_in` of each measurement with data that has an address in main memory. Data lies in a
+/// cache if the data fits into the last-level caches of the Cells that take part. Data that is at
+/// least twice as large as these caches lies in main memory.
 ///
-/// A last-level cache has two sizes: one that the system states, and one in `findings`. The second
-/// size is smaller if other programs use the cache. Data lies partly in the cache if it is larger
-/// than the smaller size and smaller than twice the larger size.
+/// A last-level cache has two sizes: the size that the system states, and the size in `findings`,
+/// which is smaller if other programs use the cache. Data lies partly in the cache if the data is
+/// larger than the smaller size and smaller than twice the larger size.
 pub fn classify_storage(
     topology: &Topology,
     measurements: &mut [Measurement],
@@ -45,8 +45,8 @@ pub fn classify_storage(
     }
 }
 
-/// Where data of this many bytes lies if it is accessed again and again. The size of the last-level
-/// cache is between `least` and `most`.
+/// Returns where `bytes` of data lie if the bytes are accessed again and again. The size of the
+/// last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,
@@ -55,7 +55,7 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     }
 }
 
-/// The bytes in main memory that all SPEs together access. `None` if the data is elsewhere.
+/// Returns the bytes of main memory that all SPEs together access, if any.
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
@@ -68,8 +68,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// The number of Cells over whose caches the buffers are spread. First the SPEs of the Cell in `p`
-/// take part, then those of the other Cells in order.
+/// Returns the number of Cells with private buffers, or 1 for a shared buffer. The SPEs of the Cell
+/// in `p` have buffers first, then the SPEs of the other Cells in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
@@ -140,7 +140,7 @@ mod tests {
             (Function::DmaGet, 4, shared, 32 * MB, cache),
             (Function::DmaGet, 1, shared, 33 * MB, partly),
             (Function::DmaGet, 1, shared, 64 * MB, memory),
-            // Each Cell has two buffers.
+            // Two buffers for each Cell.
             (Function::DmaGet, 4, private, 16 * MB, cache),
             (Function::DmaGet, 2, private, 17 * MB, partly),
             (Function::DmaGet, 4, private, 32 * MB, memory),

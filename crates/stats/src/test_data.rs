@@ -13,7 +13,6 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// An SPE of a Cell, without a core and a place.
 pub(crate) fn site(cell: u16) -> SpeSite {
     SpeSite {
         cell: CellId::new(cell),
@@ -22,18 +21,18 @@ pub(crate) fn site(cell: u16) -> SpeSite {
     }
 }
 
-/// A machine with one Cell and one memory module.
+/// Makes a machine with one Cell and one memory module.
 pub(crate) fn single(spes: usize) -> Topology {
     Topology::new("a machine", vec![ModuleId::new(0)], vec![site(0); spes])
 }
 
-/// Two Cells of two SPEs, which share a memory module.
+/// Makes a machine with two Cells of two SPEs, which share a memory module.
 pub(crate) fn two_pairs() -> Topology {
     let modules = vec![ModuleId::new(0); 2];
     Topology::new("two pairs", modules, [0, 0, 1, 1].map(site).into())
 }
 
-/// Parameters of a function without buffers and settings, with SPEs of Cell 0.
+/// Makes the parameters of a function without buffers and settings, with SPEs of Cell 0.
 pub(crate) fn parameters(spes: usize, between: Between) -> Parameters {
     Parameters {
         spes,
@@ -45,7 +44,7 @@ pub(crate) fn parameters(spes: usize, between: Between) -> Parameters {
     }
 }
 
-/// A measurement whose operations all took `ns`.
+/// Makes a measurement in which every operation took `ns`.
 pub(crate) fn measurement(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     Measurement {
         function,

@@ -1,4 +1,4 @@
-//! Finds out whether the computer was in one state for the whole of a run.
+//! Finds out whether the computer was in one state during a whole run.
 
 use cellworks_machine::{CellId, SpeId, Topology};
 
@@ -6,19 +6,18 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// If two one-way times of a pair differ by this factor, the computer was in two states. The loop
-/// of an exchange and the matrix time the same pair with different code. Their fastest times
-/// differed by only a tenth.
+/// If two one-way times of a pair of SPEs differ by this factor, the computer was in two states. An
+/// exchange and a matrix time the same pair with different code, but their fastest times differed
+/// by only a tenth.
 const DISAGREE: f64 = 2.0;
 
-/// What to do about a run with numbers of two states.
+/// The advice for a run with numbers of two states.
 const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
                           on a computer without virtual CPUs, or on virtual CPUs that are pinned to cores";
 
-/// The reasons why the numbers of a run do not belong to one state of the computer, in sentences
-/// that also say what to do. The times of the reference may have changed. The samples of an
-/// exchange may have two peaks. Two sources, such as an exchange and a matrix, may disagree about a
-/// pair of SPEs.
+/// Returns the reasons why the numbers of a run belong to more than one state of the computer, with
+/// advice. There are three reasons: the times of the reference changed, the samples of an exchange
+/// have two peaks, or two sources disagree about a pair of SPEs.
 pub fn unsteady(
     topology: &Topology,
     measurements: &[Measurement],
@@ -34,7 +33,7 @@ pub fn unsteady(
     changed.chain(peaks).chain(disagree).collect()
 }
 
-/// The reason if an operation of the reference was in two states.
+/// Returns the reason if an operation of the reference was in two states.
 fn changed(reference: &Reference) -> Option<String> {
     let [a, b] = reference.spes;
     let of = |what: &str, states: &[State]| {
@@ -56,7 +55,7 @@ fn changed(reference: &Reference) -> Option<String> {
     })
 }
 
-/// The reason if the samples of an exchange of words have two peaks.
+/// Returns the reason if the samples of an exchange of words have two peaks.
 fn two_peaks(measurement: &Measurement) -> Option<String> {
     let function = measurement.function;
     if !matches!(function, Function::Mailbox | Function::Signal) {
@@ -73,7 +72,7 @@ fn two_peaks(measurement: &Measurement) -> Option<String> {
     ))
 }
 
-/// Returns a text such as `136 ns in 62 % and 495 ns in 38 %`. `None` if there is one state.
+/// Returns a text such as `136 ns in 62 % and 495 ns in 38 %`, or `None` if there is one state.
 fn two(states: &[State]) -> Option<String> {
     match states {
         [fast, slow] => Some(format!("{} and {}", in_share(fast), in_share(slow))),
@@ -85,7 +84,7 @@ fn in_share(state: &State) -> String {
     format!("{} in {:.0} %", time(state.ns), state.share * 100.0)
 }
 
-/// The one-way time from an SPE to another one, and its source.
+/// The one-way time between two SPEs, and its source.
 struct Way {
     primitive: Primitive,
     pair: [usize; 2],
@@ -93,7 +92,7 @@ struct Way {
     source: &'static str,
 }
 
-/// The one-way times from all sources, for the pairs that an exchange or the reference measured.
+/// Returns all one-way times of the pairs that an exchange or the reference measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],
@@ -119,8 +118,8 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // A receiver that swaps takes the line away from a sender that reads it. So times with
-        // compare-and-swap are not compared with others.
+        // A receiver that swaps takes the cache line away from a sender that reads it. Therefore,
+        // times with compare-and-swap are not compared with other times.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }
@@ -139,8 +138,8 @@ fn ways(
     ways
 }
 
-/// The one-way time of an exchange between SPE 0 and one other SPE. `None` for any other
-/// measurement, and for an exchange with two states.
+/// Returns the one-way time of an exchange between SPE 0 and one other SPE. Returns `None` for any
+/// other measurement, and for an exchange with two states.
 fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     let primitive = match measurement.function {
         Function::Mailbox => Primitive::Mailbox,
@@ -159,8 +158,8 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// The reason if two times of one pair differ too much for one state. If several pairs of times do,
-/// the reason is about the two that differ most.
+/// Returns the reason if two times of one pair differ too much for one state. The reason names the
+/// two times that differ most.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

@@ -1,4 +1,4 @@
-//! A line of memory that two SPEs change in turn (cellmark section 3.5).
+//! A cache line that two SPEs change in turn (cellmark section 3.5).
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from one
-/// change to the next.
+/// A cache line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from
+/// one change to the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
@@ -16,7 +16,7 @@ pub struct Bounce {
     pub between: [u16; 2],
 }
 
-/// The changes by each SPE before the timed changes.
+/// The number of changes by each SPE before the timed changes.
 const WARM_UP: u32 = 8;
 const TIMED: u32 = 64;
 
@@ -42,9 +42,8 @@ impl Bounce {
     }
 }
 
-/// Adds 1 to the number in the line whenever it is this SPE's turn. An even number is the turn of
-/// one SPE, and an odd number that of the other. Returns the time from one change, by either SPE,
-/// to the next, in nanoseconds.
+/// Adds 1 to the number in the cache line at `ea` whenever the number modulo 2 is `turn`. Returns
+/// the nanoseconds between two changes.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");
     report(spe, EffectiveAddress(0));

@@ -1,4 +1,4 @@
-//! All mappings of a ring of tasks. The tasks run the program of [`cellworks_mapping::experiment`].
+//! All mappings of tasks in a ring. The tasks run the program of [`cellworks_mapping::experiment`].
 
 use std::iter;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Dimension;
 
-/// The number of timed rounds of a mapping.
+/// The number of timed rounds of packets for each mapping.
 const ROUNDS: u32 = 30;
 
 /// Tasks in a ring, with all mappings of tasks to SPEs in which SPE 0 has task 0.
@@ -18,17 +18,16 @@ pub struct Ring {
     pub spes: u8,
     /// The bytes of a packet: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
-    /// Whether packets go around in one direction only.
+    /// Whether packets move in only one direction.
     #[serde(default)]
     pub one_way: bool,
     /// The result: a statistic of the times of all mappings.
     pub statistic: RingStatistic,
-    /// The mapping that the statistic is about. The text lists the task of SPE 0, of SPE 1 and so
-    /// on.
+    /// The mapping of the statistic: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The size of other packets: a multiple of 16, up to 16,384. `correlation` compares the times
-    /// with these packets and with those of `packet_bytes`.
+    /// The size of the other packets: a multiple of 16, up to 16,384. `correlation` compares the
+    /// times with packets of the two sizes.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }
@@ -37,19 +36,19 @@ pub struct Ring {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingStatistic {
-    /// The longest time divided by the shortest.
+    /// The longest time divided by the shortest time.
     WorstToBest,
-    /// The median time divided by the shortest.
+    /// The median time divided by the shortest time.
     MedianToBest,
     /// The time of one mapping divided by the shortest time.
     MappingToBest,
-    /// The place of one mapping among all. The fastest mapping is at 1.
+    /// The rank of one mapping among all, from 1 for the fastest.
     Rank,
-    /// The range of the middle half of the times, divided by the median. It shows how much the
-    /// mapping matters, without the effect of a few very fast or slow mappings.
+    /// The range of the middle half of the times, divided by the median. A few very fast or slow
+    /// mappings do not change this value.
     MiddleHalf,
-    /// The correlation coefficient of the times with packets of one size and the times with packets
-    /// of another size. It is 1 if the times are proportional, and about 0 if they are random.
+    /// The correlation coefficient of the times with packets of two sizes: 1 if the times are
+    /// proportional, and about 0 if the times are random.
     Correlation,
 }
 
@@ -105,15 +104,14 @@ impl Ring {
         })
     }
 
-    /// The index of a mapping among all that are tried.
+    /// Returns the index of a mapping among all that are tried.
     fn place_of(&self, mapping: &str) -> Option<usize> {
         let spes = usize::from(self.spes);
         let mapping = Mapping::parse(mapping, spes, spes).ok()?;
         Mapping::all(spes, spes).position(|other| other == mapping)
     }
 
-    /// The runs: one for each mapping, and then, if there is another size of packets, one for each
-    /// mapping with that size.
+    /// Returns one run for each mapping, for each size of packets.
     pub(super) fn runs(&self) -> impl Iterator<Item = ExchangeRun> + use<> {
         let (spes, one_way) = (usize::from(self.spes), self.one_way);
         let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
@@ -151,7 +149,7 @@ impl Ring {
     }
 }
 
-/// The correlation coefficient (Pearson) of two series of the same length.
+/// Computes Pearson's correlation coefficient of two series of the same length.
 fn correlation(one: &[f64], other: &[f64]) -> f64 {
     let from_mean = |series: &[f64]| -> Vec<f64> {
         let mean = series.iter().sum::<f64>() / series.len() as f64;

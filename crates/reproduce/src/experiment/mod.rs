@@ -1,4 +1,4 @@
-//! The experiments that can be simulated, in the papers' terms.
+//! The experiments that can be simulated, in the terms of the papers.
 
 mod bounce;
 mod mappings;
@@ -26,7 +26,7 @@ pub use stream::Stream;
 
 pub(crate) use outcome::Outcome;
 
-/// A program whose result is a number, or a combination of several programs.
+/// A program that gives a number, or a combination of several programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Experiment {
@@ -40,31 +40,30 @@ pub enum Experiment {
     Stream(Stream),
     /// A line of memory that two SPEs change in turn.
     Bounce(Bounce),
-    /// A communication by a channel within the PPE: a write to a buffer, and a read from the
-    /// buffer.
+    /// A communication by a channel within the PPE: a write to a buffer and a read.
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// The time of a program with one process on one SPE, divided by the program's own time.
+    /// The time of a program with one process on one SPE, divided by the time with all processes.
     SpeedUp(Run),
-    /// The least computation with which a ring scales well.
+    /// The smallest computation with which a program scales well.
     ScalesFrom(ScalesFrom),
-    /// Several experiments whose values become one.
+    /// Several experiments with a combined value.
     Combined(Combined),
 }
 
-/// Several experiments whose values become one. All experiments must have the same kind of result,
-/// such as a time, a bandwidth or a ratio.
+/// Several experiments, and how to combine their values into one value. All experiments must have
+/// the same kind of result, such as a time, a bandwidth or a ratio.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {
-    /// How the values become one.
+    /// The operation that combines the values.
     pub how: Combination,
     /// The experiments.
     pub of: Vec<Experiment>,
 }
 
-/// How values become one.
+/// An operation that combines values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combination {
@@ -72,9 +71,9 @@ pub enum Combination {
     Ratio,
     /// The first value minus the second.
     Difference,
-    /// The greatest value divided by the least.
+    /// The largest value divided by the smallest value.
     Spread,
-    /// The greatest value.
+    /// The largest value.
     Greatest,
     /// The mean of the values.
     Mean,
@@ -137,16 +136,16 @@ pub(crate) enum Program {
     Run(Run),
 }
 
-/// Finds the outcome of a simulation. `Err` has the reason why there is none.
+/// Returns the outcome of a simulation, or the reason for a missing outcome.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs the program on a machine whose decrementer counts at `timebase_hz`. `runner` is the
-    /// same machine.
+    /// Runs the program on a machine, which is also `runner`. `timebase_hz` is the rate of the
+    /// machine's decrementer.
     ///
     /// # Errors
     ///
-    /// The reason why the machine did not give a number.
+    /// Returns the reason why the machine gave no number.
     pub fn run<M: CellMachine>(
         &self,
         machine: &M,
@@ -166,7 +165,7 @@ impl Program {
 }
 
 impl Experiment {
-    /// The kind of the result. `Err` says what is wrong with the experiment.
+    /// Returns the kind of the result, or as an error the mistake in the experiment.
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
@@ -218,8 +217,9 @@ impl Experiment {
         }
     }
 
-    /// The outcome of the first of the experiment's [simulations](Self::simulations). If an
-    /// experiment compares two simulations, the first one is the experiment itself.
+    /// Returns the outcome of the first of the experiment's [simulations](Self::simulations). If
+    /// the experiment compares two simulations, the first simulation is the experiment's own
+    /// program.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,
@@ -230,8 +230,8 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// The result of the experiment, from the outcomes of its [simulations](Self::simulations), in
-    /// nanoseconds or bytes a second.
+    /// Computes the result of the experiment in nanoseconds or bytes a second, from the outcomes of
+    /// its [simulations](Self::simulations).
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);
         let times = || -> Result<Vec<f64>, String> {

@@ -1,14 +1,14 @@
-//! The outcome of an experiment, or the reason why there is none.
+//! The outcome of a simulation.
 
 pub(super) use cellworks_mapping::experiment::gather::{check_spes, failed};
 use serde::{Deserialize, Serialize};
 
-/// The outcome of a run.
+/// The time and the bandwidth that a simulation found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// The time of one operation.
     pub ns: f64,
-    /// The bytes a second that all SPEs together moved. `None` if they moved nothing.
+    /// The bytes a second that all SPEs together moved. `None` if the SPEs moved nothing.
     pub bytes_per_s: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
-//! Programs of `apps`, with the parameters that a paper states.
+//! Programs of the crate `apps`, with the parameters that a paper states.
 //!
-//! A speed-up compares two simulations: a program, and the same program with a single process. The
-//! least computation with which a ring scales well follows from several speed-ups.
+//! A speed-up compares two simulations: a program, and the same program with a single process.
+//! Several speed-ups give the smallest computation with which the program scales well.
 
 use std::iter;
 
@@ -21,12 +21,12 @@ pub struct Run {
     pub program: String,
     /// The names and values of all parameters, such as `{ threads = 8, yields = 16_000 }`.
     pub with: Map<String, Value>,
-    /// The name of the result that counts, such as `switch`. It must be a time or a bandwidth.
+    /// The name of the result that counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
-    /// The number of successive runs whose time was published.
+    /// The number of successive runs of which the paper states the time.
     #[serde(default = "once")]
     pub times: u32,
-    /// The divisor of the simulated time. It is 2 if the published time is that of half of the run.
+    /// The divisor of the simulated time: 2 if the paper states the time of half of the run.
     #[serde(default = "once")]
     pub divided_by: u32,
     /// How the PPE reaches mailboxes.
@@ -34,18 +34,17 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The least computation in each step with which a program scales well. A program scales well if
-/// its speed-up is at least the stated share of the number of SPEs. The speed-up is simulated at
-/// the numbers in `operations`. Between two of these numbers, times are taken to be linear.
+/// The smallest computation in each step with which a program scales well. A program scales well if
+/// the speed-up is at least `efficiency_percent` of the number of SPEs. The speed-up is simulated
+/// at the numbers in `operations`. Between two of these numbers, times are taken to be linear.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program. `operations` replaces its parameter of that name. The speed-up is computed from
-    /// the program's time.
+    /// The program that is timed. The parameter `operations` of the program is replaced.
     pub of: Run,
     /// The share of the number of SPEs that the speed-up must reach, in per cent: 1 to 100.
     pub efficiency_percent: u16,
-    /// The numbers of floating-point operations of a step: at least two, in rising order.
+    /// The numbers of floating-point operations in a step: at least two, in rising order.
     pub operations: Vec<u64>,
 }
 
@@ -53,7 +52,7 @@ fn once() -> u32 {
     1
 }
 
-/// The nanoseconds in a unit of time.
+/// Returns the number of nanoseconds in a unit of time.
 fn nanoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ns" => Some(1.0),
@@ -64,14 +63,14 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// The same run with another value of a parameter. `None` if the run has no such parameter.
+    /// Returns the run with another value of a parameter, or `None` if the run lacks the parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();
         Some(run)
     }
 
-    /// The same run with one process.
+    /// Returns the same run with one process.
     pub(super) fn alone(&self) -> Result<Self, String> {
         let alone = self.at("spes", 1).and_then(|run| run.at("threads", 1));
         alone.ok_or_else(|| {
@@ -82,7 +81,7 @@ impl Run {
         })
     }
 
-    /// The kind of the result that counts. `Err` says what is wrong with the run.
+    /// Returns the kind of the result that counts, or as an error the mistake in the run.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
         let kind = self.kind()?;
         self.read(&kind)?;
@@ -116,7 +115,7 @@ impl Run {
             let times = f64::from(self.times) / f64::from(self.divided_by);
             return Ok(Outcome::time(value * nanoseconds * times));
         }
-        // The value is the bandwidth of all SPEs together, which move block after block.
+        // The value is the bandwidth of all SPEs together, so `ns` is the time of one block.
         let block_bytes = self.with.get("block_bytes").and_then(Value::as_f64);
         Ok(Outcome {
             ns: block_bytes.unwrap_or(1.0) / value * 1e9,
@@ -181,19 +180,18 @@ impl ScalesFrom {
         }
     }
 
-    /// The runs. For each number of operations there are two: with one process, and with all
-    /// processes.
+    /// Returns two runs for each number of operations: with one process, and with all processes.
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
         let at = |operations: &u64| self.of.at("operations", *operations);
         let all = self.operations.iter().filter_map(at);
         all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
     }
 
-    /// The least number of operations, from the times of all [runs](Self::runs).
+    /// Computes the smallest number of operations from the times of all [runs](Self::runs).
     pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
         let spes = self.of.with["spes"].as_f64().unwrap_or_default();
         let wanted = spes * f64::from(self.efficiency_percent) / 100.0;
-        // If the program scales well, a margin is at least 0.
+        // The program scales well if the margin is at least 0.
         let margins = times.chunks_exact(2).map(|pair| pair[0] - wanted * pair[1]);
         let operations = self.operations.iter().map(|operations| *operations as f64);
         let points: Vec<(f64, f64)> = operations.zip(margins).collect();

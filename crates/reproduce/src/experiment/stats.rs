@@ -8,20 +8,20 @@ use serde::Deserialize;
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A measurement of `cellworks stats`, in the terms of the paper's flags. If a field is not given,
-/// it has the default of [`cellworks_stats::Request`].
+/// A measurement of `cellworks stats`, in the terms of the paper's flags. A missing field has the
+/// default of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
     /// The function that is measured.
     pub function: Function,
-    /// The number of SPEs. If `between_spes`, SPE 0 is one of them.
+    /// The number of SPEs, including SPE 0 if `between_spes`.
     #[serde(default = "one")]
     pub spes: usize,
     /// Whether the SPEs share a buffer or variable.
     #[serde(default = "shared")]
     pub buffers: Buffers,
-    /// The Cell whose SPEs are taken first.
+    /// The Cell of the SPEs that are taken first.
     #[serde(default)]
     pub cell: Option<u16>,
     /// The memory module.
@@ -36,7 +36,7 @@ pub struct Stats {
     /// The bytes from the start of one private buffer to the start of the next.
     #[serde(default)]
     pub stride_bytes: Option<usize>,
-    /// Whether SPE 0 is used instead of the PPE or main memory.
+    /// Whether SPE 0 takes the role of the PPE or of main memory.
     #[serde(default)]
     pub between_spes: bool,
     /// How the PPE reaches the registers of SPEs.
@@ -75,8 +75,7 @@ const fn shared() -> Buffers {
     Buffers::Shared
 }
 
-/// The limits of a simulated machine. The memory is half of one module of a QS20, which is enough
-/// for all measurements.
+/// The limits of a simulated machine. The memory is half of one module of a QS20.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -85,22 +84,21 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The most and the fewest timed iterations. After a few iterations a simulated machine repeats
-/// itself exactly, so more iterations would only take time. A measurement with thousands of
-/// requests reaches a steady state within one iteration.
+/// The maximum and the minimum number of timed iterations. After a few iterations, a simulated
+/// machine repeats itself exactly. With thousands of requests, one iteration is enough.
 const ITERATIONS: (u64, u64) = (64, 4);
-/// The timed iterations of SPEs that contend for one line. The order of these SPEs repeats itself
-/// only after hundreds of rounds. With this number, the mean is within 1.5 % of that of 20,000
-/// iterations.
+/// The number of timed iterations of SPEs that contend for one cache line. The order of these SPEs
+/// repeats itself only after hundreds of iterations. With this number, the mean is within 1.5 % of
+/// the mean of 20,000 iterations.
 const CONTENDED_ITERATIONS: u64 = 1_024;
-/// The most bus requests that a measurement should have.
+/// The maximum number of bus requests that a measurement should have.
 const REQUESTS: u64 = 30_000;
-/// The timed iterations if programs are created. To create a program takes milliseconds and moves
-/// nothing, so these measurements need no steady state.
+/// The number of timed iterations if programs are created. Creating a program moves no data, so no
+/// steady state is needed.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {
-    /// The measurement without the choice of its result.
+    /// Returns the measurement without the choice of its result.
     pub(crate) fn operation(&self) -> Self {
         Self {
             gives: Gives::Latency,

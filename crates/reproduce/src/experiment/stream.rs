@@ -1,4 +1,4 @@
-//! SPEs that keep several blocks under way, as cellmark's bandwidth tests do.
+//! SPEs that keep several blocks under way, as in cellmark's bandwidth tests.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
 use cellworks_machine::{CellMachine, CellSpe, LocalBuffer, Mfc, ModuleId, SpeId};
@@ -14,11 +14,10 @@ use super::outcome::{Outcome, check_spes, failed};
 pub struct Stream {
     /// The SPEs that move blocks.
     pub spes: Vec<u16>,
-    /// The SPEs whose local stores the moving SPEs access, one for each moving SPE. If the list is
-    /// empty, the SPEs access main memory.
+    /// The SPEs that lend local stores, one for each moving SPE. If empty, main memory is accessed.
     #[serde(default)]
     pub lenders: Vec<u16>,
-    /// Whether the SPEs put blocks. Otherwise they get blocks.
+    /// Whether the SPEs put blocks, and do not get blocks.
     #[serde(default)]
     pub put: bool,
     /// The bytes of a block: a multiple of 16, up to 16,384.
@@ -27,14 +26,13 @@ pub struct Stream {
     pub in_flight: u32,
 }
 
-/// The bytes that each SPE moves before the timed part and after it.
+/// The number of bytes that each SPE moves before and after the timed part.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
-/// The size of the window in main memory or in a lender. Blocks follow each other in the window,
-/// again and again.
+/// The size of the window in main memory or in a lender's local store. The blocks are consecutive
+/// in the window, and after the last block the first follows again.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// The most blocks under way. Each block needs one of the tag groups that libspe2 leaves to
-/// programs.
+/// The maximum number of blocks under way: the tag groups that libspe2 leaves to programs.
 const IN_FLIGHT_MAX: u32 = 8;
 
 impl Stream {
@@ -104,8 +102,8 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// The program of an SPE, which lends a window. If `moves`, the SPE also moves blocks, and
-    /// returns its bandwidth in bytes a second.
+    /// Lends a window of the local store of an SPE. If `moves`, also moves blocks, and returns the
+    /// bandwidth in bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(
@@ -151,8 +149,7 @@ impl Stream {
         for block in 0..edge + timed + edge {
             mfc.wait_all(tag(block).mask());
             issue(block + self.in_flight)?;
-            // Other SPEs may begin later and end earlier, so the bytes before and after the timed
-            // part do not count.
+            // Other SPEs may begin later and end earlier, so only the middle part is timed.
             if block + 1 == edge {
                 begin = spe.now();
             }

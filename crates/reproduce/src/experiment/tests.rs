@@ -1,5 +1,4 @@
-//! Experiments on the host. Their times mean nothing there, but the programs do the same on every
-//! machine.
+//! Experiments on the host. The programs are those of every machine, but times mean nothing.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -14,7 +13,7 @@ fn host() -> Host {
     Host::builder().spes(4).build().unwrap()
 }
 
-/// The experiment that this text describes.
+/// Reads an experiment from a text.
 fn experiment(text: &str) -> Experiment {
     #[derive(Deserialize)]
     struct Wrapped {
@@ -24,7 +23,7 @@ fn experiment(text: &str) -> Experiment {
     wrapped.experiment
 }
 
-/// An experiment for the least computation with which a ring scales well, as text.
+/// Writes an experiment for the smallest computation with which a ring scales well, as text.
 fn scales_from(spes: u16, efficiency_percent: u16, operations: &str) -> String {
     format!(
         r#"kind = "scales-from", of = {{ program = "ratio", with = {{ spes = {spes}, threads = 1, transport = "coordinator", operations = 1, steps = 10 }}, gives = "time_per_step" }}, efficiency_percent = {efficiency_percent}, operations = {operations}"#
@@ -90,7 +89,7 @@ fn a_published_time_may_be_that_of_several_runs() {
 
 #[test]
 fn processes_share_programs_as_one_alone_does_them() {
-    // Each program compares its result with the expected one.
+    // Each program compares its result with the expected result.
     for (program, with, gives) in [
         (
             "knn",
@@ -146,8 +145,7 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // If the computer is busy with other programs, the reference, which is subtracted, may take as
-    // long as the switches. Then a time of 0 is left.
+    // On a busy computer, the subtracted reference may take as long as the switches.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -181,8 +179,8 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// The value of an experiment whose simulations take 100 ns, 200 ns and so on in their order. All
-/// simulations have the same bandwidth.
+/// Returns the value of an experiment. Its simulations take 100 ns, 200 ns and so on in their
+/// order, and have the same bandwidth.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();
@@ -217,7 +215,7 @@ fn experiments_are_combined() {
 
 #[test]
 fn a_speed_up_is_over_one_process() {
-    // This run takes 100 ns. With one process it takes 200 ns.
+    // The run takes 100 ns, and with one process 200 ns.
     let text = r#"kind = "speed-up", program = "prototein", with = { spes = 16, threads = 2, transport = "direct", prototein = "HPPH", placed = 2 }, gives = "time""#;
     assert_eq!(value(text), 2.0);
     let mut all = Vec::new();
@@ -239,8 +237,8 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         looked_for.found(times)
     };
     // For each number of operations, the time with one process and the time with 4 processes. In
-    // the first call, the speed-up is 2 at the second number. In the second call, it is 2 half-way
-    // between the second and the third number.
+    // the first call, the speed-up is 2 at the second number. In the second call, the speed-up is 2
+    // half-way between the second and the third number.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(
@@ -255,7 +253,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
 
 #[test]
 fn statistics_are_of_all_mappings() {
-    // 0213 is the third mapping in the order of a dictionary, so it takes 300 ns.
+    // 0213 is the third mapping in lexicographic order, so it takes 300 ns.
     let of = |rest| {
         value(&format!(
             r#"kind = "ring", spes = 4, packet_bytes = 16, {rest}"#
@@ -272,14 +270,13 @@ fn statistics_are_of_all_mappings() {
     );
     // 200 ns and 500 ns are the ends of the middle half.
     assert_eq!(of(r#"statistic = "middle-half""#), 3.0 / 4.0);
-    // The mappings take 700 ns to 1,200 ns with the other packets. Each mapping is slower by the
-    // same time.
+    // With the other packets, the mappings take 700 ns to 1,200 ns, each longer by the same time.
     let alike = of(r#"statistic = "correlation", other_packet_bytes = 32"#);
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// The share of random machines on which a shape holds. On such a machine each simulation takes a
-/// random time from 1.0 to 1.2 us, with equal probability.
+/// Returns the share of random machines on which a shape holds. On a random machine, each
+/// simulation takes a random time from 1.0 to 1.2 us, with equal probability.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();

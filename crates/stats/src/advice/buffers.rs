@@ -1,4 +1,4 @@
-//! Compares private buffers with a shared one.
+//! Compares private buffers with a shared buffer.
 
 use super::points::{block, rate};
 use super::value::{Compared, Gain, Value};
@@ -6,15 +6,14 @@ use super::words::{Recommendation, gained};
 use crate::figures::{plain, size, time};
 use crate::report::Measurement;
 
-/// The same blocks moved with a shared buffer and with private ones.
+/// The values of the same blocks moved with a shared buffer and with private buffers.
 pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths. Otherwise they are times.
+    /// Whether the values are bandwidths, and not times.
     are_rates: bool,
-    /// The comparison of the private buffers with the shared one. `More` means that private buffers
-    /// are better.
+    /// Whether private buffers are better than a shared buffer (`More`) or worse (`Less`).
     private_is: Compared,
 }
 
@@ -40,8 +39,7 @@ impl Pair {
         })
     }
 
-    /// A text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`, with the
-    /// smaller number first.
+    /// Writes a text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)
@@ -57,8 +55,7 @@ impl Pair {
     }
 }
 
-/// Recommends private buffers or a shared one for the sizes at which one of the two is better. The
-/// pairs are sorted by size.
+/// Recommends private buffers or a shared buffer. The pairs must be sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,
@@ -80,8 +77,7 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // If only one size between other sizes shows a difference, the addresses of its pages may
-        // be the reason.
+        // A difference at a single size in the middle may come from the buffers' addresses.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

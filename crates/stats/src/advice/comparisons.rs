@@ -1,9 +1,8 @@
 //! Advice that follows from a comparison of two times, as a table. A row has the two times, and a
 //! sentence for each result of the comparison.
 //!
-//! A sentence has the names of its values in braces. `{first}` and `{second}` are the two times.
-//! `{ratio}` is the longer time divided by the shorter one. [`Sides::with`] sets values with other
-//! names.
+//! A sentence has the names of values in braces. `{first}` and `{second}` are the two times, and
+//! `{ratio}` is the longer time divided by the shorter time. [`Sides::with`] sets further values.
 
 use cellworks_machine::SpeId;
 
@@ -16,16 +15,15 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times that are compared, and the sentences about them. If it is not clear whether the times
-/// differ, or if the sentence is empty, there is no advice.
+/// Two times that are compared, and the sentences about them. There is no advice if the comparison
+/// is unclear, or if the sentence is empty.
 pub(super) struct Comparison {
-    /// The times. `None` if one of them was not measured.
+    /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,
     /// The sentence if the first time is longer.
     longer: &'static str,
     /// The sentence if the first time is shorter.
     shorter: &'static str,
-    /// The sentence if the times are equal.
     equal: &'static str,
 }
 
@@ -58,7 +56,6 @@ impl Sides {
 }
 
 impl Comparison {
-    /// The advice that follows from the measurements.
     pub fn advice(&self, run: &Run) -> Option<String> {
         let sides = (self.sides)(run)?;
         let (sentence, ratio) = match sides.compared() {
@@ -96,7 +93,7 @@ pub(super) const WAITING: &[Comparison] = &[WAKE_UP_OR_SPIN];
 /// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
 
-/// Section 5.1: programs stay on their SPE and get their tasks by messages.
+/// Advises to keep programs on their SPE and to send tasks as messages (section 5.1).
 const START_OR_SEND: Comparison = Comparison {
     sides: |run| {
         let start = run.median(Function::MkThread, |p| p.spes == 1)?;
@@ -115,7 +112,7 @@ const START_OR_SEND: Comparison = Comparison {
             task may be a program of its own.",
 };
 
-/// The time that is saved if a worker waits for programs.
+/// Describes the time that waiting threads save in comparison with created threads.
 const CREATE_OR_START: Comparison = Comparison {
     sides: |run| {
         let create = run.median(Function::OsThread, |_| true)?;
@@ -128,7 +125,7 @@ const CREATE_OR_START: Comparison = Comparison {
     equal: "",
 };
 
-/// Section 5.2: the primitive that should carry a word.
+/// Recommends the primitive that should carry a word (section 5.2).
 const MAILBOX_OR_SIGNAL: Comparison = Comparison {
     sides: |_| None,
     longer: "Between {whom} an exchange takes {second} by signal and {first} by mailbox, {ratio} times as long: use \
@@ -156,8 +153,8 @@ fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
     })
 }
 
-/// Section 5.2: whether the PPE should pass on the messages between SPEs. For each message, the PPE
-/// has one exchange with the sender and one with the receiver.
+/// Says whether the PPE should pass on the messages between SPEs (section 5.2). For each message,
+/// the PPE has one exchange with the sender and one exchange with the receiver.
 const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     sides: |run| {
         WORDS.into_iter().find_map(|word| {
@@ -175,7 +172,7 @@ const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     equal: "",
 };
 
-/// Sections 5.2 and 5.3: the Cell that is near the PPE.
+/// Recommends the Cell that is near the PPE (sections 5.2 and 5.3).
 const CELLS_FROM_PPE: Comparison = Comparison {
     sides: |run| {
         let (word, cells) = by_cell(run, Between::PpeSpe)?;
@@ -195,8 +192,8 @@ const CELLS_FROM_PPE: Comparison = Comparison {
     equal: "To the PPE all Cells are equally near: by {word} an exchange takes {times}.",
 };
 
-/// Sections 5.2 and 5.3: whether SPEs that communicate should be in one Cell. Matrices show more
-/// about this, so this advice is left out if there is a matrix.
+/// Says whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). If there is a
+/// matrix, this advice is left out, because a matrix shows more.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
@@ -219,8 +216,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// The exchanges with SPEs of each Cell, by the first function that was measured with several
-/// Cells.
+/// Returns the exchanges with SPEs of each Cell, for a function with several Cells.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -229,7 +225,7 @@ fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     })
 }
 
-/// Whether main memory answers several requests at once.
+/// Says whether main memory answers several requests at once.
 const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
     sides: |run| {
         let finding = ["misses_in_flight", "commands_in_flight"]
@@ -256,7 +252,7 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
             and at once {second}.",
 };
 
-/// How early a program should request data.
+/// Says how early a program should request data.
 const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     sides: |run| {
         let (idle, loaded) = run.memory_latency()?;
@@ -273,7 +269,7 @@ const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     equal: "",
 };
 
-/// Section 5.4: work between the operations on a variable that several SPEs share.
+/// Recommends the work between two operations on a variable that several SPEs share (section 5.4).
 const SHARED_OR_ALONE: Comparison = Comparison {
     sides: |run| {
         let (variable, one, sides) = shared_variable(run)?;
@@ -287,8 +283,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
                     format!("{} times as long", plain(slower))
                 }
             }
-            // If one SPE has the variable most of the time, the median is only the time of that
-            // SPE.
+            // If one SPE mostly has the variable's cache line, the median is the time of this SPE.
             _ if variable.latency_ns.mean >= DIFFERS * one.latency_ns.mean => return None,
             _ => String::new(),
         };
@@ -303,7 +298,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
             when one SPE has it to itself.",
 };
 
-/// Section 5.4: private variables, if a shared one is slow.
+/// Recommends private variables if a shared variable is slow (section 5.4).
 const SHARED_OR_PRIVATE: Comparison = Comparison {
     sides: |run| {
         let (variable, _, sides) = shared_variable(run)?;
@@ -324,8 +319,8 @@ const SHARED_OR_PRIVATE: Comparison = Comparison {
             shared one.",
 };
 
-/// The variable that the largest number of SPEs share, the variable of a single SPE, and the
-/// comparison of their times.
+/// Returns the measurement with the largest number of SPEs that share a variable, the measurement
+/// of a single SPE, and the comparison of their times.
 fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measurement, Sides)> {
     let by_several = |p: &Parameters| p.spes > 1 && p.buffers == Some(Buffers::Shared);
     let shared = Function::ALL
@@ -344,7 +339,7 @@ fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measure
     Some((shared, one, sides.with("spes", p.spes)))
 }
 
-/// Whether a waiting thread should sleep or spin.
+/// Says whether a waiting thread should sleep or spin.
 const WAKE_UP_OR_SPIN: Comparison = Comparison {
     sides: |run| {
         run.findings_named("wake_up_ns")

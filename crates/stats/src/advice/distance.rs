@@ -7,7 +7,7 @@ use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
 /// Writes a sentence for each distance at which some primitives are fastest, and a sentence for the
-/// primitives whose times do not depend on the distance.
+/// primitives with times that do not depend on the distance.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// The median of a class of pairs, with a lower end. The lower end is the fastest pair. Disturbed
-/// pairs are slower, so the slowest pair shows nothing.
+/// Returns the median of a class of pairs, with the fastest pair as the lower end. The slowest pair
+/// shows nothing, because disturbed pairs are slower.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -90,7 +90,7 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
 /// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
-/// The name of a class of pairs within a sentence.
+/// Returns the name of a class of pairs within a sentence.
 fn where_pairs_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "in different Cells".to_owned();
@@ -103,7 +103,7 @@ fn where_pairs_sit(class: &str) -> String {
     format!("{preposition} the same {place}")
 }
 
-/// The name of a class of pairs in a sentence that has already named nearer pairs.
+/// Returns the name of a class of pairs in a sentence that has already named nearer pairs.
 fn where_others_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "to an SPE in the other Cell".to_owned();

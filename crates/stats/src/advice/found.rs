@@ -7,7 +7,6 @@ use super::value::Value;
 use crate::function::Function;
 use crate::report::{Between, Finding, Matrix, Measurement, Parameters};
 
-/// All results of a machine.
 pub(super) struct Run<'a> {
     pub topology: &'a Topology,
     pub measurements: &'a [Measurement],
@@ -26,12 +25,12 @@ impl Run<'_> {
             .filter(move |m| m.function == function && holds(&m.parameters))
     }
 
-    /// The median of the first measurement for which `holds` is true.
+    /// Returns the median of the first measurement for which `holds` is true.
     pub fn median(&self, function: Function, holds: impl Fn(&Parameters) -> bool) -> Option<Value> {
         self.all(function, holds).find_map(Value::time)
     }
 
-    /// The time of an exchange of words with an SPE of a Cell.
+    /// Returns the time of an exchange of words with an SPE of a Cell.
     pub fn exchange(&self, word: Function, between: Between, cell: usize) -> Option<Value> {
         let spes = if between == Between::SpeSpe { 2 } else { 1 };
         self.median(word, |p| {
@@ -50,9 +49,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// The latency of main memory while no other SPE uses it, and the longest latency while other
-    /// SPEs copy memory, with the number of these SPEs. The second part is `None` if it was not
-    /// measured.
+    /// Returns the latency of main memory on an idle machine, and the longest latency while other
+    /// SPEs copy memory, with the number of copying SPEs.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")
@@ -78,8 +76,7 @@ impl Run<'_> {
     }
 }
 
-/// The value of a finding. If the measurement behind the finding is known, the value has its
-/// interval.
+/// Returns the value of a finding, with the interval of `measured` if known.
 pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     let exactly = Value::exactly(finding)?;
     Some(measured.map_or(exactly, |measured| Value {
@@ -88,13 +85,13 @@ pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     }))
 }
 
-/// The parameter of this name, if it is a number.
+/// Returns the parameter of this name, if the parameter is a number.
 pub(super) fn number(finding: &Finding, name: &str) -> Option<usize> {
     let number = finding.parameters.get(name)?.as_u64()?;
     usize::try_from(number).ok()
 }
 
-/// The points sorted by size. If several points have the same size, only the first one stays.
+/// Sorts points by size. If several points have the same size, only the first point stays.
 pub(super) fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = points.collect();
     points.sort_by_key(|(size, _)| *size);

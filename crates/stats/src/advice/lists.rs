@@ -5,8 +5,8 @@ use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
-/// Recommends the largest number of elements that costs no time: a list with fewer elements and the
-/// same bytes in all is not faster. The points are numbers of elements.
+/// Recommends the largest number of elements with which a list is as fast as a list with fewer
+/// elements and the same bytes in all. The points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -61,7 +61,7 @@ pub(super) fn elements_worth_having(
     })
 }
 
-/// The same elements moved by a list, and by single commands one after the other.
+/// The times of the same elements moved by a list, and by single commands one after the other.
 pub(super) struct Gathered {
     pub elements: usize,
     pub element_bytes: usize,
@@ -69,8 +69,7 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// Recommends lists or single commands, each for the sizes of elements at which it is faster. The
-/// elements are sorted by size.
+/// Recommends lists or single commands. The elements must be sorted by size.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
     let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
@@ -103,7 +102,7 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
     recommendations
 }
 
-/// A text with the times of a list and of single commands, the shorter time first.
+/// Writes a text with the times of a list and of single commands, the shorter time first.
 fn in_order(gathered: &Gathered, what: &str) -> String {
     let Gathered {
         elements,

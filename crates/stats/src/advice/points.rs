@@ -1,20 +1,20 @@
-//! Times and bandwidths at sizes, and the best of them.
+//! Times and bandwidths at sizes.
 
 use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// A bandwidth of at least this share of the best one is nearly as good.
+/// A bandwidth of at least this share of the best bandwidth is nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
-/// A size in bytes, or a number of something, with its time or bandwidth.
+/// A size, a count or an index, with its time or bandwidth.
 pub(super) type Point = (usize, Value);
 
-/// The point with the least value. If several points have it, returns the first one.
+/// Returns the first of the points with the least value.
 ///
 /// # Panics
 ///
-/// If there is no point.
+/// Panics if there is no point.
 pub(super) fn least(points: &[Point]) -> Point {
     *points
         .iter()
@@ -22,11 +22,11 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// The point with the greatest value. If several points have it, returns the first one.
+/// Returns the first of the points with the greatest value.
 ///
 /// # Panics
 ///
-/// If there is no point.
+/// Panics if there is no point.
 pub(super) fn most(points: &[Point]) -> Point {
     // `max_by` would return the last of several equal points.
     *points
@@ -36,7 +36,7 @@ pub(super) fn most(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// A text with a value as a share of the best value, in per cent.
+/// Writes a value as a share of the best value, in per cent.
 pub(super) fn share(value: Value, best: Value) -> String {
     format!("{:.0} %", 100.0 * value.is / best.is)
 }

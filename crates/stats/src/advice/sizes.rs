@@ -7,8 +7,7 @@ use super::value::Compared;
 use super::words::{Recommendation, listed};
 use crate::figures::size;
 
-/// The most bytes that one DMA command moves (section 3.1.4 of the paper). Larger blocks take
-/// several commands.
+/// The maximum number of bytes that one DMA command moves (section 3.1.4 of the paper).
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
 /// Recommends the sizes at which the bandwidth of one command is near the best bandwidth.
@@ -39,7 +38,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
         if !clearly_slower(&smallest) {
             return None;
         }
-        // The next smaller block shows the reader what smaller blocks cost.
+        // The next smaller block shows what smaller blocks cost.
         reached.extend(sizes[1..from].last().map(at));
         reached.push(at(&smallest));
     }
@@ -77,7 +76,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
     })
 }
 
-/// Compares the bandwidth of blocks that a cache holds with that of blocks in main memory.
+/// Compares the bandwidth of blocks in a cache with the bandwidth of blocks in main memory.
 pub(super) fn in_and_out(
     sizes: &[Point],
     largest_cache_bytes: usize,
@@ -88,7 +87,7 @@ pub(super) fn in_and_out(
         .partition(|(bytes, _)| *bytes <= largest_cache_bytes);
     let (in_bytes, in_cache) = *(!inside.is_empty()).then(|| most(&inside)).as_ref()?;
     let (out_bytes, in_memory) = *outside.last()?;
-    // If a block is not much larger than a cache, the cache still holds a part of it.
+    // A cache still holds a part of a block that is not much larger than the cache.
     if out_bytes < 2 * largest_cache_bytes {
         return None;
     }

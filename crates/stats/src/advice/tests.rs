@@ -8,8 +8,7 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// A machine with a Cell and a memory module for each element of `spes`. The element is the number
-/// of SPEs of the Cell.
+/// Makes a machine with a memory module for each Cell. `spes` are the Cells' numbers of SPEs.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes
@@ -39,7 +38,7 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     }
 }
 
-/// The measurement with this interval of its median.
+/// Returns the measurement with this interval of its median.
 fn within(measurement: Measurement, low: f64, high: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval { low, high }),
@@ -119,7 +118,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
     }
 }
 
-/// The advice for a machine with one Cell of two SPEs.
+/// Returns the advice for a machine with one Cell of two SPEs.
 fn on_one_cell(measurements: &[Measurement]) -> Vec<String> {
     texts(advise(&machine(&[2]), measurements, &[], &[]))
 }
@@ -128,8 +127,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// Measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the shape of
-/// figures 4 to 12.
+/// Returns measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the
+/// shape of figures 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -514,7 +513,7 @@ fn private_buffers_may_gain_nothing_or_lose() {
     assert!(on_one_cell(&lone.concat()).is_empty());
 }
 
-/// Puts by two SPEs, on a shared buffer and on private ones.
+/// Makes puts by two SPEs, on a shared buffer and on private buffers.
 fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
     let put = |buffers, ns| transfer(Function::DmaPut, 2, buffers, bytes, ns);
     [
@@ -704,7 +703,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              others copy, 2.53 times as long as the 95.0 ns of an idle machine.",
         ]
     );
-    // If a cache is slower at its end, the advice has both times of the cache.
+    // If a cache is slower at its end, the advice has the two times of the cache.
     let chase = |bytes, ns| {
         let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
         chase.parameters.settings.chains = Some(1);
@@ -737,11 +736,10 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // Without the time of an idle machine there is no advice. A load that makes no difference gives
-    // no advice either.
+    // Neither a missing time of an idle machine nor a load without effect gives advice.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // If the interval of a load is wider than the difference, there is no advice about the load.
+    // There is no advice about a load with an interval that is wider than the difference.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -771,8 +769,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the variable nearly always, and the other SPE waits. Sharing is not free,
-    // although the median is short.
+    // One SPE has the cache line of the variable nearly always, and the other SPE waits. Sharing is
+    // not free, although the median is short.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -797,7 +795,7 @@ fn waiting_sleeps_or_spins() {
     let exchanges = [exchange(Function::Mailbox, Between::SpeSpe, 0, 150.0)];
     let told = |ns| {
         let from = |between: &str| json!({"between": between, "cell": 0, "spes": 2});
-        // The PPE's exchange, which belongs to the first wake-up, was not measured.
+        // The exchange of the PPE for the first wake-up was not measured.
         let wake_up = [
             finding("wake_up_ns", 9.0 * ns, from("ppe-spe")),
             finding("wake_up_ns", ns, from("spe-spe")),
@@ -952,7 +950,7 @@ fn overlapping_classes_of_pairs_are_not_distinguished() {
         matrix.classes[0].max_ns = Some(max_ns);
         texts(advise(&machine(&[2, 2]), &[], &[], &[matrix]))
     };
-    // A disturbed near pair does not count.
+    // A disturbed near pair does not change the advice.
     assert_eq!(
         of_far_pairs(80.0, 900.0),
         [

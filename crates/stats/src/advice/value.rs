@@ -1,4 +1,4 @@
-//! Whether two numbers differ, as far as their intervals show.
+//! Compares two numbers by their intervals.
 //!
 //! ```text
 //!        10 %  ╭─────╮
@@ -12,35 +12,33 @@
 
 use crate::report::Measurement;
 
-/// Numbers that are less than this factor apart count as equal. A smaller difference is not worth
-/// rearranging a program, and two runs may differ by 5 %.
+/// The ratio below which two numbers count as equal. A smaller difference is not worth rearranging
+/// a program, and two runs may differ by 5 %.
 pub(super) const DIFFERS: f64 = 1.1;
 
-/// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median. If
-/// there is no interval, both ends are the number itself.
+/// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median.
+/// Without an interval, `low` and `high` are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
-    /// The number itself, which is finite and above 0.
+    /// The number, which is finite and above 0.
     pub is: f64,
     pub low: f64,
     pub high: f64,
 }
 
-/// The result of comparing one value with another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compared {
     /// The value is this many times the other value.
     More(f64),
-    /// The other value is this many times this one.
+    /// The other value is this many times the value.
     Less(f64),
     /// The values are less than 10 % apart, even from end to end of their intervals.
     Equal,
-    /// It is not clear whether the values differ.
     Unclear,
 }
 
 impl Compared {
-    /// If this value is greater, returns its ratio to the other value.
+    /// Returns the ratio to the other value, if this value is greater.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -48,7 +46,7 @@ impl Compared {
         }
     }
 
-    /// If this value is less, returns the ratio of the other value to this one.
+    /// Returns the ratio of the other value to this value, if this value is less.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),
@@ -57,11 +55,11 @@ impl Compared {
     }
 }
 
-/// Returns the factor by which one way of doing something is better than another, if it clearly is.
+/// A function that returns by which factor one alternative is clearly better than another.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
-    /// A number without an interval. `None` if the number is not finite or not above 0.
+    /// Makes a number without an interval. Returns `None` unless the number is finite and above 0.
     pub fn exactly(is: f64) -> Option<Self> {
         (is.is_finite() && is > 0.0).then_some(Self {
             is,
@@ -70,7 +68,6 @@ impl Value {
         })
     }
 
-    /// The median time of an operation.
     pub fn time(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.latency_ns.p50)?;
         Some(match measurement.median_interval_ns {
@@ -83,10 +80,9 @@ impl Value {
         })
     }
 
-    /// The bandwidth of all SPEs together. Its interval comes from the interval of the median time,
-    /// as the bandwidths that SPEs would have if each block took these times. A few slow blocks can
-    /// lower the bandwidth far below this interval. Such a bandwidth is uncertain, because
-    /// something else may have stopped the SPEs.
+    /// Returns the bandwidth of all SPEs together. The interval follows from the interval of the
+    /// median time. A few slow blocks can lower the bandwidth far below this interval. A bandwidth
+    /// below the interval is uncertain, because other programs may have stopped the SPEs.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
@@ -102,7 +98,6 @@ impl Value {
         })
     }
 
-    /// The value multiplied by a factor.
     pub fn times(self, factor: f64) -> Self {
         Self {
             is: factor * self.is,
@@ -111,7 +106,6 @@ impl Value {
         }
     }
 
-    /// Compares this value with another one.
     pub fn beside(self, other: Self) -> Compared {
         if self.clearly_above(other) {
             Compared::More(self.is / other.is)
@@ -142,8 +136,7 @@ impl Value {
         high - low
     }
 
-    /// The ends of the interval. A bandwidth may lie outside of its interval, so the interval is
-    /// extended to the number itself.
+    /// Returns the interval, extended to the number. A bandwidth may be outside of its interval.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }
@@ -173,7 +166,7 @@ mod tests {
             value(150.0, 100.5, 150.0).beside(hundred),
             Compared::Unclear
         );
-        // The intervals do not overlap, but one is wider than the difference.
+        // The intervals do not overlap, but an interval is wider than the difference.
         assert_eq!(
             value(150.0, 140.0, 200.0).beside(hundred),
             Compared::Unclear

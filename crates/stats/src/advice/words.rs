@@ -1,21 +1,20 @@
-//! Makes one sentence of several facts.
+//! Combines facts into sentences.
 
 use super::value::{Compared, Gain};
 use crate::figures::size;
 
 /// Advice for gets or for puts, with its figures.
 pub(super) struct Recommendation {
-    /// The sentence before the name of the operations.
+    /// The part of the sentence before the name of the operations.
     pub before: String,
     /// The name of the operations, such as `gets`.
     pub what: &'static str,
-    /// The sentence after the name.
+    /// The part of the sentence after the name.
     pub after: String,
     pub figures: String,
 }
 
-/// Makes a sentence for each recommendation. If the recommendations for gets and for puts are
-/// alike, they share one sentence.
+/// Makes a sentence for each group of recommendations that differ only in `what` and `figures`.
 pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     let mut groups: Vec<Vec<Recommendation>> = Vec::new();
     for one in all {
@@ -41,7 +40,7 @@ pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// A text with a range of times. If both ends have the same text, the text has one time.
+/// Writes a range of times, or one time if both ends have the same text.
 pub(super) fn range(from: String, to: &str) -> String {
     if from == to {
         from
@@ -50,8 +49,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// Finds the size at which one way of doing something gains most over another way. Returns the
-/// index of the size, the factor, and a text with all sizes at which the first way is better.
+/// Finds the size with the largest `gain`. Returns the index of the size, the gain, and a text with
+/// all sizes that have a gain.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains
@@ -66,13 +65,12 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// A text with the places at which a statement is known to be true. If the statement is known to be
-/// false at a place between the first and the last of them, the text has each place. Otherwise it
-/// has only the first and the last.
+/// Names the indices at which a statement is true. If the statement is known to be false in
+/// between, the text has each index. Otherwise, the text has only the first and the last index.
 ///
 /// # Panics
 ///
-/// If the statement is true at no place.
+/// Panics if the statement is true at no index.
 fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))
@@ -87,7 +85,7 @@ fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// Joins names with commas, and with `and` before the last one.
+/// Joins names with commas, and with `and` before the last name.
 pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -96,7 +94,7 @@ pub(super) fn listed(names: &[String]) -> String {
     }
 }
 
-/// A number with a noun: `1 SPE`, `2 SPEs`.
+/// Writes a number with a noun: `1 SPE`, `2 SPEs`.
 pub(super) fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),

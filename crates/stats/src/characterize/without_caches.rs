@@ -12,11 +12,11 @@ const SPES: [usize; 5] = [1, 2, 4, 8, 16];
 /// The sizes of blocks, up to the largest block that one DMA command moves.
 const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 
-/// The sizes of blocks that are copied from memory to memory, from less than a tile to many tiles.
+/// The sizes of copied blocks, from a fraction of a tile to several tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
-/// The size of the table of pointers. Without caches, every size has the same latency. The nodes of
-/// this table are in all banks of a memory module.
+/// The size of the table of pointers, with nodes in all banks of a memory module. Without caches,
+/// every size has the same latency.
 const TABLE_BYTES: usize = 256 << 10;
 
 /// The numbers of chains, up to the number of entries of an MFC command queue.
@@ -39,8 +39,7 @@ pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     by_one.into_iter().chain(by_several).collect()
 }
 
-/// Requests chases with every number of chains, and with one chain while all other SPEs load the
-/// memory.
+/// Requests chases with every number of chains, and with one chain under load.
 pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |chains, loading_spes| Request {
         settings: Settings {
@@ -63,8 +62,7 @@ fn numbers(all: usize) -> impl Iterator<Item = usize> {
     below.chain([all])
 }
 
-/// Requests blocks of main memory: every size by every number of SPEs, with each module that is
-/// nearest to a Cell.
+/// Requests blocks of every size by every number of SPEs, with each module nearest to a Cell.
 fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut modules: Vec<ModuleId> = topology
         .cells()
@@ -89,8 +87,7 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Requests blocks of the local store of SPE 0: every size by every number of SPEs. The requests
-/// are repeated for each Cell, whose SPEs are taken first.
+/// Requests blocks of the local store of SPE 0, of every size by every number of SPEs.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

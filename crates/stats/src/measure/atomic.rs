@@ -1,5 +1,4 @@
-//! `fetchadd` and its relatives: read-modify-write operations on variables in main memory (section
-//! 3.1.5 of the paper).
+//! `fetchadd` and the other atomic operations on main memory (section 3.1.5 of the paper).
 //!
 //! A variable of one word is changed in the machine's fastest way. A larger variable is changed by
 //! a loop of `getllar` and `putllc`.
@@ -24,8 +23,7 @@ use crate::plan::atomic::AtomicTask;
 use crate::plan::layout::Layout;
 use crate::sample::TimedLoop;
 
-/// The number that `fetchadd` adds and `fetchsub` subtracts. It differs from 1, which `fetchinc`
-/// and `fetchdec` use.
+/// The number that `fetchadd` adds and `fetchsub` subtracts.
 const OPERAND: u32 = 5;
 
 pub(super) fn measure<M: CellMachine>(
@@ -71,8 +69,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The loops of each SPE, and the balance of each variable: the sum of all values that operations
-/// wrote minus the sum of all values that they read.
+/// Returns the loops of each SPE, and the balance of each variable: the sum of all values that
+/// operations wrote minus the sum of all values that operations read.
 fn loops_and_balances(
     results: Vec<(Vec<TimedLoop>, u32)>,
     layout: Layout,
@@ -87,13 +85,13 @@ fn loops_and_balances(
     (loops, balances)
 }
 
-/// A line of variables for the processor's own instructions.
+/// A cache line of variables for the processor's own instructions.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// The loops of the same SPEs with the processor's own instructions, on variables at the same
-/// offsets.
+/// Times the processor's own instructions on the SPEs of the task, on variables at the same offsets
+/// as those of the library's operations.
 fn bare<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -125,16 +123,15 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// The program of an SPE that changes a variable by one instruction. Each instruction has a
-/// separate loop. The loop uses the value that the instruction returns. Otherwise the compiler
-/// could choose a shorter instruction that returns no value.
+/// Changes a variable by one instruction in timed loops, on an SPE. The loops use the value that
+/// the instruction returns, so the compiler keeps this instruction.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
     function: Function,
     variable: &AtomicU32,
 ) -> WorkResult<u32> {
-    // The memory order of the library.
+    // The library's operations have the same memory order.
     const ORDER: Ordering = Ordering::SeqCst;
     let added = |read: u32, gained: u32| {
         black_box(read);
@@ -162,8 +159,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// The timed loops of a change. `of` makes the change, a closure, from the first number to store.
-/// The closure changes the variable, and returns what the variable has gained.
+/// Times a closure, which changes the variable and returns the gain of the variable. Returns the
+/// loops and the sum of the gains. `of` makes the closure from the first number to store.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -177,15 +174,13 @@ fn changed<S: CellSpe, F: FnMut() -> u32>(
     })
 }
 
-/// The first number that `fetchset` stores. The first numbers of two SPEs are 2^20 apart. Up to
-/// 2^20 operations, no two SPEs store the same number. The balance is right even after more
-/// operations.
+/// Returns the first number that `fetchset` stores. The first numbers of two SPEs are 2^20 apart,
+/// so the SPEs store different numbers in the first 2^20 operations.
 fn first_number(block: &ControlBlock) -> u32 {
     (block.position + 1) << 20
 }
 
-/// A change without the library, with its balance: the sum of values written minus the sum of
-/// values read.
+/// An operation without the library, with the sum of values written minus the sum of values read.
 struct Change<F> {
     change: F,
     balance: u32,
@@ -206,9 +201,8 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
 }
 
 /// Compares a variable with its balance. Every value that was written is read by the next
-/// operation, or is the final value. So the sum of all values written minus the sum of all values
-/// read is what the variable gained from 0. A lost update breaks this rule, for every kind of
-/// operation.
+/// operation, or is the final value. Therefore, the sum of all values written minus the sum of all
+/// values read is the gain of the variable from 0, unless an update was lost.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);
@@ -226,12 +220,11 @@ fn check_word(word: usize, expected: u32, found: u32) -> Result<(), Untrusted> {
     )))
 }
 
-/// The work of one SPE.
 struct Updater {
     function: Function,
     ea: EffectiveAddress,
     words: usize,
-    /// The line in the local store that reservations need.
+    /// The buffer in the local store for the reserved line.
     scratch: LocalBuffer,
     /// The last number that `fetchset` stored.
     next: u32,

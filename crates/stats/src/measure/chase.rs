@@ -1,6 +1,6 @@
 //! `chase` follows pointers in random order. The result shows the latency of a load that misses,
-//! the sizes of the caches, and how many misses one core has under way. The paper of CellStats,
-//! which this crate follows, does not have this measurement, because a local store has no misses.
+//! the sizes of the caches, and how many misses one core has under way. The paper does not have
+//! this function, because a local store has no misses.
 //!
 //! ```text
 //!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
@@ -14,23 +14,22 @@
 //!              ●────►●────►●────►●                           and the SPE follows them in turn
 //! ```
 //!
-//! The order is random so that no prefetcher can predict it. The table is one cycle so that a walk
-//! visits all nodes. An operation is a visit to a node. On a computer with pages of 4 KB, the time
+//! The order is random, so no prefetcher can predict it. The table is one cycle, so every node is
+//! visited. An operation is a visit to one node. On a computer with pages of 4 KB, the time
 //! includes misses of the translation buffers.
 //!
-//! On a machine whose SPEs copy data into a local store, the SPE stages each node. If there are
-//! several chains, the SPE begins to stage the next node of every chain before it waits for the
-//! first of these nodes. On a machine where a view is the memory itself, the SPE does not stage
-//! nodes: it reads the table by references. On such a machine, to stage a node is to prefetch the
-//! node and to give other threads a turn. The prefetch and the turn take 2 to 3 ns. So staging
-//! would hide the latency of the first cache, which is 1 ns. With many chains, staging would also
-//! hide half of the misses that are under way.
+//! On a machine with local stores, the SPE stages each node. With several chains, the SPE begins to
+//! stage the next node of every chain before waiting for the first of these nodes.
 //!
-//! Other SPEs can copy memory at the same time. Then the result is the latency of a busy memory.
-//! Where a view is the memory itself, each of these other SPEs copies blocks of its own, which are
-//! larger than a cache. Where views are copies, no cache keeps the data from the memory. So all the
-//! other SPEs read one source, and each of them writes to a single tile again and again. Blocks for
-//! each of hundreds of SPEs would take gigabytes.
+//! On a machine without local stores, the SPE reads the table by references. Staging would prefetch
+//! the node and yield to other threads, which takes 2 to 3 ns. With staging, the result would show
+//! neither the latency of the first cache, 1 ns, nor, with many chains, half of the misses under
+//! way.
+//!
+//! While an SPE follows pointers, other SPEs can copy memory, to show the latency of a busy memory.
+//! Without local stores, each loading SPE copies private blocks that are larger than a cache. With
+//! local stores, no cache keeps the data from the memory. Therefore, the loading SPEs then read one
+//! source, and each SPE writes to one tile. Private blocks would take gigabytes.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -52,11 +51,11 @@ use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::shuffle::shuffle;
 
-/// The nodes of each chain that an iteration visits. With this number of nodes, the start and end
-/// of an iteration take little of its time even if the nodes are in the first cache.
+/// The number of nodes of each chain that an iteration visits. With this number, the start and the
+/// end of an iteration take little time even if the nodes are in the first cache.
 const STEPS: usize = 1_024;
 
-/// If an SPE that loads the memory finds this word in its inbound mailbox, it shall stop.
+/// A word in the inbound mailbox of an SPE that loads the memory: the program shall end.
 const STOP: u32 = 1;
 
 pub(super) fn measure<M: CellMachine>(
@@ -75,8 +74,7 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// Measures as [`measure`] does, with the table in a region that has room for it, and not in memory
-/// near the SPE.
+/// Measures as [`measure`] does, with the table in `table`, and not in memory near the SPE.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -124,8 +122,7 @@ fn with_table<M: CellMachine>(
     })
 }
 
-/// The program of an SPE that loads the memory. The SPE copies until the PPE tells it to stop. If
-/// `source` is given, the SPE copies from this shared source.
+/// Copies memory until the PPE tells the SPE to stop. All loading SPEs share `source`, if given.
 fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<(), SpeError> {
     let go_on = || match spe.try_read_in_mbox() {
         Some(_) => ControlFlow::Break(()),
@@ -149,8 +146,7 @@ fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<
     Ok(())
 }
 
-/// Copies each tile of `source` to the same `tile`. After each tile, `go_on` tells whether to copy
-/// the next one.
+/// Copies each tile of `source` to `tile`, as long as `go_on` continues.
 fn copy_to_tile<S: CellSpe>(
     spe: &S,
     source: &[u64],
@@ -169,8 +165,7 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// The program of the SPE that follows pointers. The SPE makes the table itself, so that the
-/// operating system places it in memory near the SPE.
+/// Follows pointers in a table that the SPE makes, so the table is in memory near the SPE.
 fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
@@ -191,8 +186,7 @@ fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask)
     }
 }
 
-/// Follows pointers as [`chase`] does, through a table that the PPE has made in a region. The
-/// chains begin at the nodes `starts`.
+/// Follows pointers through a table in a region. The chains begin at the nodes `starts`.
 fn chase_in<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -219,7 +213,7 @@ fn chase_in<S: CellSpe>(
     })
 }
 
-/// Writes a table that is one cycle to a region. Returns the nodes at which chains begin.
+/// Writes a table that is one cycle to a region, and returns the nodes at which the chains begin.
 fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     /// The number of nodes that are written at a time.
     const CHUNK: usize = 1_024;
@@ -239,7 +233,7 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     chains.starts.iter().map(|start| order[*start]).collect()
 }
 
-/// The chains of a walk. A place is the number of nodes that the cycle has before a node.
+/// The progress of the chains. A place is the index of a node in the cycle.
 struct Chains {
     nodes: usize,
     /// The places at which the chains begin.
@@ -258,8 +252,7 @@ impl Chains {
         }
     }
 
-    /// Returns an error if a chain is not at the place to which its steps lead. `places` are the
-    /// places at which the chains are.
+    /// Verifies that each chain, now at its place in `places`, has moved by `steps` nodes.
     fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
         let Self { nodes, steps, .. } = self;
         for (start, found) in self.starts.iter().zip(places) {
@@ -275,20 +268,20 @@ impl Chains {
     }
 }
 
-/// Returns the nodes in the order of the cycle, each with the node after it.
+/// Returns each node with the next node, in the order of the cycle.
 fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     let nexts = order.iter().cycle().skip(1);
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read by references. Following a reference takes no arithmetic.
-/// Following an index would add a fourth of the time of a load from the first cache.
+/// A node of a table that is read by references. Following an index instead of a reference would
+/// take arithmetic, a fourth of the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
-    /// The next node. It is `None` only until [`link`] has made the table.
+    /// The next node. `None` until [`link`] sets the field.
     next: Cell<Option<&'t Link<'t>>>,
-    /// The number of nodes that the cycle has before this one.
+    /// The number of nodes before this node in the cycle.
     place: Cell<usize>,
 }
 
@@ -323,8 +316,8 @@ struct Linked<'t> {
 impl Linked<'_> {
     fn walk(&mut self) {
         if let [only] = &mut *self.positions {
-            // The position is in a register, because a store of each position would cost more than
-            // a load from the first cache.
+            // A store of each position to memory would cost more than a load from the first cache,
+            // so the position is in a register.
             let mut position = *only;
             for _ in 0..STEPS {
                 position = position.next();
@@ -365,7 +358,7 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
 struct Node {
     /// The index of the next node.
     next: u64,
-    /// The number of nodes that the cycle has before this one.
+    /// The number of nodes before this node in the cycle.
     place: u64,
     rest: [u64; 6],
 }
@@ -420,12 +413,10 @@ impl<S: CellSpe> Work<S> for Staging {
     }
 }
 
-/// Walks through a table in a region by indices. Where a view is the memory itself, this loads the
-/// nodes. Elsewhere, DMA brings the nodes.
+/// Walks through a table in a region by indices, with loads, or with DMA if `arriving` is given.
 struct InRegion {
     table: Region,
-    /// The place in the local store into which DMA brings nodes, one node for each chain. Where
-    /// nodes are loaded, this is `None`.
+    /// The buffer in the local store into which DMA brings one node for each chain.
     arriving: Option<LocalBuffer>,
     positions: Vec<usize>,
     chains: Chains,

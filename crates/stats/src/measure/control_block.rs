@@ -1,4 +1,4 @@
-//! Control blocks. Each SPE gets the description of its work from the PPE by DMA.
+//! Control blocks, which describe the work of SPEs. Each SPE gets its control block by DMA.
 
 use bytemuck::{Pod, Zeroable};
 use cellworks_machine::memory::{LINE_BYTES, Region};
@@ -17,17 +17,17 @@ pub(super) struct ControlBlock {
     pub size: u32,
     /// The number of elements of a list, or 0 for a single block.
     pub list_elements: u32,
-    /// The number of the SPE's buffer. Each buffer has different content.
+    /// The number of the SPE's buffer, which determines the content of the buffer.
     pub buffer: u32,
-    /// The SPE's position among the working SPEs.
+    /// The position of the SPE among the working SPEs.
     pub position: u32,
     /// The number of working SPEs, or 0 if there is only one.
     pub spes: u32,
-    /// Fills the block up to a multiple of 16 bytes, which DMA requires.
+    /// Padding to a multiple of 16 bytes, which DMA requires.
     pub padding: u32,
 }
 
-/// The distance between control blocks. No two control blocks share a line.
+/// The distance between control blocks, so that no two control blocks share a cache line.
 pub(super) const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
 
 /// The tag group of all measured transfers.

@@ -7,11 +7,10 @@
 //!   target ◄─ stage_out ─  a tile to write  ◄┘
 //! ```
 //!
-//! Each SPE allocates its two blocks itself and is the first to touch them, so that the operating
-//! system places them near the SPE. A tile is as large as staging allows. If staging moves nothing,
-//! a tile is the whole block. The time is then that of the C library's `memcpy`, and of what
-//! staging does before it: prefetching the beginnings of both blocks, and letting other threads
-//! run.
+//! Each SPE allocates its two blocks and touches them first, so the operating system places the
+//! blocks near the SPE. A tile is as large as staging allows. Without local stores, a tile is the
+//! whole block, and the time is that of the C library's `memcpy` and of staging, which prefetches
+//! the beginnings of both blocks and lets other threads run.
 
 use std::ops::ControlFlow;
 
@@ -54,25 +53,25 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// On many computers, a load that follows a store to the same offset in another page waits for the
-/// store (4K aliasing). The reason is that the processor first compares the lower 12 bits of
-/// addresses.
+/// The distance at which many processors mistake two addresses for equal, because only the lower 12
+/// bits are compared at first. Therefore, a load at this distance after a store waits (4K
+/// aliasing).
 const ALIAS_BYTES: usize = 4096;
 
-/// The two blocks of one SPE, in one allocation. A word of the source and its copy are some pages
-/// and half a page apart, which is as far from aliasing as possible. Two separate allocations of
-/// large blocks are a few bytes more than whole pages apart. With them, copies of 4,096 bytes took
+/// The source and the target of one SPE, in one allocation. The distance from source to target is a
+/// number of pages plus half a page, to avoid aliasing. Separate allocations of large blocks are a
+/// few bytes more than whole pages apart. With separate allocations, copies of 4,096 bytes took
 /// twice as long (EPYC of family 25, 119 to 172 ns instead of 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
-    /// The words of a block.
+    /// The number of words of a block.
     words: usize,
     tile: usize,
     position: u32,
 }
 
 impl Copier {
-    /// Makes the blocks for the SPE at `position`. That SPE must make the call.
+    /// Makes the blocks for the SPE at `position`, in memory near the calling SPE.
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;
@@ -89,14 +88,14 @@ impl Copier {
         }
     }
 
-    /// The source and the target.
+    /// Returns the source and the target.
     fn blocks(&mut self) -> (&[u64], &mut [u64]) {
         let (source, rest) = self.memory.split_at_mut(self.words);
         let gap = rest.len() - self.words;
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block tile by tile. After each tile, `go_on` returns whether to go on.
+    /// Copies the block tile by tile. After each tile, `go_on` tells whether to copy the next tile.
     pub fn copy<S: CellSpe>(
         &mut self,
         spe: &S,
@@ -130,8 +129,7 @@ impl<S: CellSpe> Work<S> for Copier {
     }
 }
 
-/// The content of word `index` of the source at `position`. No two words are equal, in one block or
-/// in several.
+/// Returns word `index` of the source of the SPE at `position`. All words of all sources differ.
 fn content(position: u32, index: usize) -> u64 {
     (u64::from(position) << 40 | index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,7 +1,8 @@
-//! The crew: the SPEs that work. The PPE starts the loops of all of them at the same time.
+//! The crew: the working SPEs. The PPE starts all loops of a round at the same time.
 
-// Rejected: rounds without a pause until the rounds agree. They agreed within 1 %, but the next run
-// differed by half, because states of a shared processor last longer than a measurement.
+// Rejected: a single visit with rounds until the rounds agree. The rounds agreed within 1 %, but
+// the next run differed by half, because states of a shared processor last longer than a
+// measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -31,31 +32,30 @@ const COUNTS: u32 = 2;
 /// (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// The time in which the PPE wakes one sleeping SPE and sends it the words of a round. This time is
-/// an estimate: if an SPE gets its words later, the SPE starts at once.
+/// An estimate of the time in which the PPE wakes one sleeping SPE and sends the words of a round.
 const SEND_NS: u64 = 5_000;
 
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds. An interval needs half of them. The
-/// other half is for more rounds if the first rounds do not agree.
+/// The number of rounds that fit into the time for all rounds. An interval needs half of these
+/// rounds. The other half is for more rounds if the first rounds do not agree.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The rounds of each visit before the last one, which may have more. Three visits together have
-/// the rounds that an interval needs.
+/// The number of rounds of each visit (run of a measurement) before the last visit. Three visits
+/// are enough for an interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
-/// The most rounds, which limits the memory for their samples. A measurement reaches this limit
-/// only if its rounds become shorter and shorter.
+/// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
+/// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// On a steady machine, the medians of two rounds agree if they differ by at most a thousandth.
-/// Published numbers of Cells are less accurate than that.
+/// The maximum difference of the medians of two rounds that agree on a machine with times that
+/// repeat, as a fraction of the median. Published numbers of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
-/// The most rounds of a measurement that does not become steady. For example, SPEs may overtake
-/// each other in a pattern that is longer than a round.
+/// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
+/// for example if SPEs overtake each other in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 /// The operation that an SPE repeats.
@@ -70,10 +70,10 @@ pub(super) trait Work<S: CellSpe> {
     fn finish(self, spe: &S) -> Result<Self::Left, SpeError>;
 }
 
-/// The result of an SPE's program: its loops that count, and the data that its work left.
+/// The result of an SPE's program: the loops that count, and the data for the PPE.
 pub(super) type WorkResult<L> = Result<(Vec<TimedLoop>, L), SpeError>;
 
-/// The program of a working SPE: timed loops, as the PPE requests them.
+/// Runs the timed loops that the PPE requests, on an SPE.
 pub(super) fn work<S: CellSpe, W: Work<S>>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -83,7 +83,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
         let stopwatch = Stopwatch::new(block.spes, || spe.now());
         Ok((set_up(spe, block)?, stopwatch))
     });
-    // A failing program must report, because otherwise the PPE would wait for its report for ever.
+    // Without this report, the PPE would wait for a word of the program forever.
     let (mut work, mut stopwatch) = set_up.inspect_err(|_| report_failure(spe))?;
     run_rounds(spe, |round| {
         stopwatch.time(round, || spe.now(), || work.operate(spe))
@@ -118,12 +118,11 @@ fn report_failure<S: CellSpe>(spe: &S) {
     spe.write_out_mbox(Outbound::Plain, FAILED);
 }
 
-/// If a clock has not moved in this number of readings, it stands still.
+/// The number of readings after which a clock that has not moved counts as standing still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Lets time pass until `until`. If `until` is past, returns at once. `pass` gets the time that is
-/// left. If the clock stands still, returns too. The measurement will then be refused, which is
-/// better than waiting for ever.
+/// Calls `pass` with the time that is left, until `until` is over or the clock stands still. If the
+/// clock stands still, the measurement is refused later, and waiting would be endless.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -135,9 +134,9 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets other threads run. On a simulated machine, also computes during a part of `left`, because
-/// one computation takes less time to simulate than many readings of the clock. If the SPU's clock
-/// is faster than 0.5 GHz, this part is less than `left`.
+/// Lets other threads run. On a simulated machine, the function also computes during a part of
+/// `left`, because one computation takes less time to simulate than many readings of the clock. The
+/// part is less than the whole if the SPU's clock is faster than 0.5 GHz.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
@@ -145,19 +144,18 @@ pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     spe.yield_now();
 }
 
-/// A time in a run as two mailbox words, in the form of [`words`].
+/// Converts a time in a run to two mailbox words, in the form of [`words`].
 pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
 }
 
-/// The time that [`words_of`] has put into these words.
+/// Converts two mailbox words in the form of [`words_of`] to a time in a run.
 pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// A span as two mailbox words, upper half first. The words count femtoseconds in 64 bits. The
-/// longest span that fits is five hours, which is enough to pace rounds. Longer spans become this
-/// one.
+/// Converts a span to two mailbox words, which count femtoseconds in 64 bits, upper half first. A
+/// span of more than five hours becomes the largest number.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -167,12 +165,11 @@ fn span_of([upper, lower]: [u32; 2]) -> Span {
     Span::from_femtoseconds(u128::from(upper) << 32 | u128::from(lower))
 }
 
-/// The working SPEs, as the PPE uses them. The program of each SPE returns a `T`, and waits for
-/// words in its inbound mailbox.
+/// The PPE's handles to the working SPEs. The program of each SPE returns a `T`.
 pub(super) struct Crew<'scope, 'env, M: CellMachine, T> {
     pub ppe: &'scope Ppe<'scope, 'env, M>,
     members: Vec<Member<'scope, M, T>>,
-    /// The longest time that it took to send the words of a round to all members.
+    /// The longest time of sending the words of a round to all members.
     longest_send: Span,
 }
 
@@ -182,7 +179,7 @@ struct Member<'scope, M: CellMachine, T> {
 }
 
 impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
-    /// Waits until every program is ready, or has failed.
+    /// Waits until every program is ready or has failed, and makes a crew of the programs.
     pub fn gather(
         ppe: &'scope Ppe<'scope, 'env, M>,
         programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
@@ -201,19 +198,19 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Lets these programs do a measurement at its pace, and returns the result of each of them.
+    /// Measures with these programs at the given pace, and returns the results of the programs.
     pub fn measure(
         ppe: &'scope Ppe<'scope, 'env, M>,
         pace: &Pace,
         programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Result<Vec<T>, MeasureError> {
         let mut crew = Self::gather(ppe, programs);
-        // If a program stopped the crew, `dismiss` says which program it was.
+        // If a program stopped the crew, `dismiss` returns its error.
         let _ = conduct(pace, |round| crew.round(round));
         crew.dismiss()
     }
 
-    /// Returns an error if a program has failed. The crew then gets no more words.
+    /// Returns an error if a program has failed. The caller must then send no more words.
     pub fn check(&self) -> Result<(), Stopped> {
         match self.members.iter().any(|member| member.failed) {
             true => Err(Stopped),
@@ -221,7 +218,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Waits until an SPE has done its work, or has failed.
+    /// Waits until an SPE has reported the end of its work, or its failure.
     pub fn await_report(&mut self, spe: SpeId) {
         if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
             let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
@@ -229,13 +226,13 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Lets each SPE do a loop, and returns the times of all loops.
+    /// Lets each SPE run a loop, and returns the times of all loops together.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // If a word costs the PPE a system call, sending takes long. So the delay until the start
-        // is at least twice the longest time that sending took before.
+        // Sending takes long if each word costs the PPE a system call. Therefore, the delay until
+        // the start is at least twice the longest time that sending took before.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -262,12 +259,12 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns the result of each of them.
+    /// Ends the programs, and returns their results.
     pub fn dismiss(self) -> Result<Vec<T>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
         }
-        // All programs are joined, even if one of them failed.
+        // All programs are joined even if a program failed.
         let results: Vec<_> = self
             .members
             .into_iter()
@@ -277,8 +274,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 }
 
-/// The time in which this number of SPEs get their words of a round. A single SPE waits for no
-/// other.
+/// Returns the time in which the PPE can send the words of a round to several SPEs.
 fn start_delay(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
@@ -291,10 +287,10 @@ fn twice(mut span: Span) -> Span {
     span
 }
 
-/// Warms up, and then runs the rounds that count. If the number of iterations is given, this is one
-/// round. Otherwise there are rounds until the measurement is steady, until the median is known
-/// well enough, or until the time is over. With the rounds of earlier visits, there are at least
-/// [`ROUNDS_MIN`]. If there will be another visit, there are only [`ROUNDS_PER_VISIT`] in this one.
+/// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
+/// machine with times that repeat, there are rounds until two successive medians agree. Otherwise
+/// there are rounds until the interval of the median is narrow or the time is over. If another
+/// visit follows, this visit has only [`ROUNDS_PER_VISIT`] rounds.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -314,8 +310,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up with a given number of iterations does not show how many iterations fill a
-            // round.
+            // A warm-up of a given length does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -333,8 +328,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, or
-/// until there were [`STEADY_ROUNDS_MAX`] rounds.
+/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, with at
+/// most [`STEADY_ROUNDS_MAX`] rounds.
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -360,8 +355,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// The number of iterations that take about `span`. If the clock saw no time, the number stays
-    /// the same.
+    /// Returns the number of iterations that take about `span`.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -371,8 +365,7 @@ impl Rate {
     }
 }
 
-/// Runs loops that do not count, each longer than the one before, until a loop takes at least
-/// `span`.
+/// Runs longer and longer loops that do not count, until a loop takes at least `span`.
 fn warm_up_for<E>(
     span: Span,
     round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -381,8 +374,7 @@ fn warm_up_for<E>(
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // An OS thread may have to be started for the first loop, so its time does not show that of
-        // the others.
+        // The first loop may start an OS thread, so its time says little about later loops.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         if is_long || stands_still || iterations == u32::MAX {
@@ -437,8 +429,7 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// The rounds of a made-up operation. `times` gets each round and the number of rounds that
-    /// counted before it.
+    /// Runs rounds of a made-up operation. `times` gets the number of earlier rounds that counted.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -468,7 +459,7 @@ mod tests {
         counted.map(|round| round.iterations).collect()
     }
 
-    /// An operation that always takes 100 ns.
+    /// Returns the times of an operation that always takes 100 ns.
     fn steady(round: Round, _: usize) -> RoundTimes {
         always(100, round)
     }
@@ -536,12 +527,11 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The first two visits found the machine in another state than this one. This visit does
-        // not outvote them, however many rounds it has.
+        // The first two visits found another state of the machine than this visit, and the rounds
+        // of this visit do not outvote the rounds of the first two.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // With 101 ns an iteration, rounds are a little shorter than 10 ms, so there is time for
-        // one more.
+        // With 101 ns an iteration, rounds are shorter, so there is time for another round.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

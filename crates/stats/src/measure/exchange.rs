@@ -1,4 +1,4 @@
-//! `mailbox` and `signal`: a word there and a word back (sections 3.1.2 and 3.1.3 of the paper).
+//! `mailbox` and `signal`: a word there and a word back (paper, sections 3.1.2 and 3.1.3).
 //!
 //! | | there | back |
 //! |---|---|---|
@@ -21,12 +21,11 @@ use crate::program::{FAILED, check, join};
 use crate::sample::{Stopwatch, TimedLoop};
 
 const REGISTER: SignalRegister = SignalRegister::One;
-/// The word that ends a partner's program. No other word of an exchange has the most significant
-/// bit.
+/// The word that ends a partner's program, the only word with the most significant bit.
 pub(super) const STOP: u32 = 1 << 31;
 
 /// Measures exchanges of the initiator, which is SPE 0 or the PPE, with its partners. An iteration
-/// is one exchange with each partner, one after the other.
+/// is one exchange with each partner in turn.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -151,8 +150,7 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// The program of a partner. It sends every word back to `initiator`, or, without an initiator, to
-/// the PPE.
+/// Sends every word back to `initiator` or, without an initiator, to the PPE.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,
@@ -180,7 +178,7 @@ fn answer<S: CellSpe>(
     }
 }
 
-/// The word after `word`. It is never 0 and never [`STOP`].
+/// Returns the word after `word`, which is never 0 and never [`STOP`].
 pub(super) fn next(word: u32) -> u32 {
     word % (STOP - 1) + 1
 }

@@ -1,15 +1,14 @@
-//! The memory matrix: one SPE of each place reads each memory module.
+//! The memory matrix: one SPE of each NUMA node or Cell reads each memory module.
 //!
 //! ```text
-//!   for each place that has SPEs, and each memory module
+//!   for each reading SPE, and each memory module
 //!     a block in the module, several times as large as the last-level cache
 //!     latency     the block is one cycle of pointers in random order for an SPE: `chase`
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!
-//! The functions `chase` and `dmaget` measure the latency and the bandwidth, on a block in a region
-//! of the module. A node in a region holds the index of the next node instead of a reference. So a
-//! step takes some cycles more than in memory that an SPE allocates.
+//! A node in the block has the index of the next node instead of a reference. Therefore, a load
+//! takes some cycles more than in a table that an SPE allocates.
 
 use std::ops::ControlFlow;
 
@@ -26,11 +25,12 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
-/// The number of addresses of a block whose memory module is checked.
+/// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell after the other. After each cell, calls `progress` with the number of measured
-/// cells and the number of all cells. If `progress` returns a break, no more cells are measured.
+/// Measures one cell of the matrix after the other. After each measurement, calls `progress` with
+/// the number of measured cells and the number of all cells. A break of `progress` ends the
+/// measurement.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,
@@ -79,15 +79,14 @@ fn measure_cell<M: CellMachine>(
     })
 }
 
-/// Summarizes the loops of one visit. Returns an error if the result cannot be true.
+/// Summarizes the loops of one visit. Returns an error if the result is impossible.
 fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let mut plan = plan.clone();
     plan.pace.earlier.push(round_medians(&outcome.loops));
     summarize(&plan, outcome)
 }
 
-/// Whether a block lies in a memory module, by some addresses of the block. `None` if the machine
-/// does not know this.
+/// Returns whether some addresses of a block lie in a memory module, if the machine knows.
 fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
     let step = block.bytes().div_ceil(CHECKED_PLACES);
     let mut is_there = true;

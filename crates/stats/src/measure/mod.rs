@@ -19,15 +19,14 @@
 //! ```
 //!
 //! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
-//! time on the clock of the run. The PPE chooses a start time that is late enough for every SPE to
-//! have its words by then. If an SPE is late because it shares its CPU, it starts at once. If a
-//! word started the loops instead, the first of hundreds of SPEs would run alone until the last one
-//! was woken.
+//! time on the clock of the run. The PPE chooses a start time at which every SPE should have its
+//! words. An SPE that has its words later starts at once. If a word started the loops instead, the
+//! first of hundreds of SPEs would run without the others until the last SPE was woken.
 //!
-//! Two things differ from the paper. First, times are points on the clock that all SPEs of a run
-//! share, and not ticks of each SPE's decrementer, because aggregate bandwidth needs the first
-//! start and the last end. Second, each program returns its samples as its result, because mailbox
-//! words cannot hold them.
+//! The measurement differs from the paper in two points. First, times are on the clock that all
+//! SPEs of a run share, and not on each SPE's decrementer, because aggregate bandwidth needs the
+//! first start and the last end. Second, each program returns its samples as its result, because
+//! mailbox words cannot hold the samples.
 
 mod atomic;
 mod chase;
@@ -64,8 +63,8 @@ pub use reference::Readings;
 ///
 /// # Errors
 ///
-/// [`MeasureError`] if memory or local store is exhausted, if the run failed, if an operation moved
-/// wrong data, or if the result cannot be true.
+/// Returns [`MeasureError`] if memory or local store is exhausted, if the run failed, if an
+/// operation moved wrong data, or if the result is impossible.
 ///
 /// # Panics
 ///
@@ -86,15 +85,15 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 /// A measurement that is taken in several visits. Each visit is a separate run with its own memory.
 ///
 /// Some conditions change slowly, such as the other programs on the computer, and the addresses of
-/// memory. They are the same for all rounds of one visit, so these rounds cannot show their effect.
-/// A caller with many plans should visit each plan once, and then all of them again.
+/// memory. All rounds of one visit have the same conditions, so only several visits show the effect
+/// of these conditions. A caller with many plans should visit each plan once before the second
+/// visit of any plan.
 ///
-/// The interval of the median comes from the rounds of all visits. If all rounds were independent
-/// of each other, it would contain the median with a probability of 95 %. Rounds of one visit are
-/// not independent, so the interval is widened to hold the median of each visit.
-///
-/// The interval does not show a condition that is the same in all visits, such as SPEs that share a
-/// CPU ([`Request`](crate::Request)).
+/// The interval of the median comes from the rounds of all visits. If all rounds were independent,
+/// the interval would contain the median with a probability of 95 %. Rounds of one visit are not
+/// independent, so the interval is widened until it contains the median of each visit. The interval
+/// does not show a condition that is the same in all visits, such as SPEs that share a CPU
+/// ([`Request`](crate::Request)).
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -119,7 +118,7 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// A measurement of this plan, with no visit so far.
+    /// Makes a measurement of this plan, with no visit so far.
     pub fn of(plan: Plan) -> Self {
         Self {
             plan,
@@ -127,7 +126,7 @@ impl Visits {
         }
     }
 
-    /// The plan of the measurement.
+    /// Returns the plan of the measurement.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -138,22 +137,24 @@ impl Visits {
     }
 
     /// Visits the machine for which the measurement was planned, and returns the result of all
-    /// visits so far. If there will be `more` visits, this visit has two rounds. The last visit has
-    /// rounds until the interval of the median is narrow, or its time is over. If the plan has a
-    /// given number of iterations, each visit does that number of iterations.
+    /// visits so far. If `more` visits follow, this visit has two rounds. The last visit has rounds
+    /// until the interval of the median is narrow, or the time of the visit is over. If the plan
+    /// has a given number of iterations, each visit does this number of iterations.
     ///
-    /// A matrix is measured anew in each visit, so one visit is enough. After each pair, `progress`
-    /// gets the number of measured pairs and the number of all pairs, and returns whether to go on.
-    /// After a break, the matrix has the pairs that were measured before. If the transfers of a
-    /// pair are shorter than the steps of the clock, the pair has no time.
+    /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
+    /// of measured figures and the number of all figures, and returns whether to go on. This
+    /// function is called after each pair of SPEs, and in a
+    /// [`Function::Memory`](crate::Function::Memory) after each SPE and module. After a break, the
+    /// matrix has only the measured figures. A pair has no time if its transfers are shorter than
+    /// the steps of the clock.
     ///
     /// # Errors
     ///
-    /// The same errors as [`measure`].
+    /// Returns the same errors as [`measure`].
     ///
     /// # Panics
     ///
-    /// In the same cases as [`measure`].
+    /// Panics in the same cases as [`measure`], but not for the plan of a matrix.
     pub fn visit<M: CellMachine>(
         &mut self,
         machine: &M,
@@ -214,7 +215,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// A plan for two SPEs that move 1,024 bytes in each operation, each of them at most 10 GB/s.
+    /// Plans a function for two SPEs that move 1,024 bytes in each operation, at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
@@ -265,7 +266,7 @@ mod tests {
         assert!(idle(true) > idle(false));
     }
 
-    /// The outcome of two SPEs that each had these samples in their rounds.
+    /// Returns the outcome of two SPEs that each had these samples in their rounds.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -282,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The measurement that follows from one visit.
+    /// Returns the measurement that follows from one visit.
     fn summary(mut plan: Plan, rounds_ns: &[&[u64]]) -> Result<Measurement, MeasureError> {
         let outcome = outcome(rounds_ns);
         plan.pace.earlier = vec![round_medians(&outcome.loops)];
@@ -307,7 +308,7 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // 14 blocks are moved. In each of the 6 rounds one SPE starts 1 ns after the other.
+        // 14 blocks are moved. In each of the 6 rounds, one SPE starts 1 ns after the other SPE.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn more_bandwidth_than_the_spes_can_have_is_refused() {
-        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s. In 103 ns they are less.
+        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less.
         let fast = &[&[101][..]];
         assert_eq!(
             refusal(Function::DmaPut, fast),

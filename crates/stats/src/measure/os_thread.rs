@@ -1,5 +1,5 @@
-//! `osthread`: creating a thread of the operating system that does nothing, and joining it. The
-//! paper does not have this function.
+//! `osthread`: creating a thread of the operating system that does nothing, and joining the thread.
+//! The paper does not have this function.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sample::Stopwatch;
 
-/// Measures iterations, each of which creates one thread. The thread runs on the CPU of the PPE.
+/// Measures iterations, each of which creates one thread on the CPU of the PPE.
 pub(super) fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     let rounds = machine.run(|ppe| {
         let mut stopwatch = Stopwatch::new(1, || ppe.now());

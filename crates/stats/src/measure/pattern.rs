@@ -1,16 +1,16 @@
 //! The content of buffers, which shows whether transfers arrived.
 //!
-//! The content repeats every 64 KB. A longer block moves through a window of this size, piece by
-//! piece. The window then holds the same bytes, whichever piece was moved last.
+//! The content repeats every 64 KB. A longer block moves in parts through a window of 64 KB, and
+//! the window holds the same bytes after every part.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
 
-/// The content of a buffer. Each buffer has different content.
+/// The content of a buffer, different for each buffer.
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {
-    /// The content of buffer number `buffer`.
+    /// Makes the content of buffer number `buffer`.
     pub fn of_buffer(buffer: u32) -> Self {
         // Multiplying by an odd number keeps all words different.
         let words = (0..WINDOW_BYTES as u32 / 4)
@@ -18,13 +18,12 @@ impl Pattern {
         Self(words.flat_map(u32::to_ne_bytes).collect())
     }
 
-    /// The opposite content, which differs in every byte.
+    /// Makes a content that differs in every byte.
     pub fn opposite(&self) -> Self {
         Self(self.0.iter().map(|byte| !byte).collect())
     }
 
-    /// Fills the bytes `from..from + bytes` of the buffer: calls `write` with offsets in the buffer
-    /// and the bytes for these offsets.
+    /// Passes the content of the bytes `from..from + bytes` to `write`, with offsets in the buffer.
     pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
         let mut done = 0;
         while done < bytes {
@@ -35,7 +34,7 @@ impl Pattern {
         }
     }
 
-    /// Compares the bytes `from..from + bytes` of the buffer with the bytes that `read` returns.
+    /// Compares the content with the bytes that `read` returns, for the bytes `from..from + bytes`.
     pub fn verify(
         &self,
         from: usize,

@@ -1,5 +1,5 @@
 //! The reference of a run: the times of two SPEs for a mailbox exchange and for a cache line,
-//! measured again and again.
+//! measured again and again to show whether the state of the computer changes.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,15 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// How long each of the two operations is timed in a reading. In this time there are about twenty
-/// rounds, so one interrupted round does not move the median of the rounds.
+/// The time for which a reading repeats the exchange, and then the cache line. This time holds
+/// about twenty rounds, so one interrupted round does not move the median of the rounds.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
-/// The least time between two readings.
+/// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The least time between two readings, in multiples of the time of the last reading. A reading
-/// takes about 3 ms on an idle computer, and more on a busy one. With this factor, readings take a
-/// small part of the run.
+/// The minimum time between two readings, in multiples of the time of the last reading, which is
+/// about 3 ms on an idle computer, and more on a busy computer.
 const BETWEEN_PER_READING: u32 = 20;
 
 /// The readings of the reference in a run.
@@ -43,11 +42,11 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    /// The end of the last reading, and the time that it took.
+    /// The end of the last reading, and the time that the reading took.
     last: Option<(Instant, Duration)>,
 }
 
-/// The times of one of the two operations, one time for each reading.
+/// The times of the exchange or of the cache line, one time for each reading.
 #[derive(Debug)]
 struct Times {
     task: PairsTask,
@@ -55,8 +54,8 @@ struct Times {
 }
 
 impl Readings {
-    /// Readings of the first two SPEs, none of them taken yet. `None` if there is only one SPE, or
-    /// if the machine is steady.
+    /// Prepares readings of the first two SPEs. Returns `None` if there is only one SPE, or if the
+    /// machine [is steady](cellworks_machine::Capabilities::is_steady).
     pub fn of(topology: &Topology) -> Option<Self> {
         if topology.spes().len() < 2 || topology.capabilities().is_steady {
             return None;
@@ -74,19 +73,20 @@ impl Readings {
         })
     }
 
-    /// Whether the next reading is due.
+    /// Returns whether the next reading is due.
     pub fn is_due(&self) -> bool {
         self.last.is_none_or(|(end, took)| {
             end.elapsed() >= BETWEEN.max(took.saturating_mul(BETWEEN_PER_READING))
         })
     }
 
-    /// Takes a reading on the machine whose topology [`of`](Self::of) got. If a time is far from
-    /// the time of the last reading, an interrupt may be the reason, and two more times are taken.
+    /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
+    /// from the time of the last reading, two more times are taken, because an interrupt may be the
+    /// reason.
     ///
     /// # Errors
     ///
-    /// The same errors as [`measure`](crate::measure()).
+    /// Returns the same errors as [`measure`](crate::measure()).
     pub fn read<M: CellMachine>(&mut self, machine: &M) -> Result<(), MeasureError> {
         let begin = Instant::now();
         self.exchange.read(machine)?;
@@ -95,7 +95,7 @@ impl Readings {
         Ok(())
     }
 
-    /// The summary of all readings. `None` if the clock saw no time in any reading.
+    /// Returns a summary of all readings, or `None` if the clock saw no time in any reading.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
             let mut states = states(&times.all_ns);

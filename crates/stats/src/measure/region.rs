@@ -5,7 +5,7 @@ use cellworks_machine::{CellMachine, ModuleId};
 
 use crate::error::MeasureError;
 
-/// Allocates memory in a module. If `page_bytes` is given, the memory is in pages of that size.
+/// Allocates memory in a module, in pages of `page_bytes` if given.
 pub(super) fn allocate<M: CellMachine>(
     machine: &M,
     module: ModuleId,

@@ -1,5 +1,4 @@
-//! `mkthread`: starting an empty program on an SPE, and seeing its end (section 3.1.1 of the
-//! paper).
+//! `mkthread`: starting an empty program on an SPE, and seeing its end (paper, section 3.1.1).
 
 use std::convert::Infallible;
 

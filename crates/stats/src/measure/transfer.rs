@@ -1,6 +1,6 @@
-//! `dmaget`, `dmaput` and their lists. They move blocks between an SPE's local store and main
-//! memory, or between an SPE's local store and that of SPE 0 (section 3.1.4 of the paper). Each
-//! operation issues its commands, and then waits for the tag group of these commands.
+//! `dmaget`, `dmaput` and their lists: moving blocks between an SPE's local store and main memory
+//! or the local store of SPE 0 (section 3.1.4 of the paper). Each operation issues its commands,
+//! and waits for the tag group of these commands.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list
@@ -53,7 +53,7 @@ pub(super) fn measure<M: CellMachine>(
     }
 }
 
-/// Measures as [`measure`] does, with the buffers in a region that has room for them.
+/// Measures as [`measure`] does, with the buffers in `region`.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -119,7 +119,7 @@ fn run<'scope, M: CellMachine>(
     Ok(results.into_iter().map(|(rounds, ())| rounds).collect())
 }
 
-/// Like [`run`], with the buffers in the local store of `lender`, which moves no data itself.
+/// Lets every SPE move its buffer in the local store of `lender`, which moves no data itself.
 fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -143,17 +143,15 @@ fn between_spes<'scope, M: CellMachine>(
     Ok(loops)
 }
 
-/// A word in the lender's outbound mailbox: the effective address of the buffers follows, upper
-/// half first.
+/// A word in the outbound mailbox of the lending SPE: the next two words are the effective address
+/// of the buffers, upper half first.
 const LENT: u32 = 1;
-/// A word in the lender's outbound mailbox: the lender's program has failed. The result of the
-/// program has the reason.
+/// A word in the outbound mailbox of the lending SPE: the program has failed.
 const NOTHING_LENT: u32 = 0;
-/// A word in the lender's inbound mailbox: the other SPEs do not use the lender's local store any
-/// more.
+/// A word in the inbound mailbox of the lending SPE: the lent memory is no longer used.
 const RETURN: u32 = 1;
 
-/// The program of the SPE that lends its local store.
+/// Lends a part of this SPE's local store until the PPE returns it.
 fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(), SpeError> {
     let send = |word| spe.write_out_mbox(Outbound::Plain, word);
     let store = spe.local_store();
@@ -183,20 +181,20 @@ fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(),
     Ok(buffers.verify(direction)?)
 }
 
-/// The buffers in main memory or in the lender's local store. The other end of each transfer is in
-/// the local store of the SPE that moves data.
+/// The buffers in main memory or in the local store of the lending SPE. The other end of each
+/// transfer is in the local store of the SPE that moves data.
 struct Buffers {
     region: Region,
     /// The offset of the first buffer in the region.
     start: usize,
     layout: Layout,
-    /// Keeps the lender's local store reserved.
+    /// Keeps the buffers in the local store reserved.
     _lent: Option<LocalBuffer>,
 }
 
 impl Buffers {
-    /// Prepares the buffers. Before gets, the buffers have the pattern that the SPEs expect. Before
-    /// puts, they have the opposite pattern, so that a put without an effect is noticed.
+    /// Prepares the buffers: before gets, with the pattern that the SPEs expect, and before puts,
+    /// with the opposite pattern, so that a put without an effect is noticed.
     fn fill(&self, direction: Direction) {
         for index in 0..self.layout.buffers {
             let pattern = Pattern::of_buffer(index as u32);
@@ -225,7 +223,6 @@ impl Buffers {
     }
 }
 
-/// The work of one SPE.
 struct Mover {
     direction: Direction,
     ea: EffectiveAddress,
@@ -280,8 +277,8 @@ impl Mover {
         Ok(mover)
     }
 
-    /// The pieces of the block that the local store holds. Each piece is its address in the local
-    /// store, its offset in the block, and its number of bytes.
+    /// Returns the parts of the block that the local store holds. Each part has an address in the
+    /// local store, an offset in the block, and a number of bytes.
     fn pieces(&self) -> impl Iterator<Item = (LsAddr, usize, usize)> {
         let start = self.data.address().0;
         let (count, bytes) = match self.shape {
@@ -294,7 +291,7 @@ impl Mover {
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
             // An element of fewer than 16 bytes takes 16 bytes of the local store. Its offset in
-            // these is that of its effective address modulo 16 (CBEA section 7.4).
+            // these bytes is its effective address modulo 16 (CBEA section 7.4).
             let in_store = if bytes < 16 {
                 index * 16 + in_block % 16
             } else {
@@ -313,7 +310,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list, whose blocks follow each other from `ea` on.
+/// Writes the elements of a list. The blocks of the elements are consecutive, from `ea`.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

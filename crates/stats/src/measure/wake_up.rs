@@ -1,6 +1,7 @@
-//! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function: its
-//! SPEs wait in hardware and never sleep. An OS thread that waits for long sleeps. The kernel has
-//! to wake it, which takes far longer than a word between two threads that are awake.
+//! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function,
+//! because SPEs of a Cell wait in hardware. On a computer, a waiting OS thread falls asleep after
+//! some time. If the kernel has to wake the thread, a word takes far longer than between two
+//! running threads.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -12,12 +13,11 @@
 //!   woken - sent     ◄─── woken, two words ──────
 //! ```
 //!
-//! On a machine on which no thread sleeps, the sender waits for only 2 us, because SPEs wait in
-//! hardware.
+//! On a machine on which no thread sleeps, the sender waits for only 2 us.
 //!
-//! A sample is woken - sent, both on the common clock of the run. The rest of an iteration is not
-//! part of the sample. If an SPE shares its CPU with the sender, the SPE wakes when the sender goes
-//! to sleep, and not when the word arrives. The sample is then a time of the scheduler.
+//! A sample is woken - sent, on the common clock of the run. The rest of an iteration is not part
+//! of the sample. If an SPE shares its CPU with the sender, the SPE wakes when the sender goes to
+//! sleep, so the sample is a time of the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
@@ -30,7 +30,7 @@ use crate::plan::Plan;
 use crate::program::{check, join};
 use crate::sample::{Round, RoundTimes, TimedLoop};
 
-/// Measures how the sender wakes its partners in turn. An iteration wakes each partner once.
+/// Measures how long the sender takes to wake its partners. An iteration wakes each partner once.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -60,7 +60,7 @@ pub(super) fn measure<M: CellMachine>(
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
                 // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
-                // the partner may share the PPE's CPU, and needs the CPU until it sleeps.
+                // the partner may share the PPE's CPU, and needs the CPU until the partner sleeps.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -104,10 +104,10 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The sender, which is the PPE or SPE 0.
+/// The sender of the words, which is the PPE or SPE 0.
 struct Waker<'a> {
     partners: &'a [SpeId],
-    /// How long each partner waits before it is woken.
+    /// The time that each partner waits before it is woken.
     idle: Span,
     word: u32,
     /// The counted rounds of each partner.
@@ -125,8 +125,8 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
-    /// returns the partner's three words. The time of the round contains the waiting before each
-    /// word, and the median does not.
+    /// returns the three words of the reply. The time of the round includes the waits before each
+    /// word. The median does not.
     fn round(
         &mut self,
         round: Round,
@@ -172,8 +172,7 @@ fn one_way(partner: SpeId, sent: Time, woken: Time) -> Result<Span, Untrusted> {
     Ok(woken.since(sent))
 }
 
-/// The program of a partner. It replies to each word with that word and the time at which the word
-/// arrived.
+/// Replies to each word with the same word and the time at which the word arrived.
 fn sleep<S: CellSpe>(spe: &S, sender: Option<SpeId>) {
     spe.write_out_mbox(Outbound::Plain, READY);
     loop {
@@ -207,8 +206,7 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes after 10 us, 20 us, 30 us and so on. SPE 4 takes 2 us more. Replies take 300
-        // us.
+        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 in 2 us more. Replies take 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);
@@ -228,8 +226,7 @@ mod tests {
         assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
         let medians = [round(3, true), round(1, true)].map(|times| times.median);
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
-        // The interval of the next visit is computed from `round_medians`, which must give the same
-        // medians.
+        // The interval of the next visit comes from `round_medians`.
         assert_eq!(round_medians(&waker.loops), medians);
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);

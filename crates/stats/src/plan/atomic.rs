@@ -1,4 +1,4 @@
-//! The variables that SPEs change.
+//! The plan of atomic operations on variables.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;
@@ -9,7 +9,7 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` changes its variable.
+/// The task of `spes`, each of which changes its variable.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomicTask {
     pub words: usize,
@@ -59,7 +59,7 @@ impl AtomicTask {
 /// Refuses variables that cross a line, because a reservation covers only one line.
 fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
     let (stride, bytes) = (layout.stride, layout.bytes);
-    // Offsets within a line repeat after at most 32 variables, because strides are multiples of 4.
+    // The strides are multiples of 4, so offsets within a line repeat after at most 32 variables.
     let crossing = (0..layout.buffers.min(LINE_BYTES / 4))
         .find(|index| stride.wrapping_mul(*index) % LINE_BYTES + bytes > LINE_BYTES);
     let Some(variable) = crossing else {

@@ -1,4 +1,4 @@
-//! The table in which an SPE follows pointers, and the memory that other SPEs copy meanwhile.
+//! The plan of a chase: the table of pointers, and the blocks that loading SPEs copy.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::sizes::{in_flags, in_words};
@@ -9,30 +9,28 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// One SPE follows pointers while other SPEs copy.
+/// The task of an SPE that follows pointers while other SPEs copy.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
     pub table_bytes: usize,
     pub chains: u32,
-    /// Whether the SPE uses the whole table in memory, without staging its nodes.
+    /// Whether the SPE uses the table in memory without staging nodes.
     pub in_one_view: bool,
     /// The SPE that follows pointers.
     pub spes: [SpeId; 1],
     pub load: CopyTask,
 }
 
-/// The size of a node of a table of pointers, which is that of a cache line on most computers. So
-/// each node is a miss.
+/// The size of a node of a table of pointers: a cache line on most computers, so each node can
+/// miss.
 pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 
-/// The size of the block that an SPE copies to load the memory, if there is room. The block is far
-/// larger than a cache.
+/// The size of the block that a loading SPE copies, if there is room. A cache is far smaller.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// The bytes that a loading SPE copies before it checks whether to stop. To copy them takes some
-/// ten microseconds.
+/// The bytes that a loading SPE copies, in some ten microseconds, before it checks whether to stop.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {
@@ -56,7 +54,7 @@ impl ChaseTask {
         let memory_bytes = limits.memory_bytes_max;
         Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
         let loading = spes[1..].to_vec();
-        // The other SPEs share the memory that the table leaves.
+        // The loading SPEs share the memory that the table leaves.
         let left = memory_bytes - bytes;
         let room = left / (2 * loading.len()).max(1);
         let tile_bytes = tile_bytes(limits, LOAD_TILE_BYTES);

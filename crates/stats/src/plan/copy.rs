@@ -1,4 +1,4 @@
-//! The blocks that SPEs copy from main memory to main memory.
+//! The plan of copies from main memory to main memory.
 
 use cellworks_machine::SpeId;
 
@@ -7,11 +7,11 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` copies a separate block.
+/// The task of `spes`, each of which copies a separate block.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyTask {
     pub bytes: usize,
-    /// The most bytes that are staged at a time.
+    /// The maximum number of bytes that are staged at a time.
     pub tile_bytes: usize,
     pub spes: Vec<SpeId>,
 }
@@ -26,7 +26,7 @@ impl CopyTask {
     ) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
         check_multiple(request.function, bytes, COPY_UNIT_BYTES)?;
-        // Each SPE has a source and a target.
+        // A source and a target for each SPE.
         let copies = Layout::packed(2 * spes.len(), bytes);
         copies.check_fits(request, limits.memory_bytes_max, "main memory")?;
         Ok(Self {

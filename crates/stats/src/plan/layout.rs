@@ -1,4 +1,4 @@
-//! The bytes of an operation, and the places of the SPEs' buffers.
+//! The number of bytes of an operation, and the addresses of the SPEs' buffers.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::LIST_ELEMENT_BYTES;
@@ -12,27 +12,27 @@ use crate::settings::HUGE_PAGE_BYTES;
 /// The size of the window in a local store through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 
-/// Copies move multiples of this number of bytes, a quadword.
+/// The unit of the size of copies, a quadword.
 pub(super) const COPY_UNIT_BYTES: usize = 16;
 
-/// The bytes of one transfer operation.
+/// The shape of one transfer operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Block { bytes: usize },
     List { elements: u32, element_bytes: u32 },
 }
 
-/// The places of the SPEs' buffers, relative to the first buffer.
+/// The offsets of the SPEs' buffers, relative to the first buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// The number of buffers. It is 1 if all SPEs share a buffer.
+    /// The number of buffers, which is 1 if all SPEs share a buffer.
     pub buffers: usize,
     pub bytes: usize,
     pub stride: usize,
 }
 
 impl Shape {
-    /// The bytes that one operation moves.
+    /// Returns the number of bytes that one operation moves.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes,
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// The bytes of data that the SPE has in its local store at a time.
+    /// Returns the bytes of data that the local store of an SPE holds at a time.
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
@@ -55,7 +55,7 @@ impl Shape {
         }
     }
 
-    /// The bytes of the list itself, which is also in the local store.
+    /// Returns the bytes of the list itself, which is also in the local store.
     pub const fn list_bytes(self) -> usize {
         match self {
             Self::Block { .. } => 0,
@@ -65,7 +65,7 @@ impl Shape {
 }
 
 impl Layout {
-    /// Places buffers of `bytes` for this number of SPEs, each at a multiple of `align`. The
+    /// Lays out buffers of `bytes` for this number of SPEs, each at a multiple of `align`. The
     /// request says whether SPEs share a buffer, and may give the stride.
     pub(super) fn of(
         request: &Request,
@@ -118,7 +118,6 @@ impl Layout {
         })
     }
 
-    /// Buffers without gaps between them.
     pub(super) const fn packed(buffers: usize, bytes: usize) -> Self {
         Self {
             buffers,
@@ -127,17 +126,15 @@ impl Layout {
         }
     }
 
-    /// The offset of the buffer of the SPE at `position`.
     pub const fn offset(&self, position: usize) -> usize {
         self.stride * self.buffer_of(position)
     }
 
-    /// The index of the buffer that the SPE at `position` uses.
     pub const fn buffer_of(&self, position: usize) -> usize {
         if self.buffers == 1 { 0 } else { position }
     }
 
-    /// The bytes from the start of the first buffer to the end of the last one.
+    /// Returns the bytes from the start of the first buffer to the end of the last buffer.
     pub const fn span_bytes(&self) -> usize {
         self.stride * (self.buffers - 1) + self.bytes
     }
@@ -180,7 +177,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The error for two or more buffers that do not fit into `room`.
+    /// Makes the error for two or more buffers that do not fit into `room`.
     pub(super) fn too_large(&self, request: &Request, room: usize, where_to: &str) -> RequestError {
         let Self {
             buffers,
@@ -225,7 +222,7 @@ pub(super) fn check_multiple(
     )))
 }
 
-/// The bytes that an SPE stages at a time: as many as the limits allow, and at most `max`.
+/// Returns the number of bytes that an SPE stages at a time, at most `max`.
 pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
     let most = limits.staging_bytes_max.unwrap_or(max).min(max);
     (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES

@@ -1,4 +1,4 @@
-//! The plan of a matrix: which SPE reads which memory module, and the size of the block.
+//! The plan of the memory matrix: which SPE reads which module, and the size of the block.
 
 use std::collections::BTreeSet;
 
@@ -14,30 +14,28 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The default size of a block, as a multiple of the size of the last-level cache. Only a small
-/// part of such a block is in the cache, so the measured latency differs from the latency of memory
-/// by only some per cent.
+/// The default size of a block, as a multiple of the size of the last-level cache. The cache holds
+/// little of a block of this size, so the measured latency is that of memory within some per cent.
 const PER_CACHE: usize = 4;
 
-/// The default size of a block if the size of the last-level cache is not known. The block is
-/// larger than most caches.
+/// The default size of a block if the size of the last-level cache is not known.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// The default size of a block on a machine without caches. There the size hardly changes the
+/// The default size of a block on a machine without caches, where the size hardly changes the
 /// figures, and a large block takes long.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
-/// The largest block, whose size fits into the 32 bits with which an SPE receives it.
+/// The size of the largest block, which fits into the 32 bits with which an SPE receives it.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
-/// One SPE of each place reads each memory module, one module after the other. `P` is the type of
-/// plans.
+/// The task of reading each memory module with one SPE of each NUMA node or Cell, one module after
+/// the other. `P` is the type of plans.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
-    /// The size of the pages of blocks, if the request gives it.
+    /// The size of the pages of blocks, if requested.
     pub page_bytes: Option<usize>,
-    /// Where a block of this size lies, if this is known.
+    /// Where a block of this size lies, if known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
@@ -45,7 +43,7 @@ pub(crate) struct MemoryTask<P> {
     pub cells: Vec<MemoryCellTask<P>>,
 }
 
-/// One SPE reads one memory module.
+/// The task of reading one memory module with one SPE.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryCellTask<P> {
     pub module: ModuleId,
@@ -56,7 +54,7 @@ pub(crate) struct MemoryCellTask<P> {
 }
 
 impl<P> MemoryTask<P> {
-    /// Plans all cells of the matrix. `planned` makes the plan of a function for placed SPEs.
+    /// Plans all cells of the matrix. `planned` makes the plan of a function for chosen SPEs.
     pub(super) fn plan(
         request: &Request,
         topology: &Topology,
@@ -70,7 +68,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Half of the time is for making blocks and for warming up.
+                // Two measurements for each cell of the matrix take half of the budget. The other
+                // half is for making blocks and for warming up.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,
@@ -124,9 +123,9 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// Returns a row for each SPE that reads. On a computer, the first SPE beside each memory module
-/// reads. A module without such an SPE has no row. On a machine without caches, the first SPE of
-/// each Cell reads, because several Cells may share a module.
+/// Returns a row for each SPE that reads. On a computer, the first SPE on each NUMA node reads. A
+/// node without SPEs has no row. On a machine without caches, the first SPE of each Cell reads,
+/// because several Cells may share a module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -190,7 +189,7 @@ mod tests {
     const MB: usize = 1 << 20;
 
     /// Makes a topology with `modules` memory modules and an SPE for each of `sites`. A site is the
-    /// SPE's Cell and the memory module beside the SPE.
+    /// SPE's Cell and nearest memory module.
     fn topology(sites: &[(u16, u16)], modules: u16) -> Topology {
         let cells = sites.iter().map(|(cell, _)| cell).max().unwrap() + 1;
         let of_cell = |cell| sites.iter().find(|(of, _)| *of == cell).unwrap().1;
@@ -212,7 +211,7 @@ mod tests {
         }
     }
 
-    /// A request, and the SPEs that fulfil it.
+    /// A request, and the SPEs that fulfil the request.
     type Asked = (Request, Vec<SpeId>);
 
     fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn rows_are_the_nodes_with_cpus_and_columns_all_nodes() {
-        // Two caches belong to node 0, one to nodes 1 and 0, and node 2 has no CPUs.
+        // Cells 0 and 1 are on node 0, Cell 2 is on nodes 1 and 0, and node 2 has no SPEs.
         let computer = topology(&[(0, 0), (1, 0), (2, 1), (2, 0)], 3);
         let task = planned(&computer, &request()).unwrap();
         assert_eq!(task.modules, 3);

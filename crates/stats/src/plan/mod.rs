@@ -1,14 +1,5 @@
-//! Checks a request against a machine, and makes a plan of the request.
-//!
-//! ```text
-//!   Request ── plan(topology, limits) ──► Plan ──► measure
-//!   the wishes of the user   │            with every SPE, size and address offset
-//!                            └─► RequestError
-//! ```
-//!
-//! This module finds all mistakes in a request before the machine runs anything. The measuring code
-//! takes a [`Plan`], so it does not check again. Most kinds of functions have their own file, which
-//! plans their tasks.
+//! Checks a request against a machine, and makes a plan with every SPE, size and address offset.
+//! This module finds all mistakes in a request before the machine runs anything.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -36,7 +27,7 @@ use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
-/// A checked request. The machine for which it was checked can measure it.
+/// A checked request. The machine for which the request was checked can measure it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) function: Function,
@@ -45,34 +36,32 @@ pub struct Plan {
     /// The memory module of the control blocks, and of buffers that are not in a local store.
     pub(crate) module: ModuleId,
     pub(crate) keep_samples: bool,
-    /// The most bytes a second that one SPE can move. `None` if this is not known.
+    /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
-    /// The partners that share a CPU with the processor that times the operation.
+    /// The SPEs that share a CPU with the processor that times the operation.
     pub(crate) shared_cpu: Vec<usize>,
     parameters: Parameters,
 }
 
-/// The number and length of the rounds.
+/// The number and length of the rounds (timed loops) of one visit (run of the measurement).
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    /// The iterations of the warm-up. `None` if their number is not given.
+    /// The number of iterations of the warm-up, if given.
     pub warm_up: Option<u32>,
     pub timed: Timed,
     /// The medians of the rounds of earlier visits.
     pub earlier: Visited,
-    /// Whether there will be another visit.
     pub more_visits: bool,
 }
 
-/// The rounds that count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timed {
-    /// One round of this number of iterations.
+    /// One round with this number of iterations.
     Exactly(u32),
     /// Rounds until the interval of the median is narrow, or this time is over.
     Within(Span),
-    /// Rounds of this number of iterations, until the medians of two successive rounds agree.
+    /// Rounds with this number of iterations, until the medians of two successive rounds agree.
     Steady(u32),
 }
 
@@ -90,8 +79,8 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn. Before each wake-up
-    /// it waits for `idle`.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after a wait of
+    /// `idle`.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -99,22 +88,21 @@ pub(crate) enum Task {
     },
     Copy(CopyTask),
     Chase(ChaseTask),
-    /// The PPE creates OS threads.
     OsThread,
     Pairs(PairsTask),
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that a partner waits before it is woken, on a machine whose SPEs sleep. A thread spins
-/// for at most the time of a wake-up, some ten microseconds, so the partner sleeps by then.
+/// The time that a partner waits before it is woken, on a machine with SPEs that sleep. By then the
+/// partner sleeps, because a thread spins for at most the time of a wake-up, some ten microseconds.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// The time that a partner waits before it is woken, on a machine whose SPEs never sleep. An SPE of
-/// a Cell waits in hardware, so the partner need only have begun to wait.
+/// The time that a partner waits before it is woken, on a machine with SPEs that never sleep. An
+/// SPE of a Cell waits in hardware, so the partner only has to begin its wait in this time.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The iterations of the warm-up on a steady machine, if the number of timed iterations is given.
-/// After the warm-up, each cache line is where it stays.
+/// The number of iterations of the warm-up on a machine with times that repeat, if the number of
+/// timed iterations is given. After the warm-up, the caches have reached a steady state.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -122,8 +110,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// [`RequestError`] if the machine lacks a part that the request names, if the architecture
-    /// refuses a size, or if the request sets something that the function does not use.
+    /// Returns [`RequestError`] if the machine lacks a part that the request names, if the
+    /// architecture refuses a size, or if the function does not use a field that the request sets.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
@@ -154,7 +142,7 @@ impl Request {
         Ok(self.plan_of(task, (cell, module), topology, limits))
     }
 
-    /// The plan of a task that SPEs of `cell` do on data in `module`.
+    /// Plans a task that SPEs of `cell` do on data in `module`.
     fn plan_of(
         &self,
         task: Task,
@@ -194,7 +182,7 @@ impl Request {
         }
     }
 
-    /// The task of a function that is not a matrix.
+    /// Makes the task of a function that is not a matrix.
     fn task(
         &self,
         placed: Placed,
@@ -345,7 +333,7 @@ impl Request {
         }
     }
 
-    /// Refuses functions of an operating system on a machine without one.
+    /// Refuses functions of an operating system on a machine without an operating system.
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -377,7 +365,7 @@ impl Request {
         Err(RequestError::new("--pages", "", message))
     }
 
-    /// Refuses several SPEs where only one can take part.
+    /// Refuses several SPEs if only one can take part.
     fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {
         match (self.function.kind(), self.spes) {
             (Kind::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::new(
@@ -458,9 +446,8 @@ impl Request {
 }
 
 impl Pace {
-    /// The pace for the same operation without the library around it. If the request gives a number
-    /// of iterations, the pace has that number. Otherwise it has two rounds in a fourth of the
-    /// time.
+    /// Returns the pace for measuring the plan's operation without the library. A given number of
+    /// iterations stays the same. Otherwise there are two rounds in a fourth of the time.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
@@ -477,25 +464,23 @@ impl Pace {
 }
 
 impl Plan {
-    /// The circumstances of the measurement.
+    /// Returns the circumstances of the measurement.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// The function that is measured.
+    /// Returns the function that is measured.
     pub fn function(&self) -> Function {
         self.function
     }
 
-    /// The capabilities of the machine for which the plan was made.
     pub(crate) fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// Changes the time for the rounds that count, if the request gave them a time
-    /// ([`Iterations::Within`]). A given number of iterations does not change. The time of the
-    /// warm-up is not part of `span`. Before each measurement, a caller with many plans can divide
-    /// the rest of a budget in this way.
+    /// Changes the time for the rounds that count, if the request gave a time
+    /// ([`Iterations::Within`]). The time of the warm-up is not part of `span`. A caller with many
+    /// plans can divide a budget by calling this function before each measurement.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -515,8 +500,7 @@ impl Plan {
         }
     }
 
-    /// The pairs of SPEs of a matrix, each once, in the order in which they are measured. Empty for
-    /// any other function.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Other functions have none.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -524,10 +508,10 @@ impl Plan {
         }
     }
 
-    /// An estimate of the time to measure a matrix between SPEs. `None` for any other function. The
-    /// estimate includes 0.2 ms for each pair, in which its SPEs are woken and get their commands.
-    /// If SPEs share an OS thread, the matrix takes longer. On a simulated machine, the estimate is
-    /// simulated time, and no SPE has to be woken.
+    /// Estimates the time to measure a matrix between SPEs. Returns `None` for any other function.
+    /// The estimate includes 0.2 ms for each pair, in which the PPE wakes the SPEs of the pair and
+    /// sends them commands. If SPEs share an OS thread, the matrix takes longer. On a simulated
+    /// machine, the estimate is simulated time, and no SPE has to be woken.
     pub fn estimated_time(&self) -> Option<Span> {
         match &self.task {
             Task::Pairs(task) => Some(task.estimated_time()),
@@ -535,8 +519,8 @@ impl Plan {
         }
     }
 
-    /// The SPEs that run the measured operation, or answer it. Empty for a matrix (see
-    /// [`pairs`](Self::pairs)) and for `osthread`.
+    /// Returns the SPEs that run the measured operation, or answer it. The result is empty for a
+    /// matrix (see [`pairs`](Self::pairs)) and for `osthread`.
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
             Task::Threads { spes }
@@ -552,7 +536,6 @@ impl Plan {
 }
 
 impl Task {
-    /// Whether the task works on main memory.
     fn is_in_memory(&self) -> bool {
         match self {
             Self::Transfer(task) => task.lender.is_none(),
@@ -565,7 +548,7 @@ impl Task {
         }
     }
 
-    /// The SPEs that share a CPU with the other end of their exchange, which is the PPE or SPE 0.
+    /// Returns the SPEs that share a CPU with the other end of their exchange.
     fn shared_cpu(&self, topology: &Topology) -> Vec<usize> {
         let (between_spes, partners) = match self {
             Self::Exchange {
@@ -595,12 +578,12 @@ impl Task {
             .collect()
     }
 
-    /// Whether the data of the task lies in the memory module of the plan.
+    /// Returns whether the data of the task lies in the memory module of the plan.
     fn is_in_module(&self) -> bool {
         self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
     }
 
-    /// Whether SPEs share a buffer. `None` for a task without buffers.
+    /// Returns whether SPEs share a buffer, or `None` for a task without buffers.
     fn buffers(&self, spes: Count) -> Option<Buffers> {
         match (self, spes) {
             (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
@@ -611,7 +594,7 @@ impl Task {
         }
     }
 
-    /// The settings of the task, with the values that the request left open.
+    /// Returns the settings of the task, with the values that the request left open.
     fn settings(&self, spes: Count) -> Settings {
         let with_stride = |settings: Settings, stride| Settings {
             stride_bytes: matches!(spes, Count::Private(_)).then_some(stride),
@@ -630,23 +613,23 @@ impl Task {
         }
     }
 
-    /// The iterations of a round on a steady machine. At the start and the end of a round, some
-    /// SPEs are idle. A round of this length is so long that the idle times are a small part of it.
-    /// More iterations would only take longer to simulate.
+    /// Returns the number of iterations of a round on a machine with times that repeat. At the
+    /// start and the end of a round, some SPEs are idle. With this number, the idle times are a
+    /// small part of the round.
     fn steady_iterations(&self) -> u32 {
-        /// The bytes that each SPE moves in a round.
+        /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;
         let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
         match self {
-            // An iteration takes milliseconds, and the next iteration does not overlap with it.
+            // An iteration takes milliseconds, and iterations do not overlap.
             Self::Threads { .. } | Self::OsThread => 4,
             Self::WakeUp { .. } => 16,
             Self::Exchange { .. } | Self::Atomic(_) => 128,
             Self::Transfer(task) => moving(task.shape.bytes()),
             Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
-            // An iteration is 1,024 steps of every chain.
+            // An iteration visits 1,024 nodes of every chain.
             Self::Chase(_) => 2,
-            // A matrix is not measured in rounds: each pair has its own time.
+            // A matrix has no rounds, because each pair is measured for a given time.
             Self::Pairs(_) | Self::Memory(_) => 1,
         }
     }

@@ -1,5 +1,4 @@
-//! The order in which pairs of SPEs are measured. The pairs that show most about the machine come
-//! first.
+//! The order in which pairs of SPEs are measured. The pairs that show most come first.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +6,8 @@ use cellworks_machine::{Distance, SpeId, Topology};
 
 use crate::shuffle::shuffle;
 
-/// The number of pairs at each distance with which the order begins. A single unusual pair does not
-/// move the median of this number of pairs.
+/// The number of pairs of each distance at the beginning of the order. A single unusual pair does
+/// not move the median of this number of pairs.
 const PER_DISTANCE: usize = 9;
 /// The number of pairs of each combination of memory modules and distance, which come next.
 const PER_COMBINATION: usize = 3;
@@ -16,15 +15,15 @@ const PER_COMBINATION: usize = 3;
 /// The pairs of a machine, each once.
 pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// The number of pairs at the beginning of `pairs` that were picked by distance only.
+    /// The number of pairs at the beginning of `pairs` that were picked only by distance.
     pub first: usize,
-    /// The number of pairs at each distance.
     pub classes: BTreeMap<Distance, usize>,
 }
 
-/// Returns all pairs in groups: first some at each distance, next some of each combination of
-/// memory modules and distance, next one of each pair of Cells, and last the rest. Each group is
-/// shuffled, so that any beginning of the order is spread evenly over the machine.
+/// Returns all pairs in groups: first [`PER_DISTANCE`] pairs of each distance, next
+/// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair of
+/// each two Cells, and last the rest. Each group is shuffled, so every beginning of the order is
+/// spread over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()
@@ -54,8 +53,7 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     }
 }
 
-/// Moves pairs from `rest` to `picked` until `picked` has `quota` with each key, or `rest` has no
-/// more.
+/// Moves pairs from `rest` to `picked`, up to `quota` pairs in `picked` with each key.
 fn pick<K: Ord>(
     picked: &mut Vec<(SpeId, SpeId)>,
     rest: &mut Vec<(SpeId, SpeId)>,

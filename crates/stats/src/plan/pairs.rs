@@ -1,4 +1,4 @@
-//! The pairs of SPEs that are measured, their order, and the time for each pair.
+//! The plan of a matrix between SPEs: the measured pairs, their order, and the time for each pair.
 
 // Rejected: measuring every pair of a large machine. A trustworthy median for each of the 165,600
 // pairs of 576 CPUs takes hours, so pairs are sampled until the budget is spent.
@@ -20,47 +20,45 @@ use crate::settings::Settings;
 /// The usual time for a pair.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// The time for a pair if there are few pairs, so that the user hardly waits for all of them.
+/// The time for a pair if there are few pairs.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// A time for all pairs together that a user finds short.
+/// The time for all pairs together that a user finds short.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
-/// The time for a pair if the budget does not fit all pairs. Further pairs are left out, so that
-/// each measured pair has this time. It is enough for two sleeping SPEs to wake and do some dozens
-/// of rounds.
+/// The time for a pair if the budget is too small for all pairs. In this time, two sleeping SPEs
+/// can wake and time some dozens of rounds of exchanges.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The shortest time for a pair if the budget is too small even for the pairs that each distance
-/// needs. In less time, two sleeping SPEs would hardly wake.
+/// The minimum time for a pair if the budget is too small even for a few pairs at each distance. In
+/// less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// The time for a pair on a steady machine. On a Cell, this is enough for some dozens of exchanges
-/// or about ten copies of 16 KB.
+/// The time for a pair on a machine with times that repeat, such as a simulated Cell. This time is
+/// enough for some dozens of exchanges or about ten copies of 16 KB.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
-/// The time between two measured pairs. For each of two directions, the PPE wakes two SPEs, and
-/// they wake the PPE. Each wake-up takes some 10 to 50 us.
+/// The time between two measured pairs. For each of the two directions, the PPE wakes both SPEs,
+/// and both SPEs wake the PPE. A wake-up takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
-/// Measures the one-way times of pairs of SPEs, one pair after the other.
+/// The task of measuring the one-way times of pairs of SPEs, one pair after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct PairsTask {
     pub(crate) carrier: Carrier,
     pub(crate) pair_span: Span,
-    /// The number of pairs of the machine at each distance.
+    /// The number of the machine's pairs at each distance.
     pub(crate) classes: BTreeMap<Distance, usize>,
-    /// The number of SPEs of the machine.
     pub(crate) spes: usize,
-    /// The measured pairs in their order. No pair occurs twice.
+    /// The measured pairs, in the order of measuring. No pair occurs twice.
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// The module of the variables, if the user chose it.
+    /// The memory module of the variables, if requested.
     module: Option<ModuleId>,
-    /// Whether every pair is measured for the same time, even if pairs before it took longer.
+    /// Whether every pair is measured for the same time, even if earlier pairs took longer.
     pub(crate) steady: bool,
 }
 
-/// The carrier of the data, with its parameters.
+/// The primitive that carries the data, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Mailbox,
@@ -70,9 +68,8 @@ pub(crate) enum Carrier {
 }
 
 impl PairsTask {
-    /// Plans the pairs. If all pairs fit in the budget, all are measured. Otherwise, the first
-    /// pairs of `ordered` are measured, until the budget is spent. The same request on the same
-    /// topology gives the same plan.
+    /// Plans the pairs. If the budget is too small for all pairs, only the first pairs of
+    /// [`ordered`] are measured. The same request on the same topology gives the same plan.
     pub fn plan(
         request: &Request,
         primitive: Primitive,
@@ -142,7 +139,7 @@ impl PairsTask {
         })
     }
 
-    /// A task with one pair, which is measured for `span`.
+    /// Makes a task with one pair, which is measured for `span`.
     pub fn of_one(carrier: Carrier, pair: (SpeId, SpeId), span: Span, topology: &Topology) -> Self {
         Self {
             carrier,
@@ -162,7 +159,7 @@ impl PairsTask {
         }
     }
 
-    /// An estimate of the time to measure all pairs, including the time between pairs.
+    /// Estimates the time to measure all pairs, including the time between pairs.
     pub fn estimated_time(&self) -> Span {
         let each = if self.steady {
             self.pair_span
@@ -172,9 +169,9 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// The directions in which a pair is measured. A copy, and a variable that moves with the
-    /// sender, are measured in both directions. With other carriers, either way takes half of an
-    /// exchange.
+    /// Returns the directions in which a pair is measured. A copy, and a variable in the module
+    /// nearest to the sender, are measured in both directions. For other carriers, each direction
+    /// takes half of an exchange.
     pub(crate) fn directions(
         &self,
         topology: &Topology,
@@ -193,7 +190,7 @@ impl PairsTask {
         }
     }
 
-    /// The memory module of the variable that `sender` changes. `None` for other carriers.
+    /// Returns the memory module of the variable that `sender` changes, if any.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {
@@ -215,9 +212,9 @@ impl Carrier {
         })
     }
 
-    /// The SPE that takes the time on the way from one SPE to another, and its partner. In an
-    /// exchange the sender sees the end, and in a copy the receiver. The function is its own
-    /// inverse: it also turns the timing SPE and its partner into the two ends of the way.
+    /// Returns the SPE that times a transfer between two SPEs, and its partner: in an exchange the
+    /// sender, and in a copy the receiver. The function is its own inverse, so callers also use it
+    /// to find the sender and the receiver.
     pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),
@@ -249,8 +246,8 @@ impl Carrier {
     }
 }
 
-/// The bytes of a copy, which one DMA command moves. The default is 16 KB, or less for a small
-/// local store: the largest power of two that is at most a quarter of the store.
+/// Returns the size of the block of a copy, which one DMA command moves. The default is 16 KB, or
+/// for a small local store, the largest power of two that is at most a quarter of the store.
 fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
     let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
     let bytes = request.settings.block_bytes.unwrap_or_else(|| {
@@ -282,13 +279,12 @@ fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError
     Ok(bytes)
 }
 
-/// The time for a pair that is measured for `span`, including the time between two pairs.
+/// Returns `span` plus the time between two pairs.
 fn handed_over(mut span: Span) -> Span {
     span += HAND_OVER;
     span
 }
 
-/// A span divided by `parts`.
 pub(crate) fn divided(span: Span, parts: usize) -> Span {
     Span::from_femtoseconds(span.as_femtoseconds() / parts.max(1) as u128)
 }

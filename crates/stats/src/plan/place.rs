@@ -5,18 +5,18 @@ use cellworks_machine::{CellId, ModuleId, SpeId, Topology};
 use crate::error::RequestError;
 use crate::request::Request;
 
-/// The places of a measurement.
+/// The chosen SPEs and memory module.
 pub(super) struct Placed {
     pub cell: CellId,
     pub module: ModuleId,
-    /// SPE 0, if the request gives it a separate role.
+    /// SPE 0, if the request gives SPE 0 a separate role.
     pub first: Option<SpeId>,
     pub spes: Vec<SpeId>,
 }
 
 impl Placed {
-    /// Chooses SPEs as the paper does: first those of the requested Cell, then those of other Cells
-    /// in order. If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
+    /// Chooses SPEs as the paper does: first the SPEs of the requested Cell, then the SPEs of other
+    /// Cells in order. If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
@@ -117,7 +117,6 @@ fn check_number(
     Ok(())
 }
 
-/// Refuses a memory module that the machine does not have.
 pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), RequestError> {
     let has = topology.modules().len();
     check_part(
@@ -130,7 +129,7 @@ pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), 
     )
 }
 
-/// Refuses a part that the machine does not have. `has` is the number of such parts of the machine.
+/// Refuses an `index` that is not below `has`, the number of Cells or memory modules.
 fn check_part(
     flag: &'static str,
     noun: &str,

@@ -1,4 +1,4 @@
-//! The blocks or lists that SPEs move by DMA.
+//! The plan of blocks and lists that SPEs move by DMA.
 
 use cellworks_machine::SpeId;
 use cellworks_machine::memory::LINE_BYTES;
@@ -10,8 +10,8 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// Each of `spes` moves its buffer. If there is a `lender`, the buffers are in its local store.
-/// Otherwise they are in main memory.
+/// The task of `spes`, each of which moves its buffer. The buffers are in the local store of
+/// `lender`, or in main memory if there is no `lender`.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferTask {
     pub direction: Direction,
@@ -21,13 +21,12 @@ pub(crate) struct TransferTask {
     pub layout: Layout,
 }
 
-/// The bytes that SPEs keep in their local stores beside data, for the control block and for
-/// alignment.
+/// The number of bytes of a local store for the control block and for alignment.
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
-/// The most bytes of all buffers of lists together. All elements of a list share the upper half of
-/// their effective addresses, so they must lie between two multiples of 4 GiB. A machine places an
-/// allocation of less than 4 GiB in this way.
+/// The maximum number of bytes of all buffers of lists together. All elements of a list share the
+/// upper half of their effective addresses, so the elements must lie between two multiples of 4
+/// GiB. A machine places allocations of less than 4 GiB between two such multiples.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
@@ -84,7 +83,7 @@ impl TransferTask {
     }
 }
 
-/// The room of a local store beside the control block.
+/// Returns the room of a local store without the control block.
 fn room_in(local_store_bytes: usize) -> usize {
     local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES)
 }

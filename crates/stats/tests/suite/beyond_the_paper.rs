@@ -1,5 +1,4 @@
-//! Measures, on this computer, the functions that the paper does not have, on one SPE and on
-//! several. The measurements end, count, verify, and take some time. SPEs may share a CPU.
+//! Measures the functions that the paper does not have on this computer. SPEs may share a CPU.
 
 use std::time::Instant;
 
@@ -9,13 +8,13 @@ use cellworks_stats::{
     Between, Buffers, Count, Function, Iterations, Limits, Measurement, Request, Settings, measure,
 };
 
-/// The limits of a machine with little memory, on which a view is the memory itself.
+/// The limits of a machine with little memory and without local stores.
 const LIMITS: Limits = Limits {
     memory_bytes_max: 4 << 20,
     ..crate::LIMITS
 };
 
-/// Limits for views in a local store.
+/// The limits of a machine with local stores.
 const STRICT: Limits = Limits {
     staging_bytes_max: Some(16 << 10),
     ..LIMITS
@@ -29,23 +28,23 @@ fn times(iterations: u64, function: Function) -> Request {
     }
 }
 
-/// A few wake-ups, each of which takes a millisecond.
+/// Requests a few wake-ups, each of which takes a millisecond.
 fn few(function: Function) -> Request {
     times(6, function)
 }
 
-/// Copies of `bytes` bytes, enough to take longer than reading a slow clock.
+/// Requests copies of `bytes` bytes, which together take longer than reading a slow clock.
 fn copies(bytes: usize) -> Request {
     let iterations = ((1 << 20) / bytes).clamp(6, 4_096);
     times(iterations as u64, Function::Copy).with_block(bytes)
 }
 
-/// Walks of 1,024 nodes each.
+/// Requests a few iterations of 1,024 nodes each.
 fn walks() -> Request {
     times(12, Function::Chase)
 }
 
-/// A host, and a host whose programs see local stores, each with its limits.
+/// Makes a host, and a host with local stores, each with its limits.
 fn hosts(spes: usize) -> [(Host, Limits); 2] {
     let builder = || Host::builder().spes(spes);
     [
@@ -127,7 +126,7 @@ fn the_time_that_a_partner_sleeps_is_not_part_of_a_wake_up() {
     }
 }
 
-/// The waiting before each wake-up, a millisecond, is part of the requested time.
+/// The wait of a millisecond before each wake-up is part of the requested time.
 #[test]
 fn wake_ups_that_do_not_agree_end_with_the_time() {
     let host = Host::builder().spes(1).build().unwrap();

@@ -1,5 +1,4 @@
-//! Measures every function of the paper on this computer. The measurements end, count, verify, and
-//! take some time.
+//! Measures every function of the paper on this computer.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +18,7 @@ fn visited(visits: &mut Visits, host: &Host, more: bool) -> Measurement {
     }
 }
 
-/// The functions from `first` to `last`, in the order of the paper.
+/// Returns the functions from `first` to `last`, in the order of the paper.
 fn functions(first: Function, last: Function) -> impl Iterator<Item = Function> {
     let range = first..=last;
     Function::ALL
@@ -31,10 +30,10 @@ fn host(spes: usize) -> Host {
     Host::builder().spes(spes).build().unwrap()
 }
 
-/// A number of repetitions with which a short operation takes longer than reading a slow clock.
+/// A number of iterations with which a short operation takes longer than reading a slow clock.
 const OFTEN: u64 = 3_000;
 
-/// A request for few iterations.
+/// Requests few iterations.
 fn few(function: Function) -> Request {
     Request {
         iterations: Iterations::Exactly(OFTEN),
@@ -43,7 +42,7 @@ fn few(function: Function) -> Request {
     }
 }
 
-/// A request for very few iterations of an operation that takes long.
+/// Requests very few iterations of an operation that takes long.
 fn very_few(function: Function) -> Request {
     Request {
         iterations: Iterations::Exactly(37),
@@ -105,8 +104,8 @@ fn every_function_by_one_spe_and_by_three() {
     }
 }
 
-/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5). They use
-/// the SPEs and the memory that every computer has: those of Cell 0, and memory module 0.
+/// The paper's examples of DMA, lists and atomic operations (sections 3.1.4 and 3.1.5), with SPEs
+/// of Cell 0 and memory module 0, which every computer has.
 #[test]
 fn the_papers_examples_in_cell_0() {
     let host = host(16);
@@ -291,8 +290,8 @@ fn a_time_and_no_warm_up_are_enough() {
     assert!(measured(&host, &request).rounds >= 6);
 }
 
-/// The PPE times the first function alone, and the second function with partners. SPEs time the
-/// third function.
+/// The PPE times the first function without partners, and the second function with partners. SPEs
+/// time the third function.
 #[test]
 fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
     let host = host(2);
@@ -318,7 +317,7 @@ fn a_time_is_spent_in_rounds_and_their_samples_are_there_on_request() {
     }
 }
 
-/// Functions that the PPE times, that SPEs time together, and wake-ups, which are timed one by one.
+/// The PPE times some functions, and SPEs together time others. Wake-ups are timed one by one.
 #[test]
 fn visits_add_up_and_the_last_one_has_an_interval() {
     let host = host(2);

@@ -1,6 +1,6 @@
-//! Measurements as users of the library request them.
+//! Tests measurements as users of the library request them.
 //!
-//! One program holds all these tests, because each program of tests takes time to link.
+//! All tests are in one program, because each program of tests takes time to link.
 
 mod beyond_the_paper;
 mod host;
@@ -12,7 +12,7 @@ mod skipped;
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, SpeSite};
 use cellworks_stats::Limits;
 
-/// The limits of a machine on which a view is the memory itself.
+/// The limits of a machine without local stores.
 const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -21,7 +21,6 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// An SPE of a Cell, without a core and a place.
 fn site(cell: u16) -> SpeSite {
     SpeSite {
         cell: CellId::new(cell),

@@ -20,9 +20,9 @@ fn milliseconds(count: u64) -> Span {
     Span::from_nanoseconds(count * 1_000_000)
 }
 
-/// Two sockets with 12 Cells each. A Cell has 12 cores, and a core has two hardware threads, so
-/// there are 576 CPUs. CPUs 0 to 287 are the first threads of the cores, and the other CPUs the
-/// second threads.
+/// Makes a machine with two sockets of 12 Cells each. A Cell has 12 cores, and a core has two
+/// hardware threads, so there are 576 CPUs. CPUs 0 to 287 are the first threads of the cores, and
+/// the other CPUs the second threads.
 fn two_sockets() -> Topology {
     let site = |cpu: u16| SpeSite {
         cell: CellId::new(cpu % 288 / 12),
@@ -125,7 +125,7 @@ fn a_sampled_matrix_of_576_cpus_takes_less_than_five_minutes() {
         "{}",
         plan.estimated_time().unwrap()
     );
-    // A pair takes 2 ms. Before this, its SPEs get their commands in 0.2 ms.
+    // A pair takes 2 ms, after 0.2 ms in which its SPEs get their commands.
     assert_eq!(plan.pairs().len(), 136_363);
 }
 
@@ -361,7 +361,7 @@ fn requests_that_cannot_be_measured_are_refused() {
     );
 }
 
-/// Every primitive, with each way of polling.
+/// Requests every primitive, with each way of polling.
 fn every_request() -> Vec<Request> {
     let mut requests: Vec<_> = Primitive::ALL.map(matrix_of).into();
     requests.push(Request {

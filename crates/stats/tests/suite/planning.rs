@@ -1,4 +1,4 @@
-//! Requests for made-up machines: placement, defaults, and every refusal.
+//! Plans requests for made-up machines: placement, defaults, and every refusal.
 
 use crate::site;
 use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
@@ -7,7 +7,7 @@ use cellworks_stats::{
     characterize,
 };
 
-/// The limits of a Cell. No block is larger than one DMA command can move.
+/// The limits of a Cell, where one DMA command can move every block.
 const CELL: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: 256 << 10,
@@ -16,7 +16,7 @@ const CELL: Limits = Limits {
     staging_bytes_max: Some(16 << 10),
 };
 
-/// The machine of the paper: two Cells of 8 SPEs. Each Cell has a memory module.
+/// Makes the machine of the paper: two Cells of 8 SPEs, each with a memory module.
 fn blade() -> Topology {
     let modules = vec![ModuleId::new(0), ModuleId::new(1)];
     Topology::new(
@@ -26,7 +26,6 @@ fn blade() -> Topology {
     )
 }
 
-/// One Cell with `spes` SPEs.
 fn single(spes: usize) -> Topology {
     Topology::new(
         "a small machine",
@@ -35,7 +34,7 @@ fn single(spes: usize) -> Topology {
     )
 }
 
-/// One Cell with two memory modules. SPE 0 is next to the second module.
+/// Makes one Cell with two memory modules, with SPE 0 next to the second module.
 fn halves() -> Topology {
     let modules = [1, 0, 1, 0].map(ModuleId::new);
     single(4).with_modules_of_spes(modules.to_vec())
@@ -59,7 +58,7 @@ fn data_is_in_the_module_nearest_to_the_first_spe() {
     assert_eq!(modules, [None, Some(ModuleId::new(0))].into());
 }
 
-/// The same machine as a simulated one: without caches and sleep, and with times that repeat.
+/// Makes the machine a simulated one: without caches and sleep, and with times that repeat.
 fn simulated(machine: Topology) -> Topology {
     machine.with_capabilities(Capabilities {
         has_caches: false,
@@ -124,7 +123,7 @@ fn the_papers_examples_are_placed_as_the_paper_says() {
     for function in ["mailbox", "signal"] {
         assert_eq!(spes_of(&format!("-f {function} -n 1 -c 0")), [0]);
         assert_eq!(spes_of(&format!("-f {function} -n 1 -c 1")), [8]);
-        // SPE 0 is always one end.
+        // SPE 0 is always one end of the exchange.
         assert_eq!(spes_of(&format!("-f {function} -n 2 -c 0 -s")), [1]);
         assert_eq!(spes_of(&format!("-f {function} -n 2 -c 1 -s")), [8]);
     }
@@ -569,7 +568,7 @@ fn errors_name_the_parts_of_small_machines() {
         refusal("-f mailbox -n 2 -s -c 0", &far),
         "Cell 0: on a pair it has no SPE besides SPE 0, which is the other side; use another Cell"
     );
-    // If the request names no Cell, the first Cell that has a partner is taken.
+    // A request that names no Cell takes the first Cell that has a partner.
     for line in [
         "-f mailbox -n 2 -s -c 1",
         "-f mailbox -n 2 -s",

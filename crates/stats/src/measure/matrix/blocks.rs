@@ -1,4 +1,4 @@
-//! Copies. One SPE has just written a block to its local store, and the other SPE gets it by DMA.
+//! Copies: one SPE has just written a block, and the other SPE gets the block by DMA.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{EffectiveAddress, RawCommand, Tag};
@@ -12,11 +12,11 @@ use crate::program::check;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The word that requests the address of the block. Any other word requests the block of this
-/// number, from 1 on. The answer is the address as two words, the upper half first.
+/// The word that requests the address of the block. The answer is the address as two words, the
+/// upper half first. Any other word requests the block of this number, from 1 on.
 const WHERE: u32 = 0;
 
-/// The blocks of an SPE, which sends in some pairs and receives in others.
+/// The blocks of an SPE, which sends in some pairs and receives in other pairs.
 pub(super) struct Blocks {
     sent: LocalBuffer,
     received: LocalBuffer,
@@ -39,7 +39,7 @@ impl Blocks {
         })
     }
 
-    /// The content of block number `number`. Two successive blocks differ in every byte.
+    /// Returns the content of block number `number`. Two successive blocks differ in every byte.
     fn content(&self, number: u32) -> Vec<u8> {
         let byte = |at: usize| (at as u8).wrapping_mul(0x35) ^ (number as u8);
         (0..self.bytes).map(byte).collect()
@@ -89,8 +89,7 @@ impl<S: CellSpe> Sides<S> for Blocks {
         outcome
     }
 
-    /// The sender writes the block again at each request, so that only the sender's cache has the
-    /// block.
+    /// The sender writes the block again at each request, so only the sender's cache has the block.
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
         let partner = command.partner;
         self.has_sent = true;

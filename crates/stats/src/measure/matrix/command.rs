@@ -5,7 +5,6 @@ use cellworks_machine::{CellSpe, Span, SpeId};
 
 use crate::measure::crew::END;
 
-/// The role of an SPE in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The SPE does what its partner requests.
@@ -14,7 +13,7 @@ pub(super) enum Role {
     Time,
 }
 
-/// The work of one SPE in a pair. The words of a command fill the mailbox, which holds four words.
+/// The work of one SPE in a pair. The words of a command fill the inbound mailbox.
 ///
 /// ```text
 ///   role, partner │ variable, upper half │ lower half │ microseconds
@@ -25,7 +24,7 @@ pub(super) struct Command {
     pub partner: SpeId,
     /// The address of the first line of the variable, or 0 without a variable.
     pub variable: EffectiveAddress,
-    /// How long the pair is measured.
+    /// The time for which the pair is measured.
     pub span: Span,
 }
 
@@ -34,7 +33,6 @@ const TIME: u32 = 2 << 16;
 const FEMTOSECONDS_PER_MICROSECOND: u128 = 1_000_000_000;
 
 impl Command {
-    /// The words for the inbound mailbox.
     pub fn words(&self) -> [u32; 4] {
         let role = match self.role {
             Role::Answer => ANSWER,
@@ -49,7 +47,7 @@ impl Command {
         ]
     }
 
-    /// Waits for the next command. `None` if there are no more commands.
+    /// Waits for the next command. Returns `None` if there are no more commands.
     pub fn receive<S: CellSpe>(spe: &S) -> Option<Self> {
         let first = spe.read_in_mbox();
         if first == END {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! All pairs are measured in one run, because starting OS threads for each pair would take longer
-//! than measuring the pair. Only the two SPEs of a pair work. All other SPEs wait for a word.
+//! than measuring the pair. The SPEs that are not in the pair wait for a word.
 //!
 //! | primitive | timed operation | one-way time |
 //! |---|---|---|
@@ -45,8 +45,8 @@ use sides::LINES;
 /// Measures the pairs of a task.
 ///
 /// After each pair, calls `progress` with the number of measured pairs and the number of all pairs.
-/// If `progress` returns a break, the matrix has the pairs that were measured until then. If the
-/// transfers of a pair are shorter than the steps of the clock, the pair has no time.
+/// If `progress` returns a break, the matrix has only the pairs that were measured. A pair has no
+/// time if its transfers are shorter than the steps of the clock.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -64,8 +64,8 @@ pub(super) fn measure<M: CellMachine>(
     Ok(matrix(machine, task, &variables, &served))
 }
 
-/// Measures only the first pair of a task, in one direction. `None` if its transfers are shorter
-/// than the steps of the clock.
+/// Measures the first pair of a task in one direction. Returns `None` if the transfers of the pair
+/// are shorter than the steps of the clock.
 pub(super) fn one_way<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -80,7 +80,6 @@ pub(super) fn one_way<M: CellMachine>(
     Ok(served.one_way.first().map(|(_, _, span)| *span))
 }
 
-/// Lets the SPEs of a task measure its pairs.
 fn served<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -89,14 +88,13 @@ fn served<M: CellMachine>(
 ) -> Result<Served, MeasureError> {
     let served = machine.run(|ppe| {
         let mut crew = gather(ppe, task);
-        // If an SPE stopped the crew, `dismiss` says which SPE it was.
+        // If an SPE stopped the crew, `dismiss` returns its error.
         let _ = conduct(&mut crew, task, machine.topology(), variables, progress);
         crew.dismiss()
     })??;
     Ok(Served::of_all(served))
 }
 
-/// Starts a program on each SPE of the task.
 fn gather<'scope, 'env, M: CellMachine>(
     ppe: &'scope Ppe<'scope, 'env, M>,
     task: &PairsTask,
@@ -110,8 +108,7 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Lets the crew measure one pair after the other, with a pace at which all pairs end within the
-/// time of the task.
+/// Lets the crew measure one pair after the other, within the time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
@@ -147,7 +144,7 @@ fn conduct<M: CellMachine>(
 }
 
 /// Lets two SPEs measure the one-way time between them for `span`. The first SPE takes the time. If
-/// there is a variable, its value is 0.
+/// there is a variable, its value must be 0.
 fn measure_way<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     (timer, other): (SpeId, SpeId),
@@ -155,8 +152,7 @@ fn measure_way<M: CellMachine>(
     span: Span,
 ) -> Result<(), Stopped> {
     crew.check()?;
-    // The other SPE must have its command before the first word of an exchange, so it gets the
-    // command first.
+    // The answering SPE must have its command before the first word of an exchange.
     for (spe, partner, role) in [(other, timer, Role::Answer), (timer, other, Role::Time)] {
         let command = Command {
             role,
@@ -173,7 +169,7 @@ fn measure_way<M: CellMachine>(
     crew.check()
 }
 
-/// The variables of an atomic matrix, in every memory module that holds one.
+/// The variables of a matrix of an atomic variable, one for each memory module.
 struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
@@ -186,8 +182,8 @@ impl Variables {
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
-    /// Sets the variable of a module to 0 in each of its lines, and returns the address of the
-    /// first line.
+    /// Sets all cache lines of the variable in `home` to 0, and returns the address of the first
+    /// line.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {
@@ -197,7 +193,6 @@ impl Variables {
     }
 }
 
-/// Makes the matrix of the measured times.
 fn matrix<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -213,8 +208,7 @@ fn matrix<M: CellMachine>(
             one_way_ns[to.index()][from.index()] = Some(span.as_nanoseconds_f64());
         }
     }
-    // If the measurement was interrupted, some planned pairs were not measured. With a coarse
-    // clock, some pairs have no time.
+    // A pair has no time if the measurement was interrupted, or if the clock is coarse.
     let measured = |a: SpeId, b: SpeId| {
         let there = one_way_ns[a.index()][b.index()]?;
         Some([there, one_way_ns[b.index()][a.index()]?])
@@ -254,7 +248,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// The memory modules of variables or blocks, and whether the machine confirms them.
+/// Returns the memory module of the variables or blocks, and the machine's confirmation.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

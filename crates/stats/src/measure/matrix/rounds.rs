@@ -1,4 +1,4 @@
-//! The rounds of a pair. An SPE times enough rounds for a median.
+//! The rounds of a pair. A round times some exchanges or one copy. The median round is the result.
 
 use cellworks_machine::{Span, Time};
 
@@ -6,20 +6,19 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 
-/// The usual length of a round. Rounds are so short that the operating system disturbs few of them
-/// when it takes the CPU away.
+/// The usual length of a round, so short that the operating system interrupts few rounds.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
-/// The least number of rounds of a pair, even if there is little time.
+/// The minimum number of rounds of a pair.
 const ROUNDS_MIN: usize = 5;
 
-/// The number of rounds that should fit into a span.
+/// The number of rounds that should fit into the time for a pair.
 const ROUNDS: usize = 16;
 
-/// Takes the time of one pair.
+/// The rounds of one pair, and the clock that times the rounds.
 pub(super) struct Rounds {
     clock: Clock,
-    /// The number of exchanges of a round.
+    /// The number of exchanges of the next round.
     count: u32,
     /// The one-way time of each round.
     one_way: Vec<Span>,
@@ -34,7 +33,7 @@ impl Rounds {
         }
     }
 
-    /// Does rounds of exchanges for `span`. The one-way time is half of the time of an exchange.
+    /// Times rounds of exchanges for `span`. The one-way time is half of the time of an exchange.
     pub fn exchanges(
         &mut self,
         now: impl Fn() -> Time,
@@ -42,8 +41,7 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // A round has at least twice the shortest length of a batch. If this round is faster than
-        // the round before, it is still long enough.
+        // The shortest batch is doubled, because a round may be faster than the last round.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
@@ -54,8 +52,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // A round that was interrupted is a bad estimate for the next round, so its effect is
-            // limited.
+            // A round may have been interrupted, so its effect on the next round is limited.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);
@@ -63,7 +60,7 @@ impl Rounds {
         })
     }
 
-    /// Times `operate` again and again for `span`. `before` and `after` are not timed.
+    /// Times `operate` again and again for `span`. The calls of `before` and `after` are not timed.
     pub fn operations(
         &mut self,
         now: impl Fn() -> Time,
@@ -82,9 +79,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats a round at least [`ROUNDS_MIN`] times. A round that counts returns the one-way time.
-    /// The first eighth of the span is for warming up. If the clock stands still, the rounds end
-    /// too.
+    /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times. A clock that stands still
+    /// ends the repetition. The first eighth of `span` is for warming up. `round` returns a one-way
+    /// time if the round counts.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -116,7 +113,7 @@ impl Rounds {
         }
     }
 
-    /// The median of all rounds. `None` if the clock saw no time in any round.
+    /// Returns the median of all rounds, or `None` if the clock saw no time in any round.
     pub fn median(mut self) -> Option<Span> {
         median(&mut self.one_way).filter(|median| *median > Span::default())
     }
@@ -151,8 +148,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// The medians of exchanges that take 200 ns, and of transfers that take 100 ns. The clock has
-    /// steps of `step_ns`, and takes 25 ns to read.
+    /// Returns the median of exchanges that take 200 ns, and of transfers that take 100 ns. The
+    /// clock has steps of `step_ns`, and takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

@@ -1,4 +1,4 @@
-//! The program of an SPE, which carries out commands until there are no more.
+//! The program of an SPE in a matrix, which carries out the commands of the PPE.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -17,18 +17,16 @@ use crate::plan::pairs::Carrier;
 use crate::program::FAILED;
 use crate::sample::Clock;
 
-/// The results of SPEs.
+/// The results of one or more SPEs.
 #[derive(Debug, Default)]
 pub(super) struct Served {
-    /// Each pair for which the clock saw a time: the SPE that took the time, its partner, and the
-    /// one-way time.
+    /// The timing SPE, its partner, and the one-way time, for each pair with a time.
     pub one_way: Vec<(SpeId, SpeId, Span)>,
     /// The SPEs that sent blocks, and the addresses of the blocks.
     pub blocks: Vec<(SpeId, EffectiveAddress)>,
 }
 
 impl Served {
-    /// The results of all SPEs together.
     pub fn of_all(all: Vec<Self>) -> Self {
         all.into_iter().fold(Self::default(), |mut all, served| {
             all.one_way.extend(served.one_way);
@@ -38,7 +36,7 @@ impl Served {
     }
 }
 
-/// The program of every SPE.
+/// Carries out the commands of the PPE, and returns the results. This is the program of every SPE.
 pub(super) fn serve<S: CellSpe>(spe: &S, carrier: Carrier) -> Result<Served, SpeError> {
     match carrier {
         Carrier::Mailbox => execute_commands(spe, Ok(Words(Mailbox))),
@@ -53,14 +51,14 @@ fn execute_commands<S: CellSpe>(
     spe: &S,
     sides: Result<impl Sides<S>, SpeError>,
 ) -> Result<Served, SpeError> {
-    // A failing program must report, because otherwise the PPE would wait for its report for ever.
+    // Without this report, the PPE would wait for a word of the program forever.
     let or_report = |failure| {
         spe.write_out_mbox(Outbound::Plain, FAILED);
         failure
     };
     let mut sides = sides.map_err(or_report)?;
     let mut served = Served::default();
-    // Most SPEs time many pairs, but some SPEs time no pair and need no clock.
+    // The clock is calibrated only if the SPE times a pair.
     let mut clock = None;
     spe.write_out_mbox(Outbound::Plain, READY);
     while let Some(command) = Command::receive(spe) {

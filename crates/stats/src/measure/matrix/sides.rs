@@ -1,4 +1,4 @@
-//! The two sides of a pair, for any carrier of words.
+//! The two sides of a pair: the timing SPE and the answering SPE, for any primitive.
 
 use cellworks_machine::CellSpe;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -7,25 +7,23 @@ use super::command::Command;
 use super::rounds::Rounds;
 use crate::error::SpeError;
 
-/// The number of lines of a module that hold the variable in turn. On many processors, the address
-/// of a line decides which part of the last-level cache or of the mesh keeps the state of the line.
-/// With several lines, the result does not depend on one such part.
+/// The number of cache lines that hold the variable in turn. On many processors, the address of a
+/// line decides which part of the last-level cache or of the on-chip network keeps the state of the
+/// line. With several lines, the result does not depend on a single part.
 pub(super) const LINES: usize = 8;
 
-/// The word that ends an exchange. Other words are counted from 1, and milliseconds are too short
-/// to count up to this number.
+/// The word that ends an exchange. Other words count up from 1, and stay far below this word.
 pub(super) const STOP: u32 = u32::MAX;
 
 /// The two sides of a pair.
 pub(super) trait Sides<S: CellSpe> {
-    /// The side that sends requests and takes the time. At the end, even after an error, it sends
-    /// its partner the word that ends the exchange.
+    /// Sends requests to the partner, and takes the time. Ends with [`STOP`], even after an error.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
 
-    /// The side that does what its partner requests, until it gets [`STOP`].
+    /// Does what the partner requests, until the partner sends [`STOP`].
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError>;
 
-    /// The address of the block that this SPE has sent.
+    /// Returns the address of the block that this SPE has sent.
     fn sent(&self, _: &S) -> Option<EffectiveAddress> {
         None
     }

@@ -8,13 +8,13 @@
 //!   sets 3            ...                 2 for 3 ...       ...
 //! ```
 //!
-//! core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a single
-//! shared cache line"). Each swap takes the line away from the other side, even if the swap comes
-//! too early. A read leaves the line shared, so the next store has to take the line. The processor
-//! and the distance decide which way of polling takes longer.
+//! The tool core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a
+//! single shared cache line"). Each swap takes the cache line away from the other SPE, even if the
+//! swap comes too early. A read leaves the line shared, so the next store has to take the line. The
+//! processor and the distance decide which way of polling takes longer.
 //!
-//! The variable is in several lines ([`LINES`]), one after the other. When the time of a line is
-//! over, the timing side writes [`STOP`] there.
+//! The variable is in several cache lines ([`LINES`]), one after the other. When the time for a
+//! line is over, the timing SPE writes [`STOP`] to the line.
 
 use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -27,20 +27,20 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::program::check;
 
-/// Two sides that change a variable in turns.
+/// The two sides of a pair, which change a variable in turn.
 pub(super) struct Variable<L>(pub L);
 
-/// Receivers that read.
+/// The way of polling in which a receiver reads the variable.
 pub(super) struct Reads;
 
-/// Receivers that swap.
+/// The way of polling in which a receiver uses compare-and-swap.
 pub(super) struct Swaps;
 
 /// The number of reads or swaps between two yields. With this number, the yields take little time,
-/// and another SPE of the same OS thread still gets its turn soon.
+/// and another SPE of the same OS thread soon gets its turn.
 const POLLS_PER_YIELD: u32 = 16;
 
-/// The two sides on one line, which holds 0 at the start.
+/// The two sides of a pair, on one cache line, which holds 0 at the start.
 trait Line<S: CellSpe> {
     /// Counts the variable up, in turn with `partner`.
     fn time(
@@ -52,8 +52,7 @@ trait Line<S: CellSpe> {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError>;
 
-    /// Adds 1 whenever the partner has added 1, until the partner stops. This side does not check
-    /// the values that it finds.
+    /// Adds 1 whenever the partner has added 1, until the partner writes [`STOP`].
     fn answer(&self, spe: &S, line: EffectiveAddress) -> Result<(), SpeError>;
 }
 
@@ -76,11 +75,11 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The least time that the variable stays in a line. It is twice the time in which an SPE wakes up,
+/// The minimum time that the variable stays in a line: twice the time in which an SPE wakes up,
 /// because an SPE may have to wake up in the first line.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
-/// The lines of the variable in their order. There are as many as the time of the command allows.
+/// Returns the lines of the variable in order, up to [`LINES`], if the time of the command allows.
 fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     let first = command.variable;
     let fitting = command.span.as_femtoseconds() / LINE_SPAN_MIN.as_femtoseconds();
@@ -97,10 +96,9 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // If two hardware threads of one core read and write, the reader has loads under way
-            // that run ahead. These loads are discarded when the store arrives. Without this hint,
-            // an exchange took half as long again (EPYC of family 25, 58 ns instead of 39 ns one
-            // way).
+            // If two hardware threads of one core read and write, loads of the reader run ahead,
+            // and are discarded when the store arrives. Without this hint, an exchange took half as
+            // long again (EPYC of family 25, 58 ns instead of 39 ns one way).
             std::hint::spin_loop();
         }
         spe.yield_now();
@@ -144,8 +142,8 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Waits while the word at `ea` is this SPE's own, which is `expected` minus 1. If the word is
-/// `expected`, replaces it by the next number, and returns `expected`. Returns any other word.
+/// Replaces `expected` at `ea` by the next number, and returns `expected`. Waits while the word at
+/// `ea` is `expected` minus 1, which this SPE wrote. Returns any other word unchanged.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
@@ -180,7 +178,7 @@ impl<S: CellSpe> Line<S> for Swaps {
                 Ok(())
             },
         )?;
-        // Waits for the last reply, which must not overwrite the next word.
+        // The last reply must arrive before the caller writes [`STOP`].
         let reply = read_change(spe, line, word - 1)?;
         Ok(check(partner, word, reply)?)
     }

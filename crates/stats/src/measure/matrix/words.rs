@@ -1,4 +1,4 @@
-//! Mailboxes and signals. A word goes to the other SPE, and the same word comes back.
+//! Mailboxes and signals: a word goes to the other SPE, and the same word comes back.
 
 use cellworks_machine::{CellSpe, SignalRegister, SpeId};
 
@@ -8,7 +8,7 @@ use super::sides::{STOP, Sides};
 use crate::error::SpeError;
 use crate::program::check;
 
-/// Two sides that exchange words.
+/// The two sides of a pair, which exchange words.
 pub(super) struct Words<W>(pub W);
 
 /// Words in the inbound mailbox.
@@ -19,7 +19,7 @@ pub(super) struct Signal;
 
 const REGISTER: SignalRegister = SignalRegister::One;
 
-/// How a word gets from SPE to SPE.
+/// A primitive that carries a word from SPE to SPE.
 trait Way<S: CellSpe> {
     fn send(&self, spe: &S, to: SpeId, word: u32);
     fn receive(&self, spe: &S) -> u32;
