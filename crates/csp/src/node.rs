@@ -21,6 +21,8 @@ pub(crate) enum Outcome {
 /// The node of a process that may have to wait at a channel: a separate variable in the frame of
 /// the call that waits. As a part of another value, the node could be behind an exclusive reference
 /// while other processes access the node.
+// The item and the outcome should be in one cache line, because the process that serves the node
+// writes both.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
