@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// Returns the line of the source that runs a network, if the network still runs.
+/// Returns the line of the source that runs a network, if this network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }
