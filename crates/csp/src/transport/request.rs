@@ -27,11 +27,11 @@ struct StepPointer(NonNull<Step>);
 
 // SAFETY: a step uses the channel, items, and the frame of its process. The channel has a lock for
 // all processors, because the PPE is not asked for steps at channels of one SPE. Items are `Send`.
-// The process does nothing else with its frame meanwhile. Only `perform` calls the step, while the
-// process is in `ask`: see there.
+// Only `perform` calls the step, while the process is in `ask` and does nothing else with its
+// frame: see `perform`.
 unsafe impl Send for StepPointer {}
 
-/// Takes a request back in its destructor: when the call that made the request returns or unwinds.
+/// Takes a request back when the call of [`Requests::ask`] returns or unwinds.
 struct Asking<'a> {
     requests: &'a Requests,
     process: u32,
@@ -44,8 +44,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Offers `step` while `wait` runs. Another processor performs the step when it calls
-    /// [`perform`](Self::perform) for the process. Returns whether the step was performed.
+    /// Offers `step` while `wait` runs. Another processor performs the step by
+    /// [`perform`](Self::perform). Returns whether the step was performed.
     pub fn ask(
         &self,
         process: u32,
@@ -54,8 +54,8 @@ impl Requests {
     ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
-        // or unwinds, under the mutex under which `perform` calls the step. So the step is never
-        // called after this call.
+        // or unwinds, under the mutex under which `perform` calls the step. Therefore the step is
+        // never called after this call.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };
@@ -78,8 +78,8 @@ impl Requests {
         let Request::Asked(StepPointer(mut step)) = *request else {
             return None;
         };
-        // SAFETY: the process is in `ask`, which cannot return before the mutex is free. So the
-        // closure is alive, and no other code uses it.
+        // SAFETY: the process is in `ask`, which cannot return before the mutex is free. Therefore
+        // the closure is alive, and no other code uses the closure.
         let stepped = (unsafe { step.as_mut() })();
         *request = Request::Performed {
             waits: stepped.waits,
@@ -87,8 +87,8 @@ impl Requests {
         Some(stepped)
     }
 
-    /// Returns `None` if the step of a process was not performed yet. Otherwise returns whether the
-    /// process has to wait for another process.
+    /// Returns whether the process has to wait for another process, or `None` if its step was not
+    /// performed yet.
     pub fn outcome(&self, process: u32) -> Option<bool> {
         match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),

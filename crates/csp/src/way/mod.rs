@@ -1,4 +1,4 @@
-//! The ways of an item through a channel. Only this module chooses between them.
+//! The ways of an item through a channel. Only this module chooses between the ways.
 //!
 //! | way | which items go by it | what it takes |
 //! |---|---|---|
@@ -11,11 +11,11 @@
 //!    [`Ring`](ring::Ring).
 //! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same result as a step under the lock. On all ways, a process that finds no
-//! partner [waits](wait) in the same manner.
+//! All ways have the same result as a step under the lock. A process that finds no partner on its
+//! way [waits](wait).
 //!
 //! Reads and writes that do not wait, or wait until a deadline, use the ring or perform a step: see
-//! [`patience`]. An alternation uses none of these ways. It performs its own steps: see
+//! [`patience`]. Alternations use none of these ways, and perform steps of their own: see
 //! [`crate::alternation`].
 
 pub(crate) mod carrier;
@@ -47,7 +47,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, after the ring did not take the item.
+/// Writes an item as [`write`] does, without the ring.
 // The CPU mispredicts each return after a switch of stacks, so the whole rendezvous is inlined into
 // the program.
 #[track_caller]
