@@ -1,5 +1,4 @@
-//! Alternation: a process waits until one of several channels can be read or written (external
-//! choice).
+//! Alternation: waiting until one of several channels can be read or written (external choice).
 
 // Rejected: to prefetch the cache lines of the next guard and of its partner's node. An alternation
 // over 64 channels took the same time, and an alternation over 2 channels took longer.
@@ -26,7 +25,6 @@ use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The rule that chooses one of several ready guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     Priority,
@@ -38,8 +36,8 @@ enum Policy {
 /// waits until one of the guards is ready, and performs this guard: reads or writes its channel.
 ///
 /// Guards are listed once, for any number of selections. The time of a selection depends on how
-/// many guards are ready, not on how many guards are listed. The two processes of a channel may
-/// both use alternations.
+/// many guards are ready, not on how many are listed. Both processes of a channel may use
+/// alternations.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -73,8 +71,7 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// Sets of writing guards that share one item. The first guard of a set that is chosen writes
-    /// the item.
+    /// Sets of writing guards that share one item. The first chosen guard of a set writes the item.
     any_of: Vec<Vec<usize>>,
 }
 
@@ -84,8 +81,7 @@ struct Word {
     ready: Arc<AtomicU64>,
     /// A bit for each guard whose pre-condition is true.
     conditions: u64,
-    /// A bit for each writing guard that has an item to write, and for each reading guard that has
-    /// room for an item.
+    /// A bit for each writing guard that has an item, and each reading guard that has none.
     supplied: u64,
 }
 
@@ -98,8 +94,7 @@ impl Word {
 }
 
 /// A guard that reads.
-// `ReadGuard` and `WriteGuard` are invariant in `T`, because items are put into a guard and taken
-// out of a guard.
+// Guards are invariant in `T`, because items are put into a guard and taken out of it.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -183,27 +178,24 @@ pub trait AsGuard: sealed::AsGuard {}
 
 mod sealed {
     pub trait AsGuard {
-        /// Returns the index of the guard in `alternation`. Panics if the guard belongs to another
-        /// alternation.
+        /// Returns the index of the guard. Panics if the guard belongs to another alternation.
         fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
     }
 }
 use sealed::AsGuard as _;
 
-/// A guard of an alternation together with its channel.
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel then is not ready, clears the
+    /// Performs the guard if its channel is ready. If the channel is not ready any more, clears the
     /// guard's bit in [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
-    /// Describes what the alternation waits for at this guard: to read or to write the channel.
     fn waiting(&self) -> Waiting<'_>;
     /// Returns a pointer to the [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
-    /// Forgets the guard that holds the item of this guard: see [`Guard::set_holder`].
+    /// Makes the guard forget its holder: see [`Guard::set_holder`].
     fn forget_holder(&self);
 }
 
@@ -242,8 +234,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above. This guard has no item of its own: another guard holds the
-                    // item, or there is none.
+                    // SAFETY: as above. The item lies in another guard, or the guard has no item.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -348,8 +339,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Lists a channel to write to. The guard can be chosen only when it has an item: see
-    /// [`offer`](Self::offer).
+    /// Lists a channel to write to. A selection chooses the guard only if it has an
+    /// [item](Self::offer).
     pub fn write<T: Item + 'a, E, R: Reach>(
         &mut self,
         writer: &'a mut Writer<T, E, R>,
@@ -396,8 +387,7 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a writing guard has an item to write, or a reading guard has room for an
-    /// item.
+    /// Records whether a writing guard has an item, or a reading guard has none.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -420,8 +410,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Gives a writing guard an item, which the guard keeps until a selection chooses the guard and
-    /// writes the item.
+    /// Gives a writing guard an item. When a selection chooses the guard, the guard writes the
+    /// item.
     ///
     /// # Panics
     ///
@@ -488,8 +478,8 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this method, while the alternation is active,
-            // and lists both guards.
+            // SAFETY: the alternation itself calls this method while it is active, and lists both
+            // guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -540,8 +530,7 @@ impl<'a> Alternation<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if the guard has no item, because the guard was not chosen since its last item was
-    /// taken.
+    /// Panics if the guard has no item, because it was not chosen since its last item was taken.
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -557,7 +546,6 @@ impl<'a> Alternation<'a> {
         process.fetch(parcel, self.guards[index].link())
     }
 
-    /// Returns the guard number `index`, which reads or writes items of type `T`.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
         // SAFETY: the caller has `index` and `T` from a token (`ReadGuard` or `WriteGuard`). Only
@@ -575,9 +563,9 @@ impl<'a> Alternation<'a> {
     /// # Errors
     ///
     /// Returns [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable
-    /// the guard by [`when`](Self::when) and select again. If a destructor calls this method while
-    /// the run is being cancelled, the method does not wait, and may report the channel of the
-    /// first enabled guard as closed.
+    /// the guard by [`when`](Self::when) and select again. In a destructor of a run that is being
+    /// cancelled, the method does not wait, and may report the channel of the first enabled guard
+    /// as closed.
     ///
     /// # Panics
     ///
@@ -588,8 +576,8 @@ impl<'a> Alternation<'a> {
         Ok(chosen.expect("a selection without limits ends with a guard"))
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready, returns `None` (the skip
-    /// guard of CSP).
+    /// Selects as [`select`](Self::select) does. If no guard is ready, returns `None` (CSP's skip
+    /// guard).
     ///
     /// # Errors
     ///
@@ -630,9 +618,9 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // If alternations are on both sides of a channel, one of them sets the ready bit of the
-            // other only while both wait. A selection with a limit may never wait, so it checks all
-            // its guards.
+            // If alternations are on both sides of a channel, each sets the ready bit of the other
+            // only while both wait. A selection with a limit may never wait, so it checks all its
+            // guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -664,8 +652,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection that has found no ready guard and does not wait any
-    /// longer.
+    /// Returns the result of a selection that has found no ready guard and stops waiting.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -678,7 +665,6 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection that cannot wait, because the run is being cancelled.
     fn cancelled(&self) -> GuardEnded {
         let first = (0..self.guards.len()).find(|index| self.is_enabled(*index));
         GuardEnded {
@@ -706,13 +692,11 @@ impl<'a> Alternation<'a> {
         (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
     }
 
-    /// Searches the words after `first`, and then the words from 0 to `first`.
     fn candidate_elsewhere(&self, first: usize) -> Option<usize> {
         let mut words = (first + 1..self.words.len()).chain(0..=first);
         words.find_map(|word| self.candidate_of(word, !0))
     }
 
-    /// Performs a ready guard, if there is one.
     #[inline(always)]
     fn try_guards<P: Place>(
         &mut self,
@@ -757,12 +741,11 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Records that the guard `index` was performed.
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // A guard that has written needs a new item. A guard that has read must lose its item
-        // before it can read again.
+        // A guard that has written needs a new item, and the item of a guard that has read must be
+        // taken.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -770,8 +753,7 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or until a process on the other side of a channel has
-    /// performed a guard.
+    /// Waits until a guard may be ready, or another process has performed a guard.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(

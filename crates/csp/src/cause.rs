@@ -9,8 +9,7 @@
 //!
 //! The body of a process owns its ends, and drops these ends before the network gets the result of
 //! the body. Another process may find a channel closed, fail for this reason, and be reported
-//! first. Therefore each failure has a [`Moment`], which lies before the failing process drops its
-//! ends.
+//! first. Therefore each failure has a [`Moment`], which lies before the process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +34,6 @@ thread_local! {
     static UNWINDS_SINCE: Cell<Option<Moment>> = const { Cell::new(None) };
 }
 
-/// Called before an end of a channel is dropped on this OS thread.
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
     // If this thread does not unwind, an earlier panic was caught, and its moment is out of date.

@@ -146,8 +146,8 @@ impl<R: Reach> Channel<R> {
         self.ends(true)
     }
 
-    /// Makes the ends of a channel that one process writes and several processes read. Only one of
-    /// the readers gets each item.
+    /// Makes the ends of a channel that one process writes and several processes read. Each item
+    /// goes to one of the readers.
     pub fn one_to_any<T: Item>(self) -> (Writer<T, One, R>, Reader<T, Any, R>) {
         self.ends(false)
     }
@@ -185,8 +185,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends in its
-/// processes or with a [`Gate`](crate::Gate). If any other OS thread drops an end, no waiting
-/// process is woken.
+/// processes or with a [`Gate`](crate::Gate). A drop in any other OS thread wakes no waiting
+/// process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -216,8 +216,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         way::write(&mut self.end, process, item)
     }
 
-    /// Writes an item without waiting. If no reader waits and the buffer has no room, returns the
-    /// item.
+    /// Writes an item without waiting. Returns the item if no reader waits and the buffer is full.
     ///
     /// If the writer only tries to write and the reader only [tries to read](Reader::try_read),
     /// they never meet at a rendezvous channel. A loop of such calls must call
@@ -235,8 +234,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, None)
     }
 
-    /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. While a process waits with a deadline, its network is not in a
+    /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a
+    /// [`Process::now`] time. While a process waits with a deadline, its network is not in a
     /// deadlock.
     ///
     /// # Errors
@@ -276,8 +275,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The caller's iterator may run any code, so it must not run while the writer uses the
-            // ring.
+            // The iterator may run any code, so it must not run while the writer uses the ring.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {
@@ -370,10 +368,9 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads up to `most` items, appends these items to `items`, and returns their number. Waits
-    /// for the first item, as [`read`](Self::read) does. Only a one-to-one channel with a
-    /// [buffer](crate::Channel::buffered) gives more than one item. The number is 0 only if `most`
-    /// is 0.
+    /// Reads up to `most` items, appends them to `items`, and returns their number. Waits for the
+    /// first item, as [`read`](Self::read) does. Only a [buffered](crate::Channel::buffered)
+    /// one-to-one channel gives more than one item. The number is 0 only if `most` is 0.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -418,8 +415,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // The first items were read before the channel ended. The next call returns the
-                // error.
+                // The items were read before the channel ended. The next call returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -429,7 +425,6 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 }
 
-// An end is an item, too. Local ends are not, because they are not `Send`.
 impl<T: Item, E> Item for Reader<T, E> {}
 impl<T: Item, E> Item for Writer<T, E> {}
 
@@ -464,7 +459,6 @@ impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> 
     }
 }
 
-// A channel that has ended stays ended.
 impl<T: Item, E, R: Reach, P: Place> FusedIterator for Items<'_, '_, '_, T, E, R, P> {}
 
 impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
@@ -483,7 +477,7 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Ends the channel: all pending and later operations of readers and writers fail with
+            /// Ends the channel: all pending and later operations of both sides fail with
             /// [`Ended::Poisoned`]. Returns the items in the buffer. Waiting writers get their
             /// items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
@@ -509,7 +503,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes one more end of a channel. The caller checks that the channel may have the
+            /// Makes one more end of a channel. The caller checks that the channel may have this
             /// end.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);

@@ -28,13 +28,12 @@ pub struct Stuck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cause of the deadlock: each of these processes waited for the next one, and the last one
-    /// waited for the first. If the list is empty, a process waited for an operation that no
-    /// process was going to perform.
+    /// for the first. If the list is empty, a process waited for an operation that no process was
+    /// going to perform.
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// The other threads that waited. Each is no process of the network, or did not wait for a
-    /// channel.
+    /// The other threads that waited, outside the network or not for a channel.
     pub outside: Vec<Waiting>,
 }
 
@@ -64,8 +63,7 @@ impl Deadlock {
         };
         let by_name = |number: &u32| known.entries[number].process.clone();
         let mut numbers = cycle(&known);
-        // The cycle begins with the first name, so that the report does not depend on the order in
-        // which the processes started.
+        // The cycle begins with the first name, so that reports of one deadlock are equal.
         let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
@@ -133,8 +131,7 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on, the last candidate
-/// first.
+/// Returns the waiting processes that could let the process `number` go on, the last one first.
 ///
 /// If several processes hold the wanted end, one of them may be the process `number` itself. This
 /// process is in the result only if no other process is.

@@ -11,8 +11,7 @@ pub enum Ended {
     /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
     Poisoned,
-    /// A process closed the channel, or the last end of one side was dropped. No accepted item is
-    /// left.
+    /// A process closed the channel, or the last end of one side was dropped. All items were read.
     #[error("the channel was closed")]
     Closed,
 }
@@ -20,8 +19,8 @@ pub enum Ended {
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
 /// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` does not implement [`Error`](std::error::Error), because an item may borrow,
-/// and an error must not.
+/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow, and an error
+/// must not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.
@@ -54,8 +53,7 @@ impl<T> fmt::Display for Unsent<T> {
 /// [`write_until`](crate::Writer::write_until) did not write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
-    /// No reader took the item in time, and the buffer had no room for the item. The channel has
-    /// not ended.
+    /// The channel has not ended, but no reader took the item in time, and the buffer was full.
     NotTaken(T),
     /// The channel has ended.
     Ended(Unsent<T>),

@@ -10,11 +10,10 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// One or several ends of channels, which can be poisoned together: an end, or a tuple, an array or
-/// a vector of ends.
+/// Ends of channels that can be poisoned together: an end, or a tuple, array or vector of ends.
 pub trait Ends {
-    /// Poisons all these ends, and drops the items in their buffers. To keep the items, use
-    /// [`Reader::poison`].
+    /// Poisons these ends, and drops the items in their buffers. [`Reader::poison`] keeps the
+    /// items.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
@@ -76,8 +75,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item if no process took the item before `deadline`, or if the
-    /// channel has ended.
+    /// Returns [`Refused`] with the item if the deadline has passed, or if the channel has ended.
     #[track_caller]
     fn write_until<P: Place>(
         &mut self,
@@ -264,9 +262,9 @@ tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
     /// Runs `body` with `ends`. If `body` returns that a channel was [poisoned](Ended::Poisoned),
-    /// poisons all of `ends` and drops the items in their buffers. Then poison spreads through a
-    /// network of such processes. If `body` returns anything else, drops the ends, which may close
-    /// their channels.
+    /// poisons all of `ends` and drops the items in their buffers, so that poison spreads through
+    /// the network. If `body` returns anything else, drops the ends, which may close their
+    /// channels.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};

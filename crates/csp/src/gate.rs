@@ -18,8 +18,7 @@ use crate::process::Process;
 /// gates, a network can serve the program around it: see [`Network::gate`](crate::Network::gate).
 ///
 /// When a thread [enters](Self::enter) a gate, the thread becomes a process of the network. A gate
-/// may be sent to any thread. If the ends of a gate can be cloned, the gate can be cloned too, so
-/// that each thread has a gate.
+/// may be sent to any thread. A gate can be cloned for several threads if its ends can be cloned.
 ///
 /// Dropping a gate drops its ends, and wakes the processes that wait for these ends. If you use a
 /// gate only to clone it, drop the gate after the last clone. Otherwise processes wait for this
@@ -28,8 +27,8 @@ use crate::process::Process;
 /// # Deadlocks
 ///
 /// As long as the thread of one gate does not wait for the network, the network is not in a
-/// deadlock, because the thread may still write. If the threads of all gates wait too, the report
-/// of the deadlock names these threads as [outside](crate::Stuck::is_outside). Three cases are not
+/// deadlock, because the thread may still write. A deadlock in which the threads of all gates wait
+/// is reported, with these threads as [outside](crate::Stuck::is_outside). Three cases are not
 /// reported correctly:
 ///
 /// - A thread waits for something other than a channel, such as a lock.
@@ -68,8 +67,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // The ends are dropped before the place, because the machine must count the thread until the
-    // ends are dropped.
+    // The ends are dropped first, because the machine must count the thread until then.
     ends: E,
     place: OutsidePlace,
 }
@@ -79,9 +77,8 @@ impl<E> Gate<E> {
         Self { ends, place }
     }
 
-    /// Waits until the network runs, and makes the calling thread a process of the network. Returns
-    /// the ends of this gate, and the process to use the ends with. The thread is a process as long
-    /// as these two values live.
+    /// Waits until the network runs, and makes the calling thread a process of the network, as long
+    /// as the results live. Returns the ends of this gate, and the process to use the ends with.
     ///
     /// When the run of the network ends or is cancelled, no call of this process waits any longer.
     /// A call that would wait ends with [`Ended::Closed`](crate::Ended::Closed), and a writer gets

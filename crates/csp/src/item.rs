@@ -15,8 +15,7 @@ use cellworks_machine::{Span, Time};
 /// of more than 4 KiB in a `Box` or a `Vec`, so that only the pointer moves, or give the process a
 /// larger stack: see [`Network::process_with_stack`](crate::Network::process_with_stack). A
 /// simulated machine takes the same time for a box, because [`bytes`](Self::bytes) counts the data
-/// behind the pointer. If a stack overflows, the program ends with a message that names the
-/// process.
+/// behind the pointer. A stack overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
@@ -73,8 +72,7 @@ use cellworks_machine::{Span, Time};
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
-    /// Returns how many bytes must be moved between local stores, including the data that the item
-    /// owns.
+    /// Returns how many bytes must be moved between local stores, including data on the heap.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
@@ -82,8 +80,7 @@ pub trait Item: Send {
 
 /// Makes a struct or an enum an [`Item`], whose bytes are the sum of the bytes of its fields.
 ///
-/// The program does not compile if a field is left out. The fields of a tuple struct get names
-/// here.
+/// The program does not compile if a field is left out. The fields of a tuple struct get names.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};

@@ -3,8 +3,8 @@
 //!
 //! Processes are sequential code. They share no data: an item that is written to a channel belongs
 //! to the process that reads the item. The crate is built on [`cellworks_machine`], so a network
-//! runs on this computer and on a simulated Cell. The design follows the system DSMCBE of the paper
-//! below.
+//! runs on this computer and on a simulated Cell. The design follows the system DSMCBE of the
+//! paper.
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -115,8 +115,7 @@
 //!   other processes of the core could not go on.
 //! - The report of a deadlock names the server.
 //!
-//! With the feature `parameters`, a [`Transport`] can be read from a command-line flag (by clap)
-//! and from a file (by serde).
+//! With the feature `parameters`, [`Transport`] implements traits of clap and of serde.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 

@@ -6,8 +6,7 @@ pub(crate) trait Link {
     fn address(&self) -> usize;
     /// Returns the numbers of the processes that last used the reader and the writer.
     fn last_users(&self) -> (Option<u32>, Option<u32>);
-    /// Returns the key by which transports know the channel. Returns `None` if only processes of
-    /// one SPE can use the channel.
+    /// Returns the key of the channel, or `None` if only processes of one SPE can use the channel.
     fn key(&self) -> Option<Key>;
 }
 

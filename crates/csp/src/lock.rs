@@ -1,7 +1,7 @@
 //! The word of a channel, which is also the channel's lock. While the lock is free, the word is
-//! *plain* or *general*. A plain word describes the whole state of a rendezvous channel: a reader
-//! waits, or a writer waits, or no process waits. A general word says that the state must be read
-//! under the lock.
+//! *plain* or *general*. A plain word is the whole state of a rendezvous channel: a reader waits,
+//! or a writer waits, or no process waits. A general word says that the state must be read under
+//! the lock.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -12,8 +12,8 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each of the upper arrows is one compare-and-exchange. A process that finds a locked or general
-//! word takes the lock.
+//! Each of the upper arrows is one compare-and-exchange. If the word is locked or general, a
+//! process takes the lock.
 
 // Rejected: a word with room for one reader and one writer beside the queues. A rendezvous might
 // then use only one cache line, but guards, poison and cancellation would need another protocol.
@@ -44,8 +44,8 @@ const SIDES: usize = READER | WRITER;
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// The plain word of a channel at which no process waits: a rendezvous channel that has no
-    /// guards and has not ended.
+    /// The plain word of a channel at which no process waits. The channel has no guards and has not
+    /// ended.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
     /// The general word.
@@ -217,8 +217,7 @@ mod spin {
     }
 }
 
-/// Replaces the spinning lock in models, because loom would never finish with two threads that
-/// spin.
+/// The spinning lock of models. Loom would never finish with two threads that spin.
 #[cfg(loom)]
 mod modelled {
     use std::cell::UnsafeCell;
@@ -253,9 +252,9 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value. With an older value only the next exchange would fail, and
-        /// models cover this failure anyway, because other threads may come between the load and
-        /// the exchange.
+        /// Loads the newest value. With an older value the next exchange would fail, and models
+        /// cover this failure anyway, because other threads may come between the load and the
+        /// exchange.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =

@@ -43,8 +43,7 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// Whether the party acts as a destructor in a run that is being cancelled, which does not
-    /// wait.
+    /// Whether the party does not wait, as a destructor in a run that is being cancelled.
     is_cancelled: bool,
 }
 
@@ -139,7 +138,6 @@ fn items(writer: Token) -> Vec<Token> {
 /// An item. Each party returns its items at the end of a model, so that a lost item is missing.
 type Token = u32;
 
-/// How many parties a model may have.
 const MOST_PARTIES: usize = 6;
 
 /// How a party writes or reads.
@@ -153,16 +151,15 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard. The first try of each selection has a deadline, which passes
-    /// at any time.
+    /// An alternation with one guard, whose selections first have a deadline that passes at any
+    /// time.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
     /// [`Writer::write_until`] or [`Reader::read_until`] with a deadline that passes at any time,
     /// and then [`Plain`](Self::Plain) if needed.
     Deadline,
-    /// [`Plain`](Self::Plain) in a run that is being cancelled, so that the party gives up instead
-    /// of waiting.
+    /// [`Plain`](Self::Plain) in a run that is being cancelled, so that the party never waits.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
@@ -195,7 +192,6 @@ impl Network {
     }
 }
 
-/// The code of a party.
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
 /// Runs the parties of a model, and returns the items that each party has at the end. The flag of a
@@ -222,8 +218,7 @@ fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs the parties of a sequence: the first party on the calling thread, each other party on a
-/// thread of its own.
+/// Runs the parties of a sequence: the first party on the calling thread.
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
     let mut parties = parties.into_iter();
     let (first, seat) = parties.next().expect("a sequence has parties");
@@ -434,8 +429,7 @@ fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> 
     writer_that(way, writer, items, Ending::Drop)
 }
 
-/// Makes a party that reads until the channel ends or the party has `limit` items, and then
-/// performs `ending` on its end.
+/// Makes a party that reads up to `limit` items, and then performs `ending` on its end.
 fn reader_that<E: 'static>(
     way: Way,
     mut reader: Reader<Token, E>,
@@ -459,8 +453,7 @@ fn reader_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Makes a party that reads until the channel ends or the party has `limit` items, and then drops
-/// its end.
+/// Makes a party that reads up to `limit` items, and then drops its end.
 fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
     reader_that(way, reader, limit, Ending::Drop)
 }
@@ -493,7 +486,6 @@ fn assert_conserved(items: &[Token], all: &[Owned]) {
     assert_eq!(owned.len() + dropped, items.len(), "{}", text());
 }
 
-/// Checks a writer with a reader of up to `limit` items.
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
@@ -509,7 +501,6 @@ fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way
     });
 }
 
-/// Checks every way of writing with every way of reading.
 fn check_pairs(preemptions: Option<usize>, capacity: usize, limit: usize) {
     for write in WAYS {
         for read in WAYS {
@@ -528,8 +519,7 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// A writer offers each item to the readers of two channels. Loom had not finished this model after
-/// ten minutes.
+/// Loom had not finished this model after ten minutes.
 #[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
@@ -772,8 +762,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties on two threads. The first party uses `end` by `first`, and then the second
-/// party uses `end` by `then`.
+/// Makes two parties on two threads, which use `end` by `first` and later by `then`.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -820,8 +809,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// While the writer and the reader are on one thread, they need no barrier. After the writer has
-/// moved, they need a barrier.
+/// The writer and the reader need a barrier only after the writer has moved.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -1032,8 +1020,7 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
     (Box::new(party), false)
 }
 
-/// Checks parties in a ring: each party writes to the next party, and the last party writes to the
-/// first.
+/// Checks parties in a ring, each of which writes to the next one.
 fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
     check(preemptions, move || {
         let mut readers = VecDeque::new();
@@ -1217,8 +1204,8 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes when the alternation has begun to wait and has not checked the channel
-/// again.
+/// The second item comes after the alternation has begun to wait, but before its check of the
+/// channel.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1231,8 +1218,7 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read when the alternation has begun to wait and has not checked the
-/// channel again.
+/// The channel is closed and read after the alternation has begun to wait, but before its check.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

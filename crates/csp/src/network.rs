@@ -10,8 +10,7 @@
 //! ```
 
 // Rejected: to name the machine only in `run`. Then each process that uses its place would have to
-// name the type of the machine. `Network::on` also lets `process` report an SPE that does not
-// exist.
+// name the type of the machine. `Network::on` also lets `process` panic if the SPE does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -66,9 +65,9 @@ type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. The process starts when all processes of the group have been added.
     ///
-    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
-    /// networks end in this way. If the process returns any other [error](ProcessError), the
-    /// network fails.
+    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
+    /// networks end in this way. The network fails if the process returns any other
+    /// [error](ProcessError).
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -96,7 +95,6 @@ impl<'env, S: Spe> Group<'env, S> {
         });
     }
 
-    /// Makes one group of the processes of all groups of an SPE.
     fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
         let mut group = Self {
             processes: Vec::new(),
@@ -205,8 +203,8 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. When the program drops an end of a channel, the processes that
-/// wait at this channel are woken.
+/// Runs the program of a processor. An end that the program drops wakes the processes that wait for
+/// it.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
         // The transport sends no message for a dropped end, so the exchange is told here.
@@ -252,8 +250,7 @@ pub(crate) fn run_process<P: Place, R>(
 /// the process was recorded before.
 struct ProcessPanicked;
 
-/// Runs the body of a process. If the body panics, records the panic. A cancelled run also unwinds
-/// the body, but is not recorded.
+/// Runs the body of a process, and records a panic unless the run was cancelled.
 fn know_panic<R>(
     process: &str,
     at: Processor,
@@ -371,12 +368,12 @@ impl<'env, M: Machine> Network<'env, M> {
         self.transport = transport;
     }
 
-    /// Adds a process on the SPE `at`. The processes of one SPE take turns: a process that waits
-    /// lets another process run.
+    /// Adds a process on the SPE `at`. The processes of one SPE take turns: a waiting process lets
+    /// others run.
     ///
-    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
-    /// networks end in this way. If the process returns any other [error](ProcessError), the
-    /// network fails.
+    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
+    /// networks end in this way. The network fails if the process returns any other
+    /// [error](ProcessError).
     ///
     /// # Panics
     ///
@@ -461,8 +458,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 
     /// Makes a gate, through which an OS thread outside the machine takes part in the network. The
-    /// thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of ends. Reports call the
-    /// thread `name`.
+    /// thread uses `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of
+    /// ends. Reports call the thread `name`.
     ///
     /// Gates work on machines such as a host, where time is not simulated and SPEs reach all
     /// memory. On other machines a network with gates fails with [`NetworkError::NoGate`] before
@@ -495,15 +492,14 @@ impl<'env, M: Machine> Network<'env, M> {
     /// - The local store of an SPE has no room for the stacks of its processes or for an item.
     /// - The caller is itself a process of a network.
     ///
-    /// When a process fails, its ends are dropped, so its channels end, and the other processes
-    /// end, too.
+    /// A process that fails drops its ends, so its channels end, and then the other processes end.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
     }
 
-    /// Runs the network as [`run`](Self::run) does, with `main` as one more process, on the PPE.
-    /// Returns the result of `main`.
+    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE. Returns its
+    /// result.
     ///
     /// # Errors
     ///
@@ -516,8 +512,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
-    /// channels moved.
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns the moved data.
     ///
     /// # Errors
     ///
@@ -655,9 +650,8 @@ const MAIN: &str = "main";
 
 /// The reason why a network has failed.
 ///
-/// If several processes fail, only the first failure is reported, because it may have caused the
-/// other failures: a failing process drops its ends, and other processes may fail when their
-/// channels end.
+/// If several processes fail, only the first failure is reported. This failure may have caused the
+/// others: a failing process drops its ends, and other processes may fail when their channels end.
 ///
 /// A failure always counts as later than its cause. An error counts from the time when the error
 /// became a [`ProcessError`]. A panic counts from the time when the process dropped the first of
@@ -670,8 +664,8 @@ pub enum NetworkError {
     /// A process misused a named channel. The network fails even if the process ignored this error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of the processes of an SPE do not fit into its local store. None of these
-    /// processes has run.
+    /// The stacks of an SPE's processes do not fit into its local store. None of these processes
+    /// has run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -700,12 +694,11 @@ pub enum NetworkError {
         /// The machine's error.
         source: StackError,
     },
-    /// An item does not fit into a local store, on a machine whose SPEs are confined to their local
-    /// stores.
+    /// An item does not fit into the local store of an SPE that is confined to its local store.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory left for the channels. Channels need main memory if SPEs are
-    /// confined to their local stores.
+    /// The machine has no main memory left for channels between SPEs that are confined to local
+    /// stores.
     #[error(transparent)]
     NoMemory(AllocateError),
     /// The network has a [gate](Network::gate), but OS threads outside its machine cannot take part
@@ -759,7 +752,6 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// Returns the error of the network that was run at `caller`, if that network has failed.
     fn of(
         result: Result<(), RunError>,
         shared: &NetworkState,
@@ -768,7 +760,6 @@ impl NetworkError {
         match (result, shared.take_failure()) {
             (_, Some(failure)) => Err(failure.into()),
             (Err(RunError::Deadlock { mut waits }), None) => {
-                // The report of the deadlock leaves out the network's own waits for its processes.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
                 waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
@@ -779,8 +770,7 @@ impl NetworkError {
         }
     }
 
-    /// Resumes the panic, if the error is the panic of a process. Otherwise panics with the error's
-    /// text.
+    /// Resumes the panic if a process has panicked. Otherwise panics with the error's text.
     ///
     /// # Panics
     ///

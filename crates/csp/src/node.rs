@@ -10,7 +10,6 @@ use crate::waker::Waker;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
-    /// The process has not begun to wait.
     Idle,
     Waits,
     Served,
@@ -19,8 +18,8 @@ pub(crate) enum Outcome {
 }
 
 /// The node of a process that may have to wait at a channel: a separate variable in the frame of
-/// the call that waits. As a part of another value, the node could be behind an exclusive reference
-/// while other processes access the node.
+/// the call that waits. Inside another value, the node could be behind an exclusive reference while
+/// other processes access the node.
 // The item and the outcome should be in one cache line, because the process that serves the node
 // writes both.
 #[repr(C, align(64))]
@@ -36,9 +35,8 @@ pub(crate) struct Node<T> {
     /// this pointer before it waits, and the process that serves the node reads the pointer. A copy
     /// of the waker would cost each wait two loads and two stores of 16 bytes.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item of a waiting writer, or the item that a reader was given. While the process waits,
-    /// the item belongs to the process that serves the node. At other times, the item belongs to
-    /// the process of the node.
+    /// The item of a waiting writer, or the item that a reader was given. The item belongs to the
+    /// process that serves the node during the wait, and to the process of the node at other times.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -66,7 +64,6 @@ impl<T> Node<T> {
         }
     }
 
-    /// Returns the outcome. After `Served`, the parcel belongs to the process of the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn outcome(&self) -> Outcome {
         match self.outcome.load(Ordering::Acquire) {

@@ -12,8 +12,7 @@ use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
 /// A network without processes of its own. Programs that already run on a machine, such as the
-/// tasks of a pool, are processes of the network while they are in a call of
-/// [`process`](Self::process).
+/// tasks of a pool, are processes of the network during their calls of [`process`](Self::process).
 ///
 /// The network belongs to the run in which it was made. All programs that use a channel must be
 /// processes of one network. The ends of the channel may be anywhere in the run: dropping an end
@@ -23,8 +22,7 @@ use crate::shared::{Failure, NetworkState};
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
 ///
-/// Unlike in a [`Network`](crate::Network), communication takes no simulated time, even between two
-/// SPEs.
+/// Communication takes no simulated time here, unlike in a [`Network`](crate::Network).
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};

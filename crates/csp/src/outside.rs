@@ -1,8 +1,7 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread sleeps in the operating system and not in the machine. Its [`Waker`] has a
-//! network number of its own, by which other processes recognise the outside thread: see
-//! [`outside_of`].
+//! An outside thread sleeps in the operating system and not in the machine. By the network number
+//! in its [`Waker`], other processes recognise the outside thread: see [`outside_of`].
 //!
 //! While an outside thread waits, the machine does not count this thread. The process that wakes
 //! the thread also makes the machine count the thread again, before the thread goes on. Therefore
@@ -35,13 +34,11 @@ pub struct OutsidePlace {
     inside: OnceCell<Inside>,
 }
 
-/// The data of a thread that has entered a gate.
 struct Inside {
     run: Arc<Run>,
     waker: Waker,
 }
 
-/// The gates of a network.
 pub(crate) struct Gates(Mutex<State>);
 
 struct State {
@@ -58,7 +55,6 @@ enum Phase {
     Over { has_run: bool },
 }
 
-/// The run of a network.
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
@@ -96,8 +92,7 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network. While the thread waited, these processes could not
-    /// go on.
+    /// The thread runs processes of a network, which could not go on while the thread waited.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -111,7 +106,6 @@ pub enum GateError {
 /// The first number of an outside thread as a process. The other processes have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
-/// Returns whether the process with this number is an outside thread.
 pub(crate) fn is_outside(number: u32) -> bool {
     number >= FIRST_OUTSIDE
 }
@@ -214,7 +208,7 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // Numbers are used again, because a network that runs for long may have more gates than
+        // Numbers are used again, because a network may have more gates in the course of time than
         // numbers.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
@@ -246,12 +240,10 @@ impl OutsidePlace {
         Self::new(&self.gates, self.name.clone())
     }
 
-    /// Returns the number of the outside thread as a process of the network.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// Returns the name of the gate.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -289,7 +281,6 @@ impl OutsidePlace {
         }
     }
 
-    /// Returns whether the run of the network has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.gates.state().phase, Phase::Over { .. })
     }
@@ -308,8 +299,7 @@ impl OutsidePlace {
     }
 
     /// Waits until `ready` returns true. Returns false if the deadline has passed or the run is
-    /// over. Calls `record` before this thread sleeps, to record its wait for the report of a
-    /// deadlock.
+    /// over. `record` records the wait for the report of a deadlock.
     pub(crate) fn wait(
         &self,
         record: &dyn Fn(),
@@ -332,8 +322,7 @@ impl OutsidePlace {
         }
     }
 
-    /// Sleeps until this thread is notified or the deadline has passed. Returns false if the run is
-    /// over.
+    /// Sleeps until the thread is notified or the deadline has passed. Returns false after the run.
     fn sleep(&self, record: &dyn Fn(), deadline: Option<Time>) -> bool {
         let run = self.run();
         let mut state = self.gates.state();
@@ -359,8 +348,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // The machine counts a thread with a deadline, because this thread will go on by
-            // itself.
+            // The machine counts a thread with a deadline, which will go on by itself.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

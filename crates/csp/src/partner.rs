@@ -4,15 +4,14 @@ use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The node of the process that an end of a channel met last. This process will probably wait with
-/// a node at the same address again, so the node can be prefetched from another core's cache.
+/// The node of the process that an end of a channel met last. This process will probably wait at
+/// the same address again, so the node can be prefetched from another core's cache.
 // The value is the address of the node, which is a multiple of 64, plus one if the process was on
 // another core.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 
 impl Partner {
-    /// Prefetches the partner's node for writing.
     #[inline(always)]
     pub(crate) fn prefetch(self) {
         prefetch::to_write(self.0);
@@ -26,7 +25,6 @@ impl Partner {
         }
     }
 
-    /// Returns whether the partner was on another core.
     #[inline(always)]
     pub(crate) fn is_elsewhere(self) -> bool {
         self.0 & 1 == 1

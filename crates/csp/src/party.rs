@@ -33,17 +33,15 @@ const GUARD_BITS: u32 = 29;
 const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
-/// The part of an alternation's state that channels use.
 pub(crate) struct Party {
-    /// A number that no other alternation of this program has. An address is not enough, because
-    /// addresses are used again.
+    /// A number that no other alternation has. Addresses are not enough, because they are used
+    /// again.
     pub number: u64,
     /// Three numbers: a sequence number of the alternation's waits, the index of the claimed guard,
     /// and the tag of the state (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the alternation's process. Only the alternation accesses this field while the
-    /// alternation is active, and only the process that has taken the party while the party is
-    /// taken.
+    /// The waker of the alternation's process. Accessed by the alternation while the alternation is
+    /// active, and by the process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
     /// Whether the channel of a guard may also have guards on its other side.
     is_opposed: AtomicBool,
@@ -55,10 +53,8 @@ unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent to any thread.
 unsafe impl Send for Party {}
 
-/// The state of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The wait has not ended.
     Waiting,
     /// A guard may be ready.
     Poked,
@@ -66,7 +62,7 @@ pub(crate) enum Outcome {
     Claimed(usize),
 }
 
-/// A party that a process has taken. The alternation does not go on until this process calls
+/// A party that a process has taken. The alternation goes on when this process calls
 /// [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
@@ -85,8 +81,7 @@ impl Party {
         }
     }
 
-    /// Returns whether another alternation may be on the other side of a channel of this
-    /// alternation.
+    /// Returns whether the channel of a guard may have other alternations on its other side.
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
@@ -103,7 +98,6 @@ impl Party {
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
 
-    /// Returns the state of the wait.
     #[inline]
     pub(crate) fn outcome(&self) -> Outcome {
         let state = self.state.load(Ordering::Acquire);
@@ -184,13 +178,11 @@ pub(crate) struct Guard<T> {
     index: usize,
     /// The word of the alternation with a bit for each guard that may be ready.
     ready: Arc<AtomicU64>,
-    /// The bit of this guard in `ready`.
     bit: u64,
     /// Whether the guard can be claimed. Changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that this guard offers to a reader or got from a writer. Only the alternation
-    /// accesses this field while the alternation is active, and only the process that has taken the
-    /// party while the party is taken.
+    /// The item that this guard offers to a reader or got from a writer. Accessed by the
+    /// alternation while the alternation is active, and by the process that has taken the party.
     parcel: UnsafeCell<Option<Parcel<T>>>,
     /// If several guards of the alternation offer the same item: the guard that holds the item.
     /// Otherwise null. Accessed under the same conditions as `parcel`.
@@ -223,7 +215,6 @@ impl<T> Guard<T> {
         self.party.is_opposed.store(true, Ordering::SeqCst);
     }
 
-    /// Sets whether the guard can be claimed.
     pub(crate) fn enable(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Release);
     }
@@ -232,8 +223,8 @@ impl<T> Guard<T> {
     /// for this guard, ends the wait and returns the waker of the process.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // The check and the change need not be one atomic operation, because the bit changes only
-        // under the channel's lock.
+        // The check and the change may be two operations, because the bit changes only under the
+        // channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -254,7 +245,6 @@ impl<T> Guard<T> {
         self.enabled.load(Ordering::Acquire).then_some(wait)
     }
 
-    /// Returns whether the alternation waits for this guard.
     pub(crate) fn is_waiting(&self) -> bool {
         self.open_wait().is_some()
     }
@@ -285,9 +275,9 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If two waiting alternations meet, the one that was made later must stop waiting. Returns
-    /// whether the later one is the alternation of `self`. Without this rule, each could wait for
-    /// the other to stop.
+    /// If two waiting alternations meet, the one with the higher number must stop waiting. Returns
+    /// whether this is the alternation of `self`. Without this rule, each could wait for the other
+    /// to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }

@@ -17,8 +17,8 @@ use crate::waker::{Waker, Woken};
 type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
-    /// The network of each program that runs on this OS thread, and the function that wakes the
-    /// network's processes.
+    /// For each program that runs on this OS thread: its network, and the function that wakes
+    /// processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -37,8 +37,7 @@ pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process by the function that [`wake_remotely`] has registered. If the network has no
-/// such function, does nothing.
+/// Wakes a process by the function of [`wake_remotely`], if its network has registered one.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {
@@ -46,8 +45,8 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. While the program runs, each end that is dropped on this OS thread
-/// wakes processes through `wake`.
+/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile wake processes by
+/// `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
@@ -55,8 +54,8 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
             HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
         }
     }
-    // SAFETY: only the lifetime changes, and the pointer is removed from the list before this
-    // function returns or unwinds.
+    // SAFETY: only the lifetime changes, and the pointer is removed before this function returns or
+    // unwinds.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);
@@ -68,7 +67,6 @@ pub(crate) fn network_here() -> Option<u32> {
     HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
 }
 
-/// Wakes the processes that can go on because an end was dropped.
 pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {
         let wake = HERE.try_with(|here| {
@@ -82,8 +80,7 @@ pub(crate) fn wake(woken: Woken) {
         let Ok(Some(wake)) = wake else {
             return wake_remote(waker);
         };
-        // SAFETY: the pointer is still in the list, so the call of `with_wakes` that got the
-        // pointer has not returned.
+        // SAFETY: the pointer is still in the list, so its call of `with_wakes` has not returned.
         unsafe { (*wake)(waker) };
     });
 }

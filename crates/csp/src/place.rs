@@ -6,8 +6,7 @@ use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wai
 
 use crate::outside::OutsidePlace;
 
-/// A processor that runs processes: an SPE, the PPE as a [`PpePlace`], or an OS thread outside the
-/// machine as an [`OutsidePlace`].
+/// A processor that runs processes: an SPE, a [`PpePlace`] or an [`OutsidePlace`].
 pub trait Place: Wake {
     /// Returns the processor of this place.
     fn processor(&self) -> Processor;

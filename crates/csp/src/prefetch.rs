@@ -1,7 +1,5 @@
-//! Prefetches of cache lines. A prefetch is only a hint and accesses no memory, so any address is
-//! allowed.
+//! Prefetches of cache lines. A prefetch accesses no memory, so any address is allowed.
 
-/// Prefetches a cache line for reading.
 #[inline(always)]
 pub(crate) fn to_read<T>(at: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -14,8 +12,7 @@ pub(crate) fn to_read<T>(at: &T) {
     let _ = at;
 }
 
-/// Prefetches the cache line at an address for writing, and so removes the line from other cores'
-/// caches.
+/// Prefetches a cache line for writing, which removes the line from other cores' caches.
 #[inline(always)]
 pub(crate) fn to_write(address: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -26,24 +26,20 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process of a network. The program of the process passes the `Process` to every operation on a
-/// channel.
+/// A process of a network, which its program passes to every operation on a channel.
 ///
 /// A process belongs to its [`place`](Self::place), the processor on which it runs, and cannot be
-/// sent to other processors. The program may start further threads on this processor, but these
-/// threads cannot wait in the process. If a thread has to communicate, it must be a process of its
-/// own.
+/// sent to other processors. The program may start further threads there, but only the first thread
+/// can wait in the process. If another thread has to communicate, it must be a process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // The changing state is on the heap, so that the compiler need not load the fields of the
-    // process again.
+    // On the heap, so that the compiler need not load the fields of the process again.
     changing: Box<Changing>,
 }
 
-/// The state of a process that changes.
 #[derive(Default)]
 struct Changing {
     /// Whether the step that runs now has asked for the waker of this process.
@@ -57,11 +53,10 @@ struct Changing {
 /// fair alternation on another core kept up with their items.
 const TURN: usize = 16;
 
-/// The identity of a process: its name, its number and its network.
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The number of the process, and the handle of the thread that began the process. Only this
-    /// thread may wait in the process.
+    /// The number of the process, and the handle of its thread, which alone may wait in the
+    /// process.
     waker: Waker,
     shared: &'a NetworkState,
 }
@@ -98,7 +93,6 @@ impl<'a, P: Place> Process<'a, P> {
         Self::numbered(shared.next_number(), place, name, shared, carrier)
     }
 
-    /// Makes a process with the number `number`.
     pub(crate) fn numbered(
         number: u32,
         place: &'a P,
@@ -212,13 +206,11 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_until_deadline(&why, time, &mut || false);
     }
 
-    /// Returns the state that all processes of the network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
         self.identity.shared
     }
 
-    /// Returns whether all processors share memory, so that this processor performs the steps of
-    /// its processes.
+    /// Returns whether processors share memory, so that each performs the steps of its processes.
     #[inline(always)]
     pub(crate) fn shares_memory(&self) -> bool {
         self.carrier.is_none()
@@ -248,7 +240,6 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Panics if the calling thread is not the thread that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
         if !self.place.is_calling(self.identity.waker.sleeper) {
@@ -268,8 +259,7 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Returns whether the process is an outside thread whose network has ended, so that no other
-    /// process will use its channels.
+    /// Returns whether the process is an outside thread whose network has ended.
     #[inline(always)]
     pub(crate) fn is_left_alone(&self) -> bool {
         self.place.outside().is_some_and(OutsidePlace::is_over)
@@ -293,9 +283,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs `step` at the channel that `what` names, and wakes the processes that can go on
-    /// after the step. The step asks for the [waker](Self::waker) of this process if, and only if,
-    /// this process has to wait.
+    /// Performs `step` at the channel that `what` names, and wakes the processes that can then go
+    /// on. Only if this process has to wait, the step asks for its [waker](Self::waker).
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -350,8 +339,8 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Performs the step by which an alternation begins to wait, as [`perform`](Self::perform)
-    /// does.
+    /// Performs, as [`perform`](Self::perform) does, the step by which an alternation begins to
+    /// wait.
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         match self.carrier {
@@ -360,7 +349,6 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step on this processor.
     #[inline(always)]
     fn step<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         let mut woken = Woken::None;
@@ -407,8 +395,8 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes an outside thread. The arguments are two numbers, because a waker would take room in
-    /// the frames of all callers.
+    /// Wakes an outside thread. A waker as an argument would take room in the frames of all
+    /// callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -432,7 +420,6 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_briefly()
     }
 
-    /// Packs an item that the process is going to write.
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
         let origin = match self.carrier {
@@ -442,7 +429,6 @@ impl<'a, P: Place> Process<'a, P> {
         Parcel { item, origin }
     }
 
-    /// Unpacks an item that was not delivered.
     #[inline]
     pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -471,7 +457,6 @@ impl<'a, P: Place> Process<'a, P> {
         carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
     }
 
-    /// Wakes the processes that can go on after a step.
     #[inline(always)]
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
@@ -489,9 +474,8 @@ impl<'a, P: Place> Process<'a, P> {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits by polling. This function is not inlined, because the ring benchmark took 0.9 ns more
-    /// for each message when it was. The call costs nothing, because a core is idle while its
-    /// process polls.
+    /// Waits by polling. This function is not inlined, because inlining made the ring benchmark 0.9
+    /// ns slower for each message, and a call by an idle core costs nothing.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -499,9 +483,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Waits until `ready` returns true, or until `deadline`. Returns false if the deadline has
-    /// passed. Without a deadline, returns false in two cases only: a destructor calls this
-    /// function while the run is being cancelled, or the process is an outside thread whose run is
-    /// over.
+    /// passed. Without a deadline, returns false only in a destructor in a run that is being
+    /// cancelled, and for an outside thread whose run is over.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -535,8 +518,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Calls `perform` with a closure that runs `step`, and returns the result of `step`. `perform`
-/// must call the closure once.
+/// Calls `perform` once, with a closure that runs `step`, and returns the result of `step`.
 fn once<R>(
     step: impl FnOnce(&mut Woken) -> R,
     perform: impl FnOnce(&mut dyn FnMut() -> Woken),
@@ -573,7 +555,6 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
 }
 
 impl<W: Why> ProcessWaits<'_, W> {
-    /// Records the wait for the report of a deadlock.
     fn record(&self) {
         let Identity {
             name,

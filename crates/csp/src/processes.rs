@@ -10,8 +10,7 @@
 //!
 //! Each process runs on any processor and with ends of any type, until one of its channels ends. If
 //! this channel was poisoned, the process [poisons](Process::spread_poison) all its other channels.
-//! Otherwise the process drops its ends, which closes the channels. If the process holds an item at
-//! that time, the item is dropped.
+//! Otherwise the process drops its ends. If the process holds an item then, the item is dropped.
 //!
 //! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper (see the crate), and
 //! [`add`] is Listing 2. The following ring of three processes makes the numbers from 0 on:
@@ -344,7 +343,6 @@ pub fn combine<A: Item, B: Item, T: Item>(
     mut function: impl FnMut(A, B) -> T,
 ) -> Result<(), ProcessError> {
     process.spread_poison((left, right, output), |(left, right, output)| {
-        // Listing 2 of the paper uses this policy, too.
         let mut either = Alternation::priority();
         let (left, right) = (left.list(&mut either), right.list(&mut either));
         loop {
@@ -397,8 +395,7 @@ pub fn add<T: Item + Add<Output = T>>(
 /// Passes items on, and writes a copy of each item to `side` until the channel `side` ends. The
 /// observer that reads `side` may end before the other processes.
 ///
-/// If `side` has no [buffer](crate::Channel::buffered), the process waits until the observer has
-/// read each copy.
+/// If `side` has no [buffer](crate::Channel::buffered), the process waits for the observer.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};

@@ -1,7 +1,7 @@
 //! The protocol of a channel.
 //!
 //! A *step* is one change of the channel's state under the channel's lock, by a reader, a writer or
-//! an alternation. The two *sides* of a channel are its readers and its writers. A *partner* of a
+//! an alternation. The *sides* of a channel are its readers and its writers. The *partner* of a
 //! process is a process on the other side with which it can exchange an item now. A *guard* is the
 //! entry of an alternation in the list of a channel. An alternation is *active* while it does not
 //! wait.
@@ -17,13 +17,11 @@
 //! | reader | the buffer (then the first waiting writer fills it up), a waiting writer, a waiting alternation that writes | waits |
 //! | active alternation | as a reader or writer, for each guard | checks its next guard |
 //!
-//! Readers wait only while the buffer is empty, and writers only while the buffer is full. When a
-//! process begins to wait, or an item becomes ready, the alternations on the other side are
-//! notified.
+//! Readers wait only while the buffer is empty, and writers only while it is full. When a process
+//! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
 // In optimised builds, steps are always inlined, because results of functions go through memory. In
-// other builds, inlining would make frames too large for small stacks, because inlined variables do
-// not share room in a frame.
+// other builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -48,8 +46,7 @@ pub(crate) struct State<T> {
     /// depends only on which processes wait.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Whether the capacity is more than 0. Otherwise steps do not touch the cache line of the
-    /// buffer.
+    /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
@@ -136,8 +133,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // A waiting alternation may not have checked the channel yet. Items that are in the channel
-        // already go first.
+        // Earlier items go first. A waiting alternation may not have checked the channel yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -157,8 +153,7 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts no items, even from an alternation that waited before the
-            // channel was closed.
+            // A closed channel accepts no item, even from an alternation that still waits.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -206,7 +201,6 @@ impl<T> State<T> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
     }
 
-    /// Returns whether the buffer is empty.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_drained(&self) -> bool {
         !self.is_buffered || self.buffer.is_empty()
@@ -240,7 +234,7 @@ impl<T> State<T> {
         met
     }
 
-    /// Performs the step of a reader or a writer that does not wait. Also registers the process at
+    /// Performs the step of a reader or a writer that does not wait, and registers its process at
     /// the ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
@@ -264,8 +258,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a waiting writer or a waiting alternation. Returns the waker of its
-    /// process.
+    /// Takes the item of a waiting writer or alternation. Returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
@@ -296,8 +289,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Ends the channel: all waiting processes and all later operations get `ended`. Items in the
-    /// buffer stay there.
+    /// Ends the channel, but leaves the items in the buffer.
     fn turn_away(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
             return;
@@ -320,14 +312,13 @@ impl<T> State<T> {
         }
     }
 
-    /// Counts one more end on a side.
     pub(crate) fn add_end(&mut self, side: Side) {
         *self.ends(side) += 1;
     }
 
-    /// Counts one end less on a side. The last end of a side closes the channel. The last reader
-    /// also takes the items out of the buffer. The caller drops these items after it has released
-    /// the lock.
+    /// Counts one end less on a side. The last end of a side closes the channel. For the last
+    /// reader, returns the items in the buffer, which the caller drops after it has released the
+    /// lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -343,8 +334,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of a channel that has ended, so that both sides are
-    /// excluded.
+    /// Takes the items out of the buffer of an ended channel, where both sides are excluded.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -352,8 +342,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Lists a guard. From now on, the guard's alternation is notified when the channel may be
-    /// ready.
+    /// Lists a guard, whose alternation is notified from now on when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -369,10 +358,10 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard` at this channel. Each alternation that waits
-    /// on the other side is notified, so that it checks the channel again. Returns true if the
-    /// caller must check its guard instead. An alternation that does not wait yet calls this method
-    /// before it waits.
+    /// Called before an alternation waits with `guard`. Either notifies each alternation that waits
+    /// on the other side, which then checks the channel again, or returns true, so that the caller
+    /// checks the channel again. An alternation that does not wait yet calls this method before it
+    /// waits.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // The guards of both alternations are marked as ready already.
@@ -391,8 +380,8 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets each side use the ring without the lock, if the other side has no waiting process and
-    /// no guards.
+    /// Lets each side use the ring without the lock, if no process and no guard is on the other
+    /// side.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()

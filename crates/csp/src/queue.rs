@@ -33,8 +33,7 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
-    /// Adds a node to the end of the queue, with the waker of its process and, for a writer, the
-    /// item.
+    /// Adds a node to the end of the queue, with its waker and the item of a writer.
     ///
     /// # Safety
     ///
@@ -43,8 +42,8 @@ impl<T> Queue<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: no other process knows this node yet, and the caller promises that the node and
-        // the waker stay where they are.
+        // SAFETY: no other process knows this node yet. The caller promises that node and waker
+        // stay in place.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
             if let Some(parcel) = parcel {
@@ -65,9 +64,9 @@ impl<T> Queue<T> {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed only under the lock. The caller has the lock, because the
-            // caller has a `&mut` to the queue, which the lock protects. Nodes in the queue are in
-            // their places.
+            // SAFETY: links are accessed only under the lock. The caller has the lock, because it
+            // has a `&mut` to the queue, which the lock protects. Nodes in the queue are in their
+            // places.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
@@ -102,8 +101,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// If the queue has exactly one node, removes this node without serving it, and returns the
-    /// node.
+    /// If the queue has exactly one node, removes this node without serving it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_only(&mut self) -> Option<*const Node<T>> {
         let is_only = !self.is_empty() && ptr::eq(self.first, self.last);
@@ -118,8 +116,7 @@ impl<T> Queue<T> {
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, and this function
-        // removes the node.
+        // SAFETY: a node in the queue is in its place until it is removed, as it is here.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
@@ -137,8 +134,7 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_others_are_served_in_order() {
-        // The bits of `leaving` say which of the first three processes leave before the last
-        // process comes.
+        // The bits of `leaving` say which of the first three processes leave early.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {
@@ -149,8 +145,7 @@ mod tests {
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                // SAFETY: each node is pushed once, and the nodes and the wakers stay in their
-                // arrays.
+                // SAFETY: each node is pushed once, and nodes and wakers stay in their arrays.
                 unsafe { queue.push(&nodes[number], &wakers[number], None) };
             };
             (0..3).for_each(|number| push(&mut queue, number));

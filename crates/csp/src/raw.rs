@@ -26,8 +26,7 @@ pub(crate) struct RawChannel<T, L> {
     state: UnsafeCell<State<T>>,
     /// The number of the network whose processes use the channel, or [`NO_NETWORK`].
     network: AtomicU32,
-    /// The id of the channel, if a process has [created](crate::Process::create) the channel in a
-    /// network.
+    /// The id of the channel, if it was [created](crate::Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
     key: Key,
     name: Option<String>,
@@ -40,7 +39,6 @@ const NONE: u64 = u64::MAX;
 /// A number that no network has.
 const NO_NETWORK: u32 = u32::MAX;
 
-/// How many channels this program has made.
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
@@ -135,7 +133,6 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// Describes what a process on this side waits for: to read or to write the channel.
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
         match side {
             Side::Reader => Waiting::Read(self),
@@ -180,8 +177,8 @@ impl<T, L: Lock> Locked<'_, T, L> {
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and the node is in no
-                // queue.
+                // SAFETY: the node was in the word, so its process waits, and no queue has the
+                // node.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -213,7 +210,6 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     }
 }
 
-/// The data of an end of a channel.
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
     /// The channel's ring, if the channel is one-to-one and its buffer is a ring.
@@ -235,9 +231,9 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     }
 
     /// Called when a process is going to use the end. A channel belongs to one network as long as
-    /// this network runs, so an end that remembers the network need not read the channel, whose
-    /// cache line another core may have. Local ends need no check, because they never leave the
-    /// group that made them.
+    /// this network runs, so the end remembers the network, and need not read the channel, whose
+    /// cache line another core may have. Local ends need no check, because they never leave their
+    /// group.
     ///
     /// # Panics
     ///

@@ -29,8 +29,7 @@ pub(crate) struct NetworkState {
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
-/// Returns the network number in the [`Waker`](crate::waker::Waker)s of the outside threads of a
-/// network.
+/// Returns the network number in the wakers of the outside threads of a network.
 pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }
@@ -82,7 +81,6 @@ impl Default for NetworkState {
 }
 
 impl NetworkState {
-    /// Returns the number for the next process that starts.
     pub(crate) fn next_number(&self) -> u32 {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }

@@ -35,8 +35,7 @@ use crate::waker::{Waker, Woken};
 /// Starts processes of a network while the network runs: see
 /// [`Network::starter`](crate::Network::starter).
 ///
-/// A started process can start other processes with its own clone of the starter, so a network can
-/// grow with its work:
+/// A started process can start other processes with its own clone of the starter:
 ///
 /// ```
 /// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
@@ -82,8 +81,7 @@ pub struct Starter<'env, S: Spe> {
     starts: Arc<Starts<'env, S>>,
 }
 
-/// A handle to a process that was [started](Starter::start). The process goes on even if the handle
-/// is dropped.
+/// A handle to a [started](Starter::start) process, which goes on even if the handle is dropped.
 #[derive(Debug)]
 pub struct Started<R> {
     result: Reader<R>,
@@ -105,7 +103,6 @@ struct QueueOfSpe<'env, S: Spe> {
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
-/// A process to be started.
 pub(crate) struct NewStarted<'env, S: Spe> {
     pub name: String,
     pub stack_bytes: Option<usize>,
@@ -128,8 +125,7 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// of its own. [`Started::join`] waits for the new process and returns its result. If the
     /// `Started` is dropped, the new process goes on and its result is dropped.
     ///
-    /// The values that `body` borrows must outlive the network, so `body` cannot borrow from the
-    /// calling process.
+    /// `body` cannot borrow from the calling process, because its borrows must outlive the network.
     ///
     /// If the local store has no room for the new stack, the new process does not run, its ends are
     /// dropped, and the network fails with
@@ -189,7 +185,6 @@ impl<'env, S: Spe> Starter<'env, S> {
             .one_to_one();
         let body = Box::new(move |process: &Process<'_, S>| match body(process) {
             Ok(returned) => {
-                // If the handle was dropped, the result is dropped here.
                 drop(value.write(process, returned));
                 Ok(())
             }
@@ -284,8 +279,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         drop(of_spes);
     }
 
-    /// Queues a process to start on `at`. A process of `network` with the name `starter` has asked
-    /// for the start.
+    /// Queues a process to start on `at`, for the process `starter` of `network`.
     #[track_caller]
     fn put(
         &self,
@@ -371,7 +365,6 @@ impl<'env, S: Spe> Starts<'env, S> {
         queue.is_some_and(|queue| !queue.arrived.is_empty()) || shared.starting.has_delivered(at)
     }
 
-    /// Takes the next process to start on `spe`.
     fn take(
         &self,
         spe: &S,

@@ -1,5 +1,4 @@
-//! The programs of SPEs that start processes while their network runs, and the number of processes
-//! that could ask for a start.
+//! The programs that start processes while their network runs, and the count of living processes.
 //!
 //! The queues of processes to start are in [`crate::start`], which knows the types of the bodies.
 //! This module has the data that carriers and processes need.
@@ -63,8 +62,7 @@ impl Starting {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// Records that the program of `spe` starts processes from now on. `waker` wakes the thread of
-    /// this program.
+    /// Records that the program of `spe` starts processes from now on, on the thread of `waker`.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
@@ -76,8 +74,7 @@ impl Starting {
         programs.get(&spe).and_then(|program| program.waker)
     }
 
-    /// Called when a request of another processor has come to `spe`. Returns the waker of the
-    /// thread that takes the request.
+    /// Called when a request of another processor has come to `spe`. Returns the waker to wake.
     pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -102,8 +99,7 @@ impl Starting {
         is_there
     }
 
-    /// Returns whether the thread with this name in the machine's reports starts the processes of
-    /// an SPE.
+    /// Returns whether the machine's thread `thread` starts the processes of an SPE.
     pub fn is_thread(&self, thread: (usize, u64)) -> bool {
         let programs = locked(&self.programs);
         let mut wakers = programs.values().filter_map(|program| program.waker);

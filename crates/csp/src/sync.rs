@@ -34,8 +34,7 @@ mod real {
         std::hint::spin_loop();
     }
 
-    /// Returns the number of this OS thread. The number is not 0, and no other living OS thread has
-    /// it.
+    /// Returns a number other than 0 that no other living OS thread has.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -95,7 +94,6 @@ pub(crate) mod barrier {
         }
     }
 
-    /// Runs a model without one half of the barrier.
     #[cfg(test)]
     pub(crate) fn without(half: Half, model: impl FnOnce()) {
         struct Restores;
@@ -126,7 +124,6 @@ mod modelled {
     use modeller::sync::atomic;
     pub(crate) use modeller::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-    /// Lets the other threads run.
     pub(crate) fn spin() {
         modeller::thread::yield_now();
     }

@@ -2,8 +2,7 @@ use std::fmt;
 
 use crate::link::Link;
 
-/// Calls a closure once for each guard of an alternation, with the read or write for which the
-/// guard waits.
+/// Calls a closure for each guard of an alternation, with the operation of the guard.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
 /// What a process waits for.
@@ -31,10 +30,8 @@ impl Why for Waiting<'_> {
     }
 }
 
-/// Waits to read from a channel.
 pub(crate) struct ToRead<'a, C>(pub &'a C);
 
-/// Waits to write to a channel.
 pub(crate) struct ToWrite<'a, C>(pub &'a C);
 
 impl<C: Link> Why for ToRead<'_, C> {

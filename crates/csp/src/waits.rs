@@ -23,8 +23,7 @@ pub(crate) struct Waits(Mutex<Known>);
 pub(crate) struct Known {
     /// The processes that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// For each side of a channel, the processes that had an end of this side when they were
-    /// cancelled.
+    /// For each side of a channel, the cancelled processes that had an end of this side.
     pub holders: BTreeMap<Held, Vec<u32>>,
     /// The processes that ended before the deadlock.
     pub ended: BTreeSet<u32>,
@@ -45,8 +44,7 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that another process would have to use, or `None` if the process waits for the
-    /// creation of a channel.
+    /// The end that another process would have to use. `None` means that no channel is created yet.
     pub wants: Option<Held>,
     /// The number of the process that last used the wanted end.
     pub last_user: Option<u32>,
@@ -89,13 +87,11 @@ impl Waits {
         });
     }
 
-    /// Removes the record of an outside thread that goes on. Outside threads record each wait
-    /// before they sleep.
+    /// Removes the record of an outside thread, which records each wait before it sleeps.
     pub(crate) fn forget(&self, number: u32) {
         self.known().entries.remove(&number);
     }
 
-    /// Records that a process has ended.
     pub(crate) fn ended(&self, number: u32) {
         self.known().ended.insert(number);
     }

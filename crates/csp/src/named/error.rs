@@ -39,16 +39,15 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that only one process may have, and that another process has
-    /// taken.
+    /// A process tried to take an end for one process that another process has taken.
     Taken {
         /// The process that has the end.
         process: String,
         /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end of kind [`Any`](crate::Any), although only one process may
-    /// have the end.
+    /// A process tried to take an end of kind [`Any`](crate::Any), although the end is for one
+    /// process.
     OneProcess,
     /// A process tried to take an end for items of another type than the channel carries.
     Item {
@@ -57,14 +56,13 @@ pub enum Mistake {
         /// The type for which the channel was created.
         carried: &'static str,
     },
-    /// The run was cancelled before the channel was created. The process was unwinding, so it could
-    /// not wait.
+    /// The run was cancelled before the channel was created, and the unwinding process could not
+    /// wait.
     NotCreated,
 }
 
 impl NamedError {
-    /// Makes the error for the mistake of `by` with the channel `id`. `created` is the creation of
-    /// the channel.
+    /// Makes the error for the mistake of `by` with the channel `id`, which `created` created.
     pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
         Self(Box::new(Misuse {
             id,

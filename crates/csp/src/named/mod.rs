@@ -9,8 +9,7 @@
 //! may have the end, the network keeps the end and hands out others. When the creator of the
 //! channel has ended, the network drops the kept end, so that the channel can close.
 
-// Rejected: to look up a named channel at every operation, as the functions of the paper do. Each
-// look-up takes a lock.
+// Rejected: a look-up, which takes a lock, for every operation, as in the functions of the paper.
 
 pub(crate) mod error;
 pub(crate) mod registry;
@@ -132,9 +131,8 @@ impl<P: Place> Process<'_, P> {
         Ok(())
     }
 
-    /// Takes the reader of a named channel. Waits until the channel is created. The kind `E` of the
-    /// reader is [`One`](crate::One), or [`Any`](crate::Any) if the channel was created for several
-    /// readers.
+    /// Takes the reader of a named channel. Waits until the channel is created. The kind `E` is
+    /// [`One`](crate::One), or [`Any`](crate::Any) if the channel was created for several readers.
     ///
     /// # Errors
     ///
@@ -176,8 +174,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // The new end is made before the kept end is dropped, because the kept end might be
-                // the last end.
+                // The new end is made before the kept end is dropped, which might be the last end.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }

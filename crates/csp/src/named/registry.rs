@@ -9,7 +9,6 @@ use super::error::{Act, Mistake};
 use crate::sync::locked;
 use crate::waker::Waker;
 
-/// The named channels of a network.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Registry>);
 
@@ -37,7 +36,6 @@ pub(super) struct Named {
     pub(super) writer: OneSide,
 }
 
-/// One side of a named channel.
 pub(super) struct OneSide {
     kept: Option<KeptEnd>,
     is_for_several: bool,
@@ -64,8 +62,7 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // The kept ends are dropped without the lock, because dropping the last end of a side wakes
-        // processes.
+        // The lock is released first, because dropping the last end of a side wakes processes.
         drop(registry);
         drop(unneeded);
     }

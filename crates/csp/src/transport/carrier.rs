@@ -40,8 +40,8 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // A read of the line does not end the reservations of other processors that are about to change
-    // the line.
+    // Unlike an update, a read does not end the reservations of SPEs that are about to change the
+    // line.
     read();
     let stepped = step();
     if stepped.changes {
@@ -50,7 +50,6 @@ pub(super) fn step_at_line(
     stepped.woken
 }
 
-/// Moves the messages and items of the processes of one processor.
 pub(crate) trait Carrier {
     /// Called when a process starts.
     fn begin(&self, process: u32);
@@ -58,8 +57,7 @@ pub(crate) trait Carrier {
     /// Called when a process has ended.
     fn end(&self, process: u32);
 
-    /// Performs a step at the channel that `what` names, and wakes the processes that can go on
-    /// after the step.
+    /// Performs a step at the channel that `what` names, and wakes processes.
     fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
 
     /// Performs the step by which an alternation begins to wait.
@@ -77,12 +75,11 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE takes a request to start a process. `program` is the
-    /// process number of the program.
+    /// Called when the program of this SPE, with the process number `program`, takes a request to
+    /// start.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` returns true and a message for the process has arrived. Returns false if
-    /// `deadline` has passed.
+    /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -108,8 +105,8 @@ pub(crate) trait Carrier {
 
 /// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes words out of the outbound mailboxes. Returns whether there was a word. Conditions of
-    /// waits call this method.
+    /// Takes words out of the outbound mailboxes, as a condition of waits. Returns whether a word
+    /// came.
     fn collect(&self) -> bool;
 
     /// Serves the requests of the words that [`collect`](Self::collect) has taken.

@@ -3,8 +3,7 @@
 use cellworks_machine::mailbox::Outbound;
 
 /// How items and messages travel between processes, if SPEs are confined to their local stores: on
-/// a simulated Cell, and on a strict host. On other hosts processes share memory, and the transport
-/// makes no difference.
+/// a simulated Cell, and on a strict host. On other hosts all transports are the same.
 ///
 /// A network with a transport uses the signal registers and mailboxes of its SPEs, and their tag
 /// groups from 16 on. The processes of the network must not use these resources.
@@ -15,9 +14,8 @@ use cellworks_machine::mailbox::Outbound;
     serde(rename_all = "kebab-case")
 )]
 pub enum Transport {
-    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs themselves perform the
-    /// steps of channels. The paper (see the crate) proposes this transport for the future (section
-    /// 4).
+    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs perform the steps of
+    /// channels. The paper (see the crate) proposes this transport for the future (section 4).
     #[default]
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,

@@ -21,8 +21,7 @@ pub(crate) const HANDLER: Cycles = Cycles(500);
 /// the two queues of the coordinator (section 2.1: "a pair per participating component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
-/// Waking a thread of the PPE that waits for a condition variable, including the switch to this
-/// thread.
+/// Waking a thread of the PPE that waits for a condition variable, including the context switch.
 ///
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1). The writer
 /// and the reader make one request each. Each request wakes the request coordinator and then its
@@ -31,18 +30,17 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// woken, because the handler spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: the kind of request and the process, the
-/// channel, and the item.
+/// Words of a request in an SPE's outbound mailbox: its kind and the process, the channel, and the
+/// item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
 /// The pause of a process that has found no guard ready and does not wait. A check of a guard takes
-/// the line of the channel away from an SPE that is about to change the line, and ends the
-/// reservation of this SPE. Without a pause, a process that checks again and again could keep a
-/// slower SPE from the line for ever, as on real machines. The pause is several times as long as an
-/// atomic update of a line.
+/// the channel's line away from an SPE that is about to change the line, and ends its reservation.
+/// Without a pause, repeated checks could keep a slower SPE from the line for ever, as on real
+/// machines. The pause is several times as long as an atomic update of a line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! The exchange: the data that the processors of a network share about messages and items under
-//! way.
+//! The exchange: the data that the processors of a network share about messages and items.
 //!
 //! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
 //! local stores. A processor that uses data of the exchange also performs the operation of the
@@ -22,12 +21,10 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// The number of lines of main memory for channels. If a network has more channels, channels share
-/// lines.
+/// The number of lines of main memory for channels. In larger networks, channels share lines.
 const CHANNEL_LINES: usize = 4096;
 
-/// The number of lines for processes that wait in an alternation. If a network has more processes,
-/// processes share lines.
+/// The number of lines for alternating processes. In larger networks, processes share lines.
 const PROCESS_LINES: usize = 1024;
 
 /// The number of bytes of main memory for items that wait to be read.
@@ -84,8 +81,7 @@ pub(crate) struct Exchange {
     alternating: Mutex<BTreeSet<u32>>,
     /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// The number of SPEs whose processes have not ended, plus one while the main process has not
-    /// ended.
+    /// The number of SPEs whose processes have not ended, plus one for the main process.
     pub programs: AtomicUsize,
     starting: Arc<Starting>,
     communications: AtomicU64,
@@ -121,8 +117,8 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` must perform the step that `what` names. Records the process as a user
-    /// of the channel.
+    /// Returns how `process` must perform the step that `what` names, and records its use of the
+    /// channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -153,8 +149,8 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // All requests of processes on the PPE go through the request coordinator (section 2.1
-            // of the paper).
+            // All requests of processes on the PPE go through the coordinator (section 2.1 of the
+            // paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;

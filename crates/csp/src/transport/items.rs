@@ -34,8 +34,7 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
 /// A constructor of DMA commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Issues, by `issue`, the commands that move an item of `bytes` bytes for a process. Returns the
-/// tag group to wait for.
+/// Issues, by `issue`, the commands that move an item for a process. Returns their tag group.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
     of: CommandOf,
@@ -59,7 +58,6 @@ pub(crate) fn issue_all<E: fmt::Debug>(
     tag
 }
 
-/// Where the bytes of an item are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
     /// In the local store of an SPE.
@@ -87,8 +85,7 @@ pub(crate) struct Items {
     main_at: EffectiveAddress,
 }
 
-/// Returns the bit of a signal that says that an item was fetched. Items with the same number
-/// modulo 32 share a bit.
+/// Returns the signal bit that says that an item was fetched. Numbers equal modulo 32 share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -161,8 +158,7 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Reserves room in main memory for an item of the channel `link`. If main memory has no room,
-    /// ends the calling process.
+    /// Reserves room in main memory for an item of the channel `link`, or ends the calling process.
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);

@@ -341,8 +341,8 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may still keep items for other processes, so it must check whether such
-            // processes are left.
+            // The SPE may still keep items for other processes, and checks whether such processes
+            // are left.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -46,8 +46,7 @@ pub(crate) enum Asked {
     Wait,
     /// The process named in the second word may go on.
     Wake,
-    /// The program of an SPE must start a process. The number of the SPE replaces the process
-    /// number.
+    /// The program of an SPE must start a process. The word has the SPE in place of the process.
     Start,
 }
 
@@ -77,8 +76,7 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     /// The rooms of the items that wait in this local store, by the numbers of the items. A new
     /// item has a higher number than older items.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers of items from or to this local store are under way. The end of a transfer
-    /// frees room.
+    /// How many transfers from or to this local store are under way. Their ends free room.
     transfers: Cell<usize>,
     /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
     /// which they were begun, so that a process that sends often cannot block the other processes.
@@ -108,8 +106,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes the signals and words that have come for the processes of this SPE. The condition of
-    /// each wait calls this method.
+    /// Takes the signals and words for the processes of this SPE, in the condition of each wait.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -131,7 +128,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Sends a message to the PPE.
     fn send(&self, words: &[u32]) {
         let message = self.messages.replace(self.messages.get() + 1);
         if message > self.sent.get() {
@@ -228,7 +224,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             });
         });
         if !is_performed {
-            // A destructor in a run that is being cancelled does not wait for the PPE, and takes no
+            // A destructor in a run that is being cancelled does not wait, and takes no simulated
             // time.
             self.wake(step().woken);
             return;
@@ -249,8 +245,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store. If there is no room, flushes items that wait
-    /// in the local store.
+    /// Reserves room for an item in this local store, and flushes waiting items if there is none.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -274,8 +269,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Flushes the item that has waited longest in this local store to main memory. Returns false
-    /// if no item waits.
+    /// Flushes the item that has waited longest in this local store. Returns false if no item
+    /// waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
         let mut items = locked(&self.exchange.items);

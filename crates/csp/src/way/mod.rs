@@ -11,12 +11,11 @@
 //!    [`Ring`](ring::Ring).
 //! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same result as a step under the lock. A process that finds no partner on its
-//! way [waits](wait).
+//! All ways have the same result as a step under the lock. A process without a partner
+//! [waits](wait).
 //!
-//! Reads and writes that do not wait, or wait until a deadline, use the ring or perform a step: see
-//! [`patience`]. Alternations use none of these ways, and perform steps of their own: see
-//! [`crate::alternation`].
+//! Reads and writes that do not wait, or wait until a deadline, use the ring or a step: see
+//! [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;

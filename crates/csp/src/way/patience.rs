@@ -16,8 +16,7 @@ use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waiting::Waiting;
 
-/// Writes an item if a reader or the buffer takes the item before `deadline`. Without a deadline,
-/// does not wait.
+/// Writes an item if the item is taken before `deadline`. Without a deadline, does not wait.
 #[track_caller]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -145,8 +144,7 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // If the program makes this call in a loop with a deadline that has passed, other processes
-        // must get a turn here.
+        // Calls in a loop with a deadline that has passed must give other processes a turn.
         process.yield_ready();
     }
     // SAFETY: the node was served or removed.

@@ -13,8 +13,8 @@
 //! Because of the two barriers, either the side sees that it must take the lock, or the process
 //! with the lock sees that the side is busy. Before a process waits, lists a guard or ends the
 //! channel, it [excludes](Ring::exclude) the other side, and then checks the ring once more. When
-//! the lock is released and no reason to exclude a side is left, [`Ring::let_in`] lets the side use
-//! the ring again.
+//! the lock is released and no reason to exclude a side is left, [`Ring::let_in`] admits this side
+//! again.
 //!
 //! The ring records the OS thread and the process of each side. If the thread or the process
 //! changes, the side must take the lock. If both sides are on one OS thread, they need no barrier.
@@ -33,13 +33,11 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The most bytes of a ring. A ring allocates all its memory at once, so larger buffers are not
-/// rings.
+/// The most bytes of a ring. A ring allocates its memory at once, so larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
 /// How often a side polls the count of the other side before it takes the lock to wait. A side
-/// polls only if the other side is on another OS thread. In loom's models, further polls show
-/// nothing new.
+/// polls only if the other side is on another OS thread. In loom, further polls show nothing new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
 /// The most pauses that a side makes before it polls. If both sides are equally fast, a cache line
@@ -90,11 +88,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot. This thread is a busy side that has read
-// `takes_lock` as false after it became busy, or has the channel's lock as each method asks.
-// `others` and `patience` are used only by their side. Each side has one end, and the user of the
-// end borrows the end exclusively. Items go from one process to another, which is allowed because
-// they are `Send`.
+// SAFETY: only one thread at a time accesses a slot: a busy side that has read `takes_lock` as
+// false after it became busy, or a thread that has the channel's lock as each method asks. `others`
+// and `patience` are used only by their side. Each side has one end, which its user borrows
+// exclusively. Items go from one process to another, which is allowed because they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -141,7 +138,6 @@ struct Busy<'a> {
 }
 
 impl Busy<'_> {
-    /// Counts `items`, at least 1, as written or read, and ends the busy state.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
@@ -165,8 +161,7 @@ impl<T> Ring<T> {
         bytes => 256_usize.div_ceil(bytes),
     };
 
-    /// Makes a ring for `capacity` items. Returns `None` if the ring would be too large or
-    /// `capacity` is 0.
+    /// Makes a ring for `capacity` items. Returns `None` if `capacity` is 0 or too large.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
@@ -190,7 +185,6 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the index of the slot for the item with the number `count`.
     #[inline(always)]
     fn index(&self, count: usize) -> usize {
         count & (self.slots.len() - 1)
@@ -218,9 +212,8 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // The order is `Release`, because a thread in `is_busy` may have loaded an older `count`
-        // and then take the side for not busy. This thread must see all that the side did before
-        // this store.
+        // The order is `Release`: a thread in `is_busy` may have loaded an older `count` and take
+        // the side for not busy. This thread must see all that the side did before this store.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
@@ -273,8 +266,8 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// Polls as [`poll`](Self::poll) does. If the previous polls have found few items, pauses
-    /// first.
+    /// Polls as [`poll`](Self::poll) does, but pauses first if the previous polls have found few
+    /// items.
     #[cold]
     fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -310,8 +303,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if the ring has no room or the writer must take
-    /// the lock.
+    /// Puts an item into the ring. Returns the item if the ring is full or the writer must take the
+    /// lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -354,8 +347,7 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Takes an item out of the ring. Returns `None` if the ring is empty or the reader must take
-    /// the lock.
+    /// Takes an item. Returns `None` if the ring is empty or the reader must take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
@@ -372,9 +364,8 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items out of the ring, appends these items to `items`, and returns their
-    /// number. `items` must have room for `most` items. The number is 0 if the ring is empty or the
-    /// reader must take the lock.
+    /// Takes up to `most` items, appends them to `items`, which must have room, and returns their
+    /// number. The number is 0 if the ring is empty or the reader must take the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -436,7 +427,6 @@ impl<T> Ring<T> {
 
     // The callers of the methods below have the channel's lock.
 
-    /// Records the user of a side.
     pub(crate) fn register(&self, side: Side, user: User) {
         let (gate, _) = self.gate(side);
         gate.thread.store(user.thread, Ordering::Relaxed);
@@ -476,8 +466,8 @@ impl<T> Drop for Ring<T> {
         let mut read = self.reader.count.load(Ordering::Acquire);
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
-            // SAFETY: the slots between the two counts hold items, and no other reference to the
-            // ring is left.
+            // SAFETY: the slots between the two counts hold items, and this is the last reference
+            // to the ring.
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
@@ -526,8 +516,8 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the channel's ring. Returns `None` if the channel has no ring, or if the
-/// ring is empty after some polls.
+/// Takes an item out of the channel's ring. Returns `None` without a ring, or if polls find no
+/// item.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -553,8 +543,8 @@ pub(crate) enum Buffer<T> {
     /// the ring without the lock at the same time.
     Ring {
         ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory. In that case both
-        /// sides always take the lock.
+        /// The origin of the item in each slot, if processors share no memory and all sides take
+        /// the lock.
         origins: Box<[Origin]>,
     },
 }
@@ -649,8 +639,7 @@ mod tests {
         ring
     }
 
-    /// Items are boxed, so that a lost item is a leak, and an item that is read twice is freed
-    /// twice.
+    /// Items are boxed, so that a lost item is a leak, and an item read twice is freed twice.
     #[test]
     fn items_go_from_one_os_thread_to_another_in_order() {
         const ITEMS: u64 = 300;

@@ -1,9 +1,8 @@
-//! The way of an item through a step of the [protocol](crate::protocol) under the channel's lock.
-//! All channels can use this way.
+//! The way of an item through a step of the [protocol](crate::protocol), for all channels.
 
-// Rejected: one function that gets the step as a closure and runs the closure here or in a carrier.
-// Results of closures went through memory, and the compiler inlined no closure. A communication
-// took 43 ns instead of 17 ns.
+// Rejected: one function that gets the step as a closure and runs it here or in a carrier. Results
+// of closures went through memory, and no closure was inlined (43 ns for a communication, not 17
+// ns).
 
 use super::wait;
 use crate::end::Ended;

@@ -1,10 +1,9 @@
 //! The wait of a process that has found no partner at a channel.
 
-// Rejected: two ways to save the 20 instructions (about 1 ns, CommsTime 1.09) that a wait on one
-// core needs to record which process to wake. One way decides only on an idle core how to poll. The
-// other way has separate code for a partner on another core. Both saved 9 to 15 instructions, but
-// times rose and fell by 1 ns without a pattern (8 builds, Zen 4). Between two cores, a ping-pong
-// took 77 ns with this code not inlined, and 60 ns with a late decision, instead of 44 ns.
+// Rejected, because times did not fall beyond 1 ns of noise (8 builds, Zen 4): to decide only on an
+// idle core how to poll, and separate code for a partner on another core. Between two cores, a
+// ping-pong took 77 ns with this code not inlined, and 60 ns with the late decision, instead of 44
+// ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -20,8 +19,8 @@ use crate::waiting::{ToRead, ToWrite, Why};
 
 /// The wait of a process at a channel, in the frame of the call that waits. When this call returns
 /// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
-/// another process has taken the node out before, the destructor waits until this process has
-/// served the node.
+/// another process has already done so, the destructor waits until this process has served the
+/// node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -153,8 +152,8 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns false if the process was served or the channel has ended
-/// before the wait was ended.
+/// Ends the wait of a process. Returns whether the process was neither served nor turned away
+/// before.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {

@@ -30,7 +30,6 @@ pub(super) enum Otherwise<S, E> {
     Ended(E),
 }
 
-/// Prefetches the cache lines that an exchange changes.
 #[inline(always)]
 fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     if L::IS_SHARED {
@@ -39,9 +38,8 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core. Such a partner may always be
-/// ready, so that this process never waits. A partner on this core becomes ready only while this
-/// process waits.
+/// Counts a communication if the last partner was on another core, because such a partner may
+/// always be ready. A partner on this core becomes ready only while this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
@@ -92,8 +90,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, Some(parcel));
-        // The node is in the frame of this call, which does not end before the node is served or
-        // removed.
+        // The node is in the frame of this call, which ends after the node is served or removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
