@@ -86,7 +86,7 @@ struct Word {
 }
 
 impl Word {
-    /// Returns the bits of the guards that can be chosen if they are ready.
+    /// Returns the bits of the guards that can be chosen when ready.
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
@@ -619,8 +619,8 @@ impl<'a> Alternation<'a> {
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
             // If alternations are on both sides of a channel, each sets the ready bit of the other
-            // only while both wait. A selection with a limit may never wait, so it checks all its
-            // guards.
+            // only while both wait. A selection with limited `patience` may never wait, so it
+            // checks all its guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -640,8 +640,8 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // If the program calls this method in a loop with a deadline that has
-                            // passed, other processes must get a turn here.
+                            // A program may call this method in a loop with a deadline that has
+                            // passed. Then each call must give other processes a turn.
                             process.yield_ready();
                             self.found_nothing(process)
                         }

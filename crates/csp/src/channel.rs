@@ -195,8 +195,8 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 /// The end of a channel that items are read from.
 ///
 /// Dropping the last `Reader` closes the channel and drops the items in the buffer.
-/// [`poison`](Self::poison) returns these items, and after [`close`](Self::close) they can still be
-/// read. Drop a `Reader` only where a [`Writer`] may be dropped.
+/// [`poison`](Self::poison) returns these items. After [`close`](Self::close) the items can still
+/// be read. Drop a `Reader` only where a [`Writer`] may be dropped.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -219,7 +219,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item without waiting. Returns the item if no reader waits and the buffer is full.
     ///
     /// If the writer only tries to write and the reader only [tries to read](Reader::try_read),
-    /// they never meet at a rendezvous channel. A loop of such calls must call
+    /// they never meet at a rendezvous channel. A loop of `try_write` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     /// Reads an item without waiting. If the channel has no item, returns `None`.
     ///
     /// If the reader only tries to read and the writer only [tries to write](Writer::try_write),
-    /// they never meet at a rendezvous channel. A loop of such calls must call
+    /// they never meet at a rendezvous channel. A loop of `try_read` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
@@ -368,9 +368,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads up to `most` items, appends them to `items`, and returns their number. Waits for the
-    /// first item, as [`read`](Self::read) does. Only a [buffered](crate::Channel::buffered)
-    /// one-to-one channel gives more than one item. The number is 0 only if `most` is 0.
+    /// Reads up to `most` items, appends these items to `items`, and returns their number. Waits
+    /// for the first item, as [`read`](Self::read) does. Only a
+    /// [buffered](crate::Channel::buffered) one-to-one channel gives more than one item. The number
+    /// is 0 only if `most` is 0.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};

@@ -133,8 +133,8 @@ fn cycle(known: &Known) -> Vec<u32> {
 
 /// Returns the waiting processes that could let the process `number` go on, the last one first.
 ///
-/// If several processes hold the wanted end, one of them may be the process `number` itself. This
-/// process is in the result only if no other process is.
+/// If several processes hold the wanted end, one of them may be the process `number` itself. The
+/// process `number` is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

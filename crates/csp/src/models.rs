@@ -194,8 +194,8 @@ impl Network {
 
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
-/// Runs the parties of a model, and returns the items that each party has at the end. The flag of a
-/// party is [`Seats::is_cancelled`].
+/// Runs the parties of a model, and returns the items that each party has at the end. The `bool` of
+/// a party is its [`Seats::is_cancelled`].
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     let seated =
         parties

@@ -246,7 +246,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The payload with which a program unwinds when one of its processes has panicked. The panic of
+/// The payload with which a program unwinds after one of its processes has panicked. The panic of
 /// the process was recorded before.
 struct ProcessPanicked;
 
@@ -369,7 +369,7 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 
     /// Adds a process on the SPE `at`. The processes of one SPE take turns: a waiting process lets
-    /// others run.
+    /// other processes run.
     ///
     /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
     /// networks end in this way. The network fails if the process returns any other
@@ -412,9 +412,9 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds the processes of a group: `group` is called on the SPE `at` and adds the processes.
-    /// They run on this SPE and may share values that are not `Send`, such as the ends of [local
-    /// channels](crate::Channel::local).
+    /// Adds the processes of a group: `group` is called on the SPE `at` and adds the processes. The
+    /// processes run on this SPE and may share values that are not `Send`, such as the ends of
+    /// [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -741,9 +741,9 @@ pub enum NetworkError {
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
     )]
     Nested {
-        /// The call that tried to run the second network.
+        /// The call that tried to run the other network.
         at: &'static Location<'static>,
-        /// The call that runs the first network.
+        /// The call that runs the network of the calling process.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.

@@ -29,7 +29,7 @@ pub(crate) struct Node<T> {
     /// `outcome`, so that one store initialises both.
     polls: AtomicU32,
     /// The next node in the queue, or null while the node is in the channel's [word](crate::lock).
-    /// Accessed under the channel's lock.
+    /// This field is accessed under the channel's lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
     /// The waker of the process, which lives longer than the call that waits. The process writes
     /// this pointer before it waits, and the process that serves the node reads the pointer. A copy

@@ -22,7 +22,8 @@ use crate::shared::{Failure, NetworkState};
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
 ///
-/// Communication takes no simulated time here, unlike in a [`Network`](crate::Network).
+/// Communication in an open network takes no simulated time, unlike in a
+/// [`Network`](crate::Network).
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};

@@ -11,11 +11,11 @@
 //!
 //! While the alternation is active, only the alternation itself performs its guards, each under the
 //! lock of the guard's channel. While the alternation waits, any process that comes to one of its
-//! channels may *take* the party, by one compare-and-exchange of the state. Then this process puts
-//! an item into a guard or takes an item out of a guard. The state contains a number that changes
-//! with each wait. Therefore, if the exchange succeeds, a guard that was read before the exchange
-//! has not changed. A process that has taken a party waits neither for a lock nor for another
-//! party.
+//! channels may *take* the party, by one compare-and-exchange of the state. After that, this
+//! process puts an item into a guard or takes an item out of a guard. The state contains a number
+//! that changes with each wait. Therefore, if the exchange succeeds, a guard that was read before
+//! the exchange has not changed. A process that has taken a party waits neither for a lock nor for
+//! another party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -40,7 +40,7 @@ pub(crate) struct Party {
     /// Three numbers: a sequence number of the alternation's waits, the index of the claimed guard,
     /// and the tag of the state (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the alternation's process. Accessed by the alternation while the alternation is
+    /// The waker of the alternation's process. Used by the alternation while the alternation is
     /// active, and by the process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
     /// Whether the channel of a guard may also have guards on its other side.
@@ -181,11 +181,11 @@ pub(crate) struct Guard<T> {
     bit: u64,
     /// Whether the guard can be claimed. Changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that this guard offers to a reader or got from a writer. Accessed by the
-    /// alternation while the alternation is active, and by the process that has taken the party.
+    /// The item that this guard offers to a reader or got from a writer. Used by the same threads
+    /// as [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// If several guards of the alternation offer the same item: the guard that holds the item.
-    /// Otherwise null. Accessed under the same conditions as `parcel`.
+    /// The guard that holds the item, if several guards of the alternation offer the same item.
+    /// Otherwise null. Used by the same threads as `parcel`.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
@@ -276,8 +276,8 @@ impl<T> Guard<T> {
     }
 
     /// If two waiting alternations meet, the one with the higher number must stop waiting. Returns
-    /// whether this is the alternation of `self`. Without this rule, each could wait for the other
-    /// to stop.
+    /// whether this is the alternation of `self`. Without this rule, each alternation could wait
+    /// for the other to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }

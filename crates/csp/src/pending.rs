@@ -45,8 +45,8 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. Ends that are dropped on this OS thread meanwhile wake processes by
-/// `wake`.
+/// Runs a program of a network. While the program runs, an end that is dropped on this OS thread
+/// wakes processes by `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {

@@ -29,8 +29,9 @@ use crate::waker::{Waker, Woken};
 /// A process of a network, which its program passes to every operation on a channel.
 ///
 /// A process belongs to its [`place`](Self::place), the processor on which it runs, and cannot be
-/// sent to other processors. The program may start further threads there, but only the first thread
-/// can wait in the process. If another thread has to communicate, it must be a process of its own.
+/// sent to other processors. The program may start further threads on this processor, but only the
+/// first thread can wait in the process. If another thread has to communicate, it must be a process
+/// of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
@@ -49,13 +50,13 @@ struct Changing {
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. The number is a power of two. With 256, four equal writers got shares of 1 : 4 while a
-/// fair alternation on another core kept up with their items.
+/// run once. The number is a power of two. With 256, four equal writers to a fair alternation on
+/// another core got shares of 1 : 4.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The number of the process, and the handle of its thread, which alone may wait in the
+    /// The number of the process, and the handle of its thread. Only this thread may wait in the
     /// process.
     waker: Waker,
     shared: &'a NetworkState,

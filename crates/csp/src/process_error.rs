@@ -79,7 +79,8 @@ impl ProcessError {
 }
 
 // Three conversions into a `ProcessError` exist: two here, and std's conversion from a type into
-// itself. They do not overlap, because neither `ProcessError` nor `Unsent` is an `Error`.
+// itself. The conversions do not overlap, because neither `ProcessError` nor `Unsent` is an
+// `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

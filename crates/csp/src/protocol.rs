@@ -207,7 +207,7 @@ impl<T> State<T> {
     }
 
     /// Performs the step of a reader or a writer. If the process finds no partner, puts `node` into
-    /// the queue of its side, so that the process can wait.
+    /// the queue of `side`, so that the process can wait.
     ///
     /// # Safety
     ///
@@ -234,8 +234,8 @@ impl<T> State<T> {
         met
     }
 
-    /// Performs the step of a reader or a writer that does not wait, and registers its process at
-    /// the ring.
+    /// Performs the step of a reader or a writer that does not wait, and registers `user` at the
+    /// ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -358,9 +358,9 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. Either notifies each alternation that waits
-    /// on the other side, which then checks the channel again, or returns true, so that the caller
-    /// checks the channel again. An alternation that does not wait yet calls this method before it
+    /// Called before an alternation waits with `guard`. If alternations wait on the other side,
+    /// either wakes each of them, so that it checks the channel, or returns true, so that the
+    /// caller checks the channel. An alternation that does not wait yet calls this method before it
     /// waits.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {

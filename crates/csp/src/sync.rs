@@ -1,5 +1,5 @@
-//! The types that threads share. These are types of std, or of loom or shuttle when the crate is
-//! model-checked. All files of the crate import these types from here.
+//! The types that threads share, for all files of the crate: types of std, or of loom or shuttle
+//! when the crate is model-checked.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;

@@ -18,7 +18,7 @@ impl fmt::Display for Act {
     }
 }
 
-/// The error of a process that has misused a named channel. This is a mistake of the program, so
+/// The error of a process that has misused a named channel. Misuse is a mistake of the program, so
 /// [`Network::run`](crate::Network::run) fails with this error even if the process ignores the
 /// error.
 ///

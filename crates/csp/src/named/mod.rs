@@ -6,7 +6,7 @@
 //! ```
 //!
 //! If only one process may have an end, the network hands this end out once. If several processes
-//! may have the end, the network keeps the end and hands out others. When the creator of the
+//! may have the end, the network keeps the end and hands out new ends. When the creator of the
 //! channel has ended, the network drops the kept end, so that the channel can close.
 
 // Rejected: a look-up, which takes a lock, for every operation, as in the functions of the paper.

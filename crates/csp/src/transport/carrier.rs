@@ -76,7 +76,7 @@ pub(crate) trait Carrier {
     fn start(&self, at: SpeId);
 
     /// Called when the program of this SPE, with the process number `program`, takes a request to
-    /// start.
+    /// start a process.
     fn receive_start(&self, program: u32);
 
     /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.

@@ -117,8 +117,8 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` must perform the step that `what` names, and records its use of the
-    /// channel.
+    /// Returns how `process` must perform the step that `what` names, and records that `process`
+    /// uses the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),

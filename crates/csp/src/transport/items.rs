@@ -190,8 +190,8 @@ impl Items {
     }
 }
 
-/// The error of an item that has no room. Either a local store has no room even after all items
-/// that waited there were flushed, or the area of main memory for items is full.
+/// The error of an item that has no room: a local store is full even after all waiting items were
+/// flushed, or the area of main memory for items is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
@@ -207,7 +207,7 @@ pub struct NoRoomForItem {
     pub bytes: usize,
     /// The processor that needed the room: an SPE in its local store, or the PPE in main memory.
     pub at: Processor,
-    /// The free bytes of this memory, and the holders of the other bytes.
+    /// The free bytes of the full memory, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,
 }
 

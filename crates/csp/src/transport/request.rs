@@ -52,8 +52,8 @@ impl Requests {
     ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
-        // or unwinds, under the mutex under which `perform` calls the step. So the step is never
-        // called after this call.
+        // or unwinds, under the mutex under which `perform` calls the step. Therefore the step is
+        // never called after this call.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };

@@ -76,7 +76,8 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     /// The rooms of the items that wait in this local store, by the numbers of the items. A new
     /// item has a higher number than older items.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers from or to this local store are under way. Their ends free room.
+    /// How many transfers from or to this local store are under way. The end of a transfer frees
+    /// room.
     transfers: Cell<usize>,
     /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
     /// which they were begun, so that a process that sends often cannot block the other processes.
@@ -520,7 +521,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
 }
 
 /// Records, in its destructor, that the processes of an SPE or the main process have ended or will
-/// never begin. This is recorded even after a panic.
+/// never begin. A destructor also runs after a panic.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

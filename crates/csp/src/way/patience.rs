@@ -1,5 +1,5 @@
-//! Reads and writes that do not wait, or wait until a deadline. They use the ring, or perform a
-//! step of the [protocol](crate::protocol) under the channel's lock.
+//! Reads and writes that do not wait, or wait until a deadline. These calls use the ring, or
+//! perform a step of the [protocol](crate::protocol) under the channel's lock.
 
 use cellworks_machine::Time;
 
@@ -144,7 +144,8 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // Calls in a loop with a deadline that has passed must give other processes a turn.
+        // A program may make this call in a loop with a deadline that has passed. Then each call
+        // must give other processes a turn.
         process.yield_ready();
     }
     // SAFETY: the node was served or removed.

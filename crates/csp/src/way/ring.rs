@@ -47,8 +47,8 @@ const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring, a process lets the other processes of its core run once. The
-/// number is a power of two. It is larger than for other [channels](Process::count_communication),
-/// because an item of a ring takes less time.
+/// number is a power of two. This number is larger than for other
+/// [channels](Process::count_communication), because an item of a ring takes less time.
 const TURN: usize = 256;
 
 /// The memory for one item. Only one thread at a time accesses a slot.
@@ -56,7 +56,7 @@ type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// The slots. Their number is a power of two, and at least `capacity`.
+    /// The slots. The number of slots is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -364,8 +364,9 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items, appends them to `items`, which must have room, and returns their
-    /// number. The number is 0 if the ring is empty or the reader must take the lock.
+    /// Takes up to `most` items out of the ring and appends these items to `items`, which must have
+    /// room. Returns how many items were taken. The result is 0 if the ring is empty or the reader
+    /// must take the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -535,8 +536,8 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// The buffer of a channel: the items that the channel has accepted and no process has read.
-/// Accessed under the channel's lock.
+/// The buffer of a channel: the items that the channel has accepted and no process has read. The
+/// channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// The buffer of a channel with one writer and one reader. A side that is not excluded may use

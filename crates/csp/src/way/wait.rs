@@ -30,7 +30,8 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // The node is usually idle or served here. It still waits only if the run was cancelled.
+        // The node is usually idle or served here. The node still waits only if the run was
+        // cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }

@@ -26,7 +26,7 @@ const POLLS: u32 = 8;
 pub(super) enum Otherwise<S, E> {
     /// A step under the lock is needed. A writer gets its item back.
     Step(S),
-    /// The process has waited, and the channel has ended meanwhile.
+    /// The process has waited, and the channel has ended during the wait.
     Ended(E),
 }
 
