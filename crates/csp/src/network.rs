@@ -701,8 +701,8 @@ pub enum NetworkError {
     /// stores.
     #[error(transparent)]
     NoMemory(AllocateError),
-    /// The network has a [gate](Network::gate), but OS threads outside its machine cannot take part
-    /// in its networks. No process has run.
+    /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part
+    /// in a network of this machine. No process has run.
     #[error(
         "the network has the gate `{gate}`, but no OS thread outside of {machine} can take part in its networks, because \
          its time is simulated or its SPEs are confined to their local stores; run the network on a host that is not \

@@ -174,8 +174,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, if one of them is ready. Otherwise this
-    /// method takes only a check, and on a Cell no context switch. Call it in loops that compute
-    /// for long and do not communicate (section 2.2.7 of the paper).
+    /// method takes only a check, and on a Cell no context switch. Call this method in loops that
+    /// compute for long and do not communicate (section 2.2.7 of the paper).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};

@@ -10,8 +10,8 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// The reason why a process ends before its work is done: a channel has [ended](Ended), or an
-/// error.
+/// The reason why a process ends before its work is done: a channel has [ended](Ended), or the
+/// process has found an error.
 ///
 /// The bodies of processes return this type. `?` turns any other error into a `ProcessError`, even
 /// a text or a boxed error. If a process returns that a channel has ended, the network does not

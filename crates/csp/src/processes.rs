@@ -526,7 +526,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Panics
 ///
-/// If `period` is zero.
+/// Panics if `period` is zero.
 ///
 /// # Errors
 ///

@@ -18,16 +18,17 @@ pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
 /// The work of the request coordinator for a request: as much as [`HANDLER`], and a lock on each of
-/// the two queues of the coordinator (section 2.1: "a pair per participating component").
+/// the two queues of the coordinator (section 2.1 of the paper: "a pair per participating
+/// component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, including the context switch.
 ///
-/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1). The writer
-/// and the reader make one request each. Each request wakes the request coordinator and then its
-/// process, so there are four wake-ups. A quarter of the time is 36.25 us, or 116,000 cycles at 3.2
-/// GHz. The work of the coordinator is less than a hundredth of the time. The SPE handler is not
-/// woken, because the handler spins (section 4.3).
+/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
+/// paper). The writer and the reader make one request each. Each request wakes the request
+/// coordinator and then its process, so there are four wake-ups. A quarter of the time is 36.25 us,
+/// or 116,000 cycles at 3.2 GHz. The work of the coordinator is less than a hundredth of the time.
+/// The SPE handler is not woken, because the handler spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
 /// Words of a request in an SPE's outbound mailbox: its kind and the process, the channel, and the

@@ -20,12 +20,12 @@
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
-//! | a step of a channel | an atomic update of the channel's line, in main memory; the PPE does the same | a request to the PPE, and an answer |
-//! | an alternation checks a channel | a read of the channel's line; the update only if something was there | the same as a step |
-//! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
-//! | a process may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; the woken process then reads the line | an answer, in the inbound mailbox |
+//! | a step of a channel | an atomic update of the channel's line in main memory, by an SPE or the PPE | a request to the PPE, and an answer |
+//! | an alternation checks a channel | a read of the channel's line, and an update only if the channel was ready | the same as a step |
+//! | an alternation begins to wait, or ends its wait | an atomic update of its process's line | a request |
+//! | a process may go on | a signal in OR mode, with a bit for the process, or to the PPE a word in the outbound mailbox; then a read of the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
-//! | a process starts elsewhere | a word to the PPE, and a signal | a request, and an answer |
+//! | a process starts on another SPE | a word to the PPE, and a signal | a request, and an answer |
 //!
 //! **Items** wait in the local store of their writer, which reserves room for each item. The reader
 //! reserves room too, gets the bytes by DMA, and signals the writer's SPE, which then frees the
