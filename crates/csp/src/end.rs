@@ -19,8 +19,8 @@ pub enum Ended {
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
 /// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow, and an error
-/// must not.
+/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data, and an
+/// error must not borrow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.

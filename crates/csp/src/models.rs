@@ -151,8 +151,8 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard, whose selections first have a deadline that passes at any
-    /// time.
+    /// An alternation with one guard. Before each plain selection comes a selection with a
+    /// deadline, which passes at any time.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,

@@ -774,7 +774,7 @@ impl NetworkError {
     ///
     /// # Panics
     ///
-    /// Always.
+    /// Always panics.
     pub fn resume(self) -> ! {
         match self {
             Self::Panic { payload, .. } => resume_unwind(payload),

@@ -106,7 +106,6 @@ impl<T> Node<T> {
     ///
     /// The process of the node waits. The node was taken out of its queue or out of the channel's
     /// word, so that no other process can find it.
-    /// that no other process can find it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve(
         node: *const Self,

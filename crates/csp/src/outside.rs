@@ -357,8 +357,8 @@ impl OutsidePlace {
                 break;
             }
         }
-        // If the run is cancelled, this thread goes on only because processes unwind. Then its wait
-        // belongs into the report of the deadlock.
+        // If the run is cancelled, this thread goes on only because processes unwind. Then the
+        // record of its wait stays in the report of the deadlock.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }

@@ -140,7 +140,6 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// Panics if `process` belongs to another network than the starter, or if the network has
     /// neither a process nor a [group](crate::Network::group) on the SPE `at`. An empty group is
     /// enough.
-    /// process nor a [group](crate::Network::group) on that SPE. An empty group is enough.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,

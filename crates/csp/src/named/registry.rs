@@ -78,8 +78,8 @@ impl OneSide {
     }
 
     /// Records that the process `by` takes an end of this side. `for_several` says that this end
-    /// has the kind [`Any`](crate::Any). Returns the kept end if the network no longer needs it, or
-    /// an error if the process must not take the end.
+    /// has the kind [`Any`](crate::Any). Returns the end that the network keeps if the network no
+    /// longer needs this end, or an error if the process must not take an end.
     pub(super) fn take(
         &mut self,
         by: &Act,

@@ -1,11 +1,11 @@
 //! The ways of an item through a channel. Only this module chooses between the ways.
 //!
-//! | way | which items go by it | what it takes |
+//! | way | items | cost |
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
-//! | [`word`] | items of a rendezvous of one writer and one reader (2) | an exchange by each side |
+//! | [`word`] | items of a rendezvous of one writer and one reader (2) | one compare-and-exchange by each side |
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
-//! | [`carrier`] | all items, where processors share no memory | the same step, with messages |
+//! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
 //! 1. This way is open while neither side waits, and no alternation is on the other side: see
 //!    [`Ring`](ring::Ring).

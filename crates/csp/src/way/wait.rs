@@ -19,8 +19,8 @@ use crate::waiting::{ToRead, ToWrite, Why};
 
 /// The wait of a process at a channel, in the frame of the call that waits. When this call returns
 /// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
-/// another process has already done so, the destructor waits until this process has served the
-/// node.
+/// another process has already taken the node out, the destructor waits until this process has
+/// served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
