@@ -23,8 +23,8 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough. If a process fails because of another failure, it has seen something
-        // that happened after the moment of that failure, so the process gets a later number.
+        // `Relaxed` is enough. A process that fails because of another failure has seen an effect
+        // of that failure, so the process gets a later number.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -43,8 +43,8 @@ pub(crate) fn end_dropped() {
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
 /// process dropped its first end. Other processes could not notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this OS thread still unwinds, another of its processes waits in a destructor, and the
-    // recorded moment belongs to that other process.
+    // If this OS thread still unwinds, another process of this thread waits in a destructor, and
+    // the recorded moment belongs to that process.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -78,7 +78,8 @@ impl<E> Gate<E> {
     }
 
     /// Waits until the network runs, and makes the calling thread a process of the network, as long
-    /// as the results live. Returns the ends of this gate, and the process to use the ends with.
+    /// as the returned values live. Returns the ends of this gate, and the process to use the ends
+    /// with.
     ///
     /// When the run of the network ends or is cancelled, no call of this process waits any longer.
     /// A call that would wait ends with [`Ended::Closed`](crate::Ended::Closed), and a writer gets

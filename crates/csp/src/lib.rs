@@ -4,7 +4,7 @@
 //! Processes are sequential code. They share no data: an item that is written to a channel belongs
 //! to the process that reads the item. The crate is built on [`cellworks_machine`], so a network
 //! runs on this computer and on a simulated Cell. The design follows the system DSMCBE of the
-//! paper.
+//! source below.
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader

@@ -1204,8 +1204,8 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes after the alternation has begun to wait, but before its check of the
-/// channel.
+/// The second item comes after the alternation has begun to wait, and before the alternation checks
+/// the channel again.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1218,7 +1218,8 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read after the alternation has begun to wait, but before its check.
+/// The channel is closed and read after the alternation has begun to wait, and before the
+/// alternation checks the channel again.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

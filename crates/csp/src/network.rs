@@ -498,8 +498,8 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_with(|_| ())
     }
 
-    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE. Returns its
-    /// result.
+    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE. Returns the
+    /// result of `main`.
     ///
     /// # Errors
     ///
@@ -512,7 +512,8 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// Runs the network as [`run_with`](Self::run_with) does, and also returns the moved data.
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
+    /// transport moved.
     ///
     /// # Errors
     ///

@@ -208,8 +208,7 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // Numbers are used again, because a network may have more gates in the course of time than
-        // numbers.
+        // Numbers are used again, because a long run may have more gates than numbers.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)

@@ -285,7 +285,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Performs `step` at the channel that `what` names, and wakes the processes that can then go
-    /// on. Only if this process has to wait, the step asks for its [waker](Self::waker).
+    /// on. If, and only if, this process has to wait, the step asks for the [waker](Self::waker) of
+    /// this process.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {

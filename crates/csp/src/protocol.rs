@@ -418,7 +418,7 @@ impl<T> State<T> {
     }
 
     // This function is not inlined, because inlining made a message of an alternation 1 ns slower.
-    // Channels of an alternation are not plain and never call this function.
+    // Channels of an alternation never use this function.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
         for side in [Side::Reader, Side::Writer] {

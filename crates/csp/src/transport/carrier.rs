@@ -23,8 +23,8 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the state of the channel. Only a step that
-    /// [`attempts`](Asker::attempts) may not.
+    /// Whether the step has changed the state of the channel. Only a step of an asker that
+    /// [`attempts`](Asker::attempts) may change nothing.
     pub changes: bool,
 }
 

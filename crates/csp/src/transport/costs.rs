@@ -31,17 +31,17 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// The SPE handler is not woken, because the handler spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: its kind and the process, the channel, and the
-/// item.
+/// Words of a request in an SPE's outbound mailbox: the kind of the request and the process, the
+/// channel, and the item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
 /// The pause of a process that has found no guard ready and does not wait. A check of a guard takes
-/// the channel's line away from an SPE that is about to change the line, and ends its reservation.
-/// Without a pause, repeated checks could keep a slower SPE from the line for ever, as on real
-/// machines. The pause is several times as long as an atomic update of a line.
+/// the channel's line away from an SPE that is about to change the line, and ends the reservation
+/// of this SPE. Without a pause, repeated checks could keep a slower SPE from the line for ever, as
+/// on real machines. The pause is several times as long as an atomic update of a line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

@@ -270,7 +270,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Flushes the item that has waited longest in this local store. Returns false if no item
+    /// Flushes the oldest waiting item of this local store to main memory. Returns false if no item
     /// waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();

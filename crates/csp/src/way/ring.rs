@@ -541,7 +541,7 @@ pub(super) fn read<T, P: Place>(
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// The buffer of a channel with one writer and one reader. A side that is not excluded may use
-    /// the ring without the lock at the same time.
+    /// the ring without the lock.
     Ring {
         ring: Arc<Ring<T>>,
         /// The origin of the item in each slot, if processors share no memory and all sides take

@@ -153,8 +153,8 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns whether the process was neither served nor turned away
-/// before.
+/// Ends the wait of a process. Returns false if the process was already served or the channel has
+/// ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
