@@ -80,7 +80,7 @@ impl Wake for Seats {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: only this module interprets the numbers.
+        // SAFETY: only this module makes and uses the numbers.
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
     }
 

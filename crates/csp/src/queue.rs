@@ -117,7 +117,8 @@ impl<T> Queue<T> {
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, as it is here.
+        // SAFETY: a node in the queue is in its place until it is removed, and this function
+        // removes the node.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);

@@ -138,6 +138,7 @@ struct Busy<'a> {
 }
 
 impl Busy<'_> {
+    /// Counts `items`, which is not 0, as written or read, and so ends the busy state.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
