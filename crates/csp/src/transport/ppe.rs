@@ -228,7 +228,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
             match (processor, self.exchange.transport) {
                 (Processor::Ppe, Transport::Direct) => self.exchange.arrive(process),
                 (Processor::Spe(_), _) if std::thread::panicking() => {
-                    // A process that unwinds takes no time.
+                    // A process that unwinds takes no simulated time.
                     self.exchange.arrive(process);
                     self.core.notify(processor);
                 }

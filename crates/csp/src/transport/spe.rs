@@ -187,7 +187,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             return;
         }
         if std::thread::panicking() {
-            // A process that unwinds takes no time.
+            // A process that unwinds takes no simulated time.
             self.exchange.arrive(process);
             self.spe.notify(processor);
             return;
@@ -387,7 +387,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
 
     fn start(&self, at: SpeId) {
         if std::thread::panicking() {
-            // A process that unwinds takes no time.
+            // A process that unwinds takes no simulated time.
             if let Some(waker) = self.exchange.deliver_start(at) {
                 self.exchange.arrive(waker.process);
                 self.spe.notify(Processor::Spe(at));

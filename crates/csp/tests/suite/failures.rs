@@ -867,8 +867,8 @@ fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -
     at_known
 }
 
-/// Returns the error of a network in which a process fails. The network gets the failure only after
-/// another process has failed because of the failure.
+/// Returns the error of a network in which a process fails. Another process fails because of this
+/// failure, and the network gets the second failure first.
 fn error_of_late<M: Machine>(machine: &M, fail: fn() -> ProcessError) -> String {
     let mut network = network(machine);
     let (a, at_a) = Channel::new().one_to_one::<u32>();

@@ -251,8 +251,8 @@ struct Ledger {
     held: Vec<u64>,
 }
 
-/// Two writers and two readers use one channel, one writer and one reader by an alternation. They
-/// go on until one of the four processes poisons the channel, or until the writers have no more
+/// Two writers and two readers use one channel, one writer and one reader by an alternation. The
+/// processes go on until one of the four poisons the channel, or until the writers have no more
 /// items.
 fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u64) {
     const ITEMS: u64 = 30;

@@ -20,8 +20,8 @@ const ITEMS: u64 = if cfg!(debug_assertions) {
     3_000_000
 };
 
-/// Returns how many items each of `networks` networks writes. Together they write `percent` of all
-/// items.
+/// Returns how many items each of `networks` networks writes. Together, these networks write
+/// `percent` of all items.
 fn share(percent: u64, networks: usize) -> u64 {
     let items = match std::env::var("CELLWORKS_STRESS_ITEMS") {
         Ok(items) => items
