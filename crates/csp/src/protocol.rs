@@ -121,8 +121,8 @@ impl<T> State<T> {
 
     /// Performs the step of a writer, or of an active alternation that writes: if a reader or the
     /// buffer can take the item, moves the item out of `parcel`.
-    // The item is passed by reference, because an enum would be copied in pieces of other sizes than
-    // it was written in. The store queue of a CPU does not forward such pieces.
+    // The item is passed by reference. As a part of the result it would be written and read in
+    // pieces of different sizes, which the store queue of a CPU does not forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {

@@ -41,7 +41,7 @@ impl<P: Place> Process<'_, P> {
     /// If only one process may have an end, the first process that asks gets this end. If several
     /// processes may have the end, each process that asks gets one. The network keeps one more end
     /// until the calling process has ended, so that the channel does not close before all processes
-    /// have taken their ends. A process that looks up a closed channel finds it closed.
+    /// have taken their ends. After that, the channel closes as other channels do.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
