@@ -1,6 +1,6 @@
-//! A network that serves the program around it. Plain threads, such as those of a web server, sell
-//! the seats of a theatre. Only one process of the network knows which seats are free. So no lock
-//! is needed, and no seat is sold twice.
+//! A network that serves the program around it. Threads outside the network, such as those of a web
+//! server, sell the seats of a theatre. No lock is needed and no seat is sold twice, because only
+//! one process of the network knows which seats are free.
 
 use std::error::Error;
 
@@ -13,14 +13,13 @@ use cellworks_machine::{Machine, SpeId};
 /// A request for seats side by side.
 pub struct Order {
     seats: u32,
-    /// The end for the answer: the number of the first seat, or `None` if there are not enough
-    /// seats.
+    /// The writer for the answer: the number of the first seat, or `None` without enough seats.
     answer: Writer<Option<u32>>,
 }
 
 impl Item for Order {}
 
-/// Sells seats until the last thread that orders has ended. Returns the number of sold seats.
+/// Sells seats until the last ordering thread has ended. Returns the number of sold seats.
 fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: u32) -> u32 {
     let mut sold = 0;
     for Order {
@@ -29,7 +28,7 @@ fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: 
     } in orders.items(process)
     {
         let is_enough = sold + more <= seats;
-        // A thread that has ended in the meantime gets no seats.
+        // A thread that has ended before its answer gets no seats.
         if answer.write(process, is_enough.then_some(sold)).is_ok() && is_enough {
             sold += more;
         }
@@ -37,7 +36,7 @@ fn theatre(process: &Process<'_, impl Place>, mut orders: Reader<Order>, seats: 
     sold
 }
 
-/// The work of a plain thread: orders pairs of seats as long as seats are left.
+/// Orders pairs of seats as long as seats are left, in a thread outside the network.
 fn sell_pairs(mut gate: Gate<Writer<Order, Any>>) -> Result<Vec<u32>, ProcessError> {
     let (orders, process) = gate.enter()?;
     let mut pairs = Vec::new();

@@ -1,10 +1,10 @@
 //! Power series as streams of their coefficients, after McIlroy, *Squinting at Power Series*
 //! (1990).
 //!
-//! A product is made of smaller ones. With `F = f + x F'` and `G = g + x G'` it is `F G = f g + x
-//! (f G' + g F' + x F' G')`. So each process that multiplies makes copies of `F'` and `G'`. When
-//! the third coefficient is read, it starts another process for `F' G'`. There are as many such
-//! processes as coefficients that are read.
+//! A product is made of smaller products: if `F = f + x F'` and `G = g + x G'`, then `F G = f g + x
+//! (f G' + g F' + x F' G')`. Therefore each process that multiplies makes copies of `F'` and `G'`.
+//! When the third coefficient of `F G` is read, the process starts another process for `F' G'`. A
+//! network has as many such processes as coefficients that are read.
 
 use cellworks_csp::{Channel, Ended, Network, NetworkError, Process, Reader, Started, Starter};
 use cellworks_host::Host;
@@ -32,7 +32,8 @@ fn product(a: Fraction, b: Fraction) -> Fraction {
     reduced(a.0 * b.0, a.1 * b.1)
 }
 
-/// Starts the processes of a series. Each runs on the SPE after the SPE of the calling process.
+/// Starts the processes of a series. Each new process runs on the SPE after the calling process's
+/// SPE.
 struct Starts<'a, 'b, 'env, S: Spe> {
     starter: &'a Starter<'env, S>,
     process: &'a Process<'b, S>,

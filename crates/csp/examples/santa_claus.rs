@@ -1,7 +1,7 @@
 //! The Santa Claus problem (Trono, 1994). Santa sleeps until all nine reindeer are back, or until
 //! three of his ten elves have a question. If both groups wait, the reindeer come first. The
-//! reindeer pull the sleigh together. Elves come in by three, and other elves wait until these
-//! three have left.
+//! reindeer pull the sleigh together. Elves come in by three, and the other elves wait until these
+//! three elves have left.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use cellworks_sim::{Description, Sim};
 const REINDEER: u32 = 9;
 const ELVES: u32 = 10;
 const ELVES_AT_ONCE: u32 = 3;
-/// How long a reindeer stays away. If the reindeer came back at once, all nine could be there each
+/// How long a reindeer stays away. If the reindeer came back at once, all nine could be back each
 /// time when Santa chooses, and the elves would wait for ever.
 const HOLIDAY: Duration = Duration::from_micros(20);
 /// How long an elf works until its next question.
 const WORK: Duration = Duration::from_micros(5);
 
-/// The work that Santa has done.
+/// The counts of Santa's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Year {
     /// How often the reindeer have pulled the sleigh.
@@ -51,7 +51,7 @@ fn gather(
     }
 }
 
-/// A reindeer or an elf. It comes again and again, and stays away for a while each time.
+/// A reindeer or an elf, which comes again and again, and stays away between its visits.
 fn visitor(
     process: &Process<'_, impl Place>,
     number: u32,
@@ -66,7 +66,8 @@ fn visitor(
     }
 }
 
-/// Runs until the sleigh has gone `deliveries` times and elves have come in at least as often.
+/// Runs until the reindeer have pulled the sleigh `deliveries` times and elves have come in as
+/// often.
 pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Year, NetworkError> {
     let mut network = Network::on(machine);
     let spes = machine.topology().spes().len() as u32;
@@ -114,7 +115,7 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
                 show_out.write(process, ()).expect("they wait for it");
             }
         }
-        // Santa's ends are dropped here. So all channels end, and then all other processes.
+        // Santa's ends are dropped here, so all channels end, and then all other processes.
         year
     })
 }

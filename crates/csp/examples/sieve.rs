@@ -1,6 +1,6 @@
 //! The prime sieve. Each prime number has a process, which passes on only the numbers that its
-//! prime does not divide. The first number that comes out of the last process is the next prime,
-//! and a process is started for this prime. The number of processes is not known beforehand.
+//! prime does not divide. The first number from the last process is the next prime, for which a
+//! process is started. The number of processes is not known beforehand.
 
 use cellworks_csp::{
     Any, Channel, Ended, Network, NetworkError, Place, Process, ProcessError, Reader, Starter,
@@ -10,7 +10,7 @@ use cellworks_host::Host;
 use cellworks_machine::{Machine, Spe, SpeId};
 use cellworks_sim::{Description, Sim};
 
-/// Reads numbers that no smaller prime divides. The first of them is a prime.
+/// Reads numbers that no smaller prime divides. The first number is a prime.
 fn filter<S: Spe>(
     starter: &Starter<'_, S>,
     process: &Process<'_, S>,
@@ -57,8 +57,8 @@ pub(crate) fn primes<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, 
     network.run_with(move |process| take(process, &mut found, count))
 }
 
-/// Reads `count` primes and closes `found`. Then the last filter ends, and each process ends when
-/// the next one has ended.
+/// Reads `count` primes and closes `found`. Then the filters end, from the last filter to the
+/// first.
 fn take(process: &Process<'_, impl Place>, found: &mut Reader<u64>, count: usize) -> Vec<u64> {
     let primes: Result<_, Ended> = (0..count).map(|_| found.read(process)).collect();
     found.close(process);

@@ -1,5 +1,4 @@
-//! Alternation: a process waits until one of several channels can be read or written (external
-//! choice).
+//! Alternation: waiting until one of several channels can be read or written (external choice).
 
 // Rejected: to prefetch the cache lines of the next guard and of its partner's node. An alternation
 // over 64 channels took the same time, and an alternation over 2 channels took longer.
@@ -26,7 +25,6 @@ use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The rule that chooses one of several ready guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
     Priority,
@@ -34,12 +32,12 @@ enum Policy {
     Arbitrary { state: u64 },
 }
 
-/// A set of guards. Each guard is a channel that the process wants to read or to write. A selection
-/// waits until one of the guards is ready, and performs that guard.
+/// A set of guards. A guard is a channel that the process wants to read or to write. A selection
+/// waits until one of the guards is ready, and performs this guard: reads or writes its channel.
 ///
 /// Guards are listed once, for any number of selections. The time of a selection depends on how
-/// many guards are ready, not on how many are listed. An alternation may both read and write, and
-/// the process on the other side of a channel may use an alternation too.
+/// many guards are ready, not on how many are listed. Both processes of a channel may use
+/// alternations.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -69,28 +67,26 @@ pub struct Alternation<'a> {
     party: Arc<Party>,
     policy: Policy,
     guards: Vec<Box<dyn Listed + 'a>>,
-    /// One word for each 64 guards.
+    /// The states of the guards, one word for each 64 guards.
     words: Vec<Word>,
-    /// The guard at which the next search begins.
+    /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// Sets of writing guards that were offered the same item. The first guard of a set that is
-    /// chosen writes the item.
+    /// Sets of writing guards that share one item. The first chosen guard of a set writes the item.
     any_of: Vec<Vec<usize>>,
 }
 
 /// The state of 64 guards, with one bit for each guard in each field.
 struct Word {
-    /// The guards that may be ready. Channels set these bits.
+    /// A bit for each guard that may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
-    /// The guards whose pre-condition is true.
+    /// A bit for each guard whose pre-condition is true.
     conditions: u64,
-    /// The guards that have what they need. A writing guard needs an item to write, and a reading
-    /// guard needs room for an item.
+    /// A bit for each writing guard that has an item, and each reading guard that has none.
     supplied: u64,
 }
 
 impl Word {
-    /// The guards that can be chosen.
+    /// Returns the bits of the guards that can be chosen when ready.
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
@@ -98,8 +94,7 @@ impl Word {
 }
 
 /// A guard that reads.
-// `ReadGuard` and `WriteGuard` are invariant in `T`, because items of type `T` are put into a guard
-// and taken out of it.
+// Guards are invariant in `T`, because items are put into a guard and taken out of it.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -115,8 +110,8 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that was chosen. It is equal to the guard that [`Alternation::read`] or
-/// [`Alternation::write`] returned.
+/// The guard that a selection has chosen. Compare this value with the guards that
+/// [`Alternation::read`] and [`Alternation::write`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -124,13 +119,13 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The number of the guard in the order of the list, counted from 0.
+    /// Returns the index of the guard in the list, counted from 0.
     pub fn index(self) -> usize {
         self.index
     }
 }
 
-/// The channel of a guard has ended.
+/// The error of a selection: the channel of a guard has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ended}, at the guard {} of an alternation", .guard.index)]
 pub struct GuardEnded {
@@ -150,7 +145,7 @@ impl From<GuardEnded> for Ended {
 macro_rules! guard {
     ($guard:ident) => {
         impl<T> $guard<T> {
-            /// The number of the guard in the order of the list, counted from 0.
+            /// Returns the index of the guard in the list, counted from 0.
             pub fn index(&self) -> usize {
                 self.index
             }
@@ -183,27 +178,24 @@ pub trait AsGuard: sealed::AsGuard {}
 
 mod sealed {
     pub trait AsGuard {
-        /// Returns the number of the guard in `alternation`. Panics if the guard belongs to another
-        /// alternation.
+        /// Returns the index of the guard. Panics if the guard belongs to another alternation.
         fn index_in(&self, alternation: &super::Alternation<'_>) -> usize;
     }
 }
 use sealed::AsGuard as _;
 
-/// A guard with its channel.
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel is not ready, or is no longer
-    /// ready afterwards, records that the guard is not ready.
+    /// Performs the guard if its channel is ready. If the channel is not ready any more, clears the
+    /// guard's bit in [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
     fn enable(&self, enabled: bool);
     fn link(&self) -> &dyn Link;
-    /// Describes what the alternation waits for at this guard.
     fn waiting(&self) -> Waiting<'_>;
-    /// Returns the [`Guard`], without the type of its items.
+    /// Returns a pointer to the [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
-    /// Records that no other guard holds an item for this guard any more.
+    /// Makes the guard forget its holder: see [`Guard::set_holder`].
     fn forget_holder(&self);
 }
 
@@ -231,8 +223,8 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // Releases the lock before the assignment below. The assignment may drop an item
-                // that the program has not taken out of the guard.
+                // Releases the lock before the assignment below, which may drop an item that the
+                // program has not taken out of the guard.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -242,7 +234,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above. The item lies in another guard, or no item is offered.
+                    // SAFETY: as above. The item lies in another guard, or the guard has no item.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -296,7 +288,7 @@ fn put(bits: &mut u64, bit: u64, is_on: bool) {
     }
 }
 
-/// How long a selection waits for a guard.
+/// How long a selection waits for a ready guard.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
@@ -305,22 +297,21 @@ enum Patience {
 }
 
 impl<'a> Alternation<'a> {
-    /// Makes an alternation that prefers guards by their order: of several ready guards, it chooses
-    /// the guard that was listed first.
+    /// Makes an alternation that chooses the first ready guard in the order of the list.
     pub fn priority() -> Self {
         Self::new(Policy::Priority)
     }
 
-    /// Makes an alternation that gives each guard its turn. Of several ready guards, it chooses the
-    /// next one in the order of the list after the guard that was chosen last. With `n` guards, a
-    /// guard that stays ready waits for `n - 1` others at most.
+    /// Makes an alternation that gives each guard its turn: the search for a ready guard begins
+    /// after the guard that was chosen last. Among `n` guards, a guard that stays ready waits until
+    /// at most `n - 1` other guards were chosen.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
     /// Makes an alternation that chooses any of several ready guards, pseudo-randomly from `seed`.
     pub fn arbitrary(seed: u64) -> Self {
-        // The state must not be 0: xorshift would stay at 0.
+        // The state must not be 0, because xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
         Self::new(Policy::Arbitrary { state })
     }
@@ -348,8 +339,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Lists a channel to write to. The guard can be chosen only after an item was
-    /// [offered](Self::offer).
+    /// Lists a channel to write to. A selection chooses the guard only if it has an
+    /// [item](Self::offer).
     pub fn write<T: Item + 'a, E, R: Reach>(
         &mut self,
         writer: &'a mut Writer<T, E, R>,
@@ -396,8 +387,7 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a guard has what it needs: an item in a writing guard, or room for an item
-    /// in a reading guard.
+    /// Records whether a writing guard has an item, or a reading guard has none.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -409,7 +399,7 @@ impl<'a> Alternation<'a> {
     }
 
     /// Sets the pre-condition of a guard. While the pre-condition is false, the guard is not
-    /// chosen. At first, the pre-condition is true.
+    /// chosen. The pre-condition of a new guard is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -420,12 +410,12 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Gives a writing guard an item, which the guard writes when it is chosen. The guard keeps the
-    /// item until then.
+    /// Gives a writing guard an item. When a selection chooses the guard, the guard writes the
+    /// item.
     ///
     /// # Panics
     ///
-    /// If the guard has an item already.
+    /// Panics if the guard already has an item.
     pub fn offer<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -443,8 +433,8 @@ impl<'a> Alternation<'a> {
         self.supply(index, true);
     }
 
-    /// Gives several writing guards the same item. The first guard that is chosen writes the item.
-    /// After that, the other guards have nothing to write.
+    /// Gives several writing guards the same item. The first of these guards that is chosen writes
+    /// the item. After this write, the other guards have no item.
     ///
     /// ```
     /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -467,7 +457,7 @@ impl<'a> Alternation<'a> {
     ///
     /// # Panics
     ///
-    /// If a guard has an item already, or there is no guard.
+    /// Panics if a guard already has an item, or if `guards` is empty.
     pub fn offer_to_any<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -488,7 +478,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this method, while it is active, and lists both
+            // SAFETY: the alternation itself calls this method while it is active, and lists both
             // guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
@@ -498,8 +488,8 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when a guard has nothing to write any more. Then the guards that were offered the
-    /// same item have nothing to write either.
+    /// Called when the guard `index` no longer has an item to write. Records that the guards that
+    /// share this item have no item, either.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -512,13 +502,13 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns whether a writing guard has an item that was not written yet.
+    /// Returns whether a writing guard has an item to write.
     pub fn is_offered<T>(&self, guard: &WriteGuard<T>) -> bool {
         let index = guard.index_in(self);
         self.words[index / 64].supplied & 1 << (index % 64) != 0
     }
 
-    /// Takes back the item that a writing guard was offered and has not written.
+    /// Takes back the item that a writing guard was offered, if the guard has not written the item.
     pub fn withdraw<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -533,16 +523,14 @@ impl<'a> Alternation<'a> {
         Some(process.take_back(parcel, self.guards[index].link()))
     }
 
-    /// Returns the item that a guard has read. Call this after the guard was chosen.
+    /// Returns the item that a guard has read. Call this method after the guard was chosen.
     ///
-    /// If the program does not take the item, the item stays in its guard. The guard can be chosen
-    /// again only after its item was taken. Until then no other item of this channel is read,
-    /// although the writer of the item has gone on. Dropping the alternation drops the items that
-    /// were not taken.
+    /// Until the item is taken, the guard cannot be chosen again, although the writer of the item
+    /// has gone on. Dropping the alternation drops the items that were not taken.
     ///
     /// # Panics
     ///
-    /// If the guard has no item, because the guard was not chosen since its last item was taken.
+    /// Panics if the guard has no item, because it was not chosen since its last item was taken.
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -558,15 +546,14 @@ impl<'a> Alternation<'a> {
         process.fetch(parcel, self.guards[index].link())
     }
 
-    /// Returns the guard number `index`, which reads or writes items of type `T`.
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
         // SAFETY: the caller has `index` and `T` from a token (`ReadGuard` or `WriteGuard`). Only
-        // `read` and `write` make tokens. Each of them lists a channel at an index, and makes a
-        // token that has this index and the item type of this channel. `T` is exactly that type,
-        // lifetimes included, because tokens are invariant. A token is used only with its own
-        // alternation: `index_in` has compared the number in the token with the number of this
-        // alternation, and no number is used twice. The guard lives as long as it is listed.
+        // `read` and `write` make tokens. Each of these two methods lists a channel at an index,
+        // and makes a token that has this index and the item type of this channel. `T` is exactly
+        // this type, lifetimes included, because tokens are invariant. A token is used only with
+        // its own alternation: `index_in` has compared the number in the token with the number of
+        // this alternation, and no number is used twice. The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
@@ -575,26 +562,26 @@ impl<'a> Alternation<'a> {
     ///
     /// # Errors
     ///
-    /// [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable the
-    /// guard by [`when`](Self::when) and go on, or end. In a destructor of a run that is being
-    /// cancelled, this method does not wait. Then the error says that the channel of the first
-    /// enabled guard is closed.
+    /// Returns [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable
+    /// the guard by [`when`](Self::when) and select again. In a destructor of a run that is being
+    /// cancelled, the method does not wait, and may report the channel of the first enabled guard
+    /// as closed.
     ///
     /// # Panics
     ///
-    /// If no guard is enabled, because then the process would wait for ever.
+    /// Panics if no guard is enabled, because the process would wait for ever.
     #[track_caller]
     pub fn select<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Chosen, GuardEnded> {
         let chosen = self.choose(process, Patience::Unlimited)?;
         Ok(chosen.expect("a selection without limits ends with a guard"))
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready now, returns `None`, the skip
-    /// guard of CSP.
+    /// Selects as [`select`](Self::select) does. If no guard is ready, returns `None` (CSP's skip
+    /// guard).
     ///
     /// # Errors
     ///
-    /// The same errors as [`select`](Self::select).
+    /// Returns the same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_or_skip<P: Place>(
         &mut self,
@@ -603,12 +590,12 @@ impl<'a> Alternation<'a> {
         self.choose(process, Patience::None)
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready until `deadline`, returns
-    /// `None`, the time-out guard of CSP.
+    /// Selects as [`select`](Self::select) does, but waits only until `deadline`. If no guard was
+    /// ready, returns `None` (the time-out guard of CSP).
     ///
     /// # Errors
     ///
-    /// The same errors as [`select`](Self::select).
+    /// Returns the same errors as [`select`](Self::select).
     #[track_caller]
     pub fn select_until<P: Place>(
         &mut self,
@@ -631,10 +618,9 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // The process on the other side of a channel may wait in an alternation, too. That
-            // alternation makes a guard of this alternation ready only while this alternation also
-            // waits. But a selection with a limit may never wait. So such a selection checks all of
-            // its guards.
+            // If alternations are on both sides of a channel, each sets the ready bit of the other
+            // only while both wait. A selection with limited `patience` may never wait, so it
+            // checks all its guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -654,8 +640,8 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // The deadline may have passed before the call, and the program may
-                            // make this call in a loop. So other processes must get a turn here.
+                            // A program may call this method in a loop with a deadline that has
+                            // passed. Then each call must give other processes a turn.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -666,7 +652,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection that has found no ready guard and waits no longer.
+    /// Returns the result of a selection that has found no ready guard and stops waiting.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -679,7 +665,6 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection that cannot wait, because the run is being cancelled.
     fn cancelled(&self) -> GuardEnded {
         let first = (0..self.guards.len()).find(|index| self.is_enabled(*index));
         GuardEnded {
@@ -707,13 +692,11 @@ impl<'a> Alternation<'a> {
         (open != 0).then(|| index * 64 + open.trailing_zeros() as usize)
     }
 
-    /// Searches the words after `first`, and then from the start up to and including `first`.
     fn candidate_elsewhere(&self, first: usize) -> Option<usize> {
         let mut words = (first + 1..self.words.len()).chain(0..=first);
         words.find_map(|word| self.candidate_of(word, !0))
     }
 
-    /// If a guard is ready, performs it.
     #[inline(always)]
     fn try_guards<P: Place>(
         &mut self,
@@ -758,12 +741,11 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Records that a guard was performed.
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // A guard that was performed has to be supplied again. If the guard has written, it needs a
-        // new item. If the guard has read, its item must be taken before the guard can read again.
+        // A guard that has written needs a new item, and the item of a guard that has read must be
+        // taken.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -771,8 +753,7 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or until a process on the other side has performed a
-    /// guard.
+    /// Waits until a guard may be ready, or another process has performed a guard.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(
@@ -827,15 +808,15 @@ impl<'a> Alternation<'a> {
 enum Waited {
     /// A guard may be ready.
     Poked,
-    /// A process on the other side has performed this guard.
+    /// A process on the other side of the channel has performed the guard with this index.
     Claimed(usize),
     /// `Process::wait_until` has returned false, for example because the deadline has passed.
     InVain,
 }
 
 /// Marks the alternation as waiting as long as this value lives, in the frame of the call that
-/// waits. When that call returns or unwinds, the alternation becomes active again and records what
-/// happened to its guards.
+/// waits. When this call returns or unwinds, the alternation becomes active again, and a guard that
+/// another process has performed is recorded.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

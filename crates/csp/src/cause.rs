@@ -1,4 +1,4 @@
-//! Finds which of several failures was first, and so may be the cause of the others.
+//! Finds which of several failures was first, because this failure may have caused the others.
 //!
 //! ```text
 //!   a process    read()? ── error becomes a ProcessError ─── its ends are dropped ─── the network is told
@@ -7,16 +7,15 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! The body of a process owns its ends, and drops them before its result is known. So another
-//! process may find a channel closed, and fail for this reason. The network may then be told of the
-//! second failure first. Therefore each failure has a [`Moment`], which lies before the failing
-//! process drops its ends.
+//! The body of a process owns its ends, and drops these ends before the network gets the result of
+//! the body. Another process may find a channel closed, fail for this reason, and be reported
+//! first. Therefore each failure has a [`Moment`], which lies before the process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::panicking;
 
-/// The time of a failure. If one failure causes another, the first one has the earlier moment.
+/// The time of a failure. If one failure causes another, the cause has the earlier moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -24,8 +23,8 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough. If a process fails because of another failure, it has seen something
-        // that happened after the moment of that failure. So it gets a later number.
+        // `Relaxed` is enough. A process that fails because of another failure has seen an effect
+        // of that failure, so the process gets a later number.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -35,18 +34,17 @@ thread_local! {
     static UNWINDS_SINCE: Cell<Option<Moment>> = const { Cell::new(None) };
 }
 
-/// Called when an end is going to be dropped on this OS thread.
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
-    // If this thread does not unwind now, the panic that set an earlier moment was caught.
+    // If this thread does not unwind, an earlier panic was caught, and its moment is out of date.
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 
-/// Called when a process of this OS thread was unwound and its panic was caught. Returns the first
-/// moment at which other processes could notice that it failed.
+/// Called when the panic of a process of this OS thread was caught. Returns the moment when the
+/// process dropped its first end. Other processes could not notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this OS thread still unwinds, then another process waits in a destructor here, and the
-    // recorded moment belongs to that process.
+    // If this OS thread still unwinds, another process of this thread waits in a destructor, and
+    // the recorded moment belongs to that process.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -36,16 +36,16 @@ pub trait Kind: sealed::Kind {}
 impl Kind for One {}
 impl Kind for Any {}
 
-/// The reach of a channel that processes on any processors may use.
+/// The reach of a channel that processes on all processors may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());
 
-/// The reach of a channel that only processes of one SPE may use. Its ends are not `Send`, and the
-/// channel needs no atomic instructions.
+/// The reach of a channel that only processes of one SPE may use. The ends of the channel are not
+/// `Send`, and the channel needs no atomic instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Local(());
 
-/// The reach of a channel: which processes may use it, [`Shared`] or [`Local`].
+/// The reach of a channel: which processes may use the channel, [`Shared`] or [`Local`].
 pub trait Reach: sealed::Reach {}
 impl Reach for Shared {}
 impl Reach for Local {}
@@ -71,7 +71,7 @@ impl sealed::Reach for Local {
     type Lock = Turns;
 }
 
-/// A builder of a channel: its properties before its two ends are made.
+/// A builder of a channel: the properties of the channel before its two ends are made.
 ///
 /// ```
 /// use cellworks_csp::Channel;
@@ -98,8 +98,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// Makes a builder of a rendezvous channel between processes on any processors. A writer waits
-    /// until a reader has its item.
+    /// Makes a builder of a rendezvous channel between processes on any processors. A writer of
+    /// such a channel waits until a reader has the writer's item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -133,9 +133,9 @@ impl<R: Reach> Channel<R> {
         self
     }
 
-    /// Sets how many items the channel's buffer holds. A writer does not wait while the buffer has
-    /// room. 0 makes a rendezvous channel. `usize::MAX` makes a buffer without bound: its writers
-    /// never wait, and its memory grows with each item that was not read yet.
+    /// Sets how many items the channel's buffer holds. While the buffer has room, a writer does not
+    /// wait. 0 makes a rendezvous channel. `usize::MAX` makes an unbounded buffer: its writers
+    /// never wait, and its memory grows with the number of items that no process has read.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -157,8 +157,8 @@ impl<R: Reach> Channel<R> {
         self.ends(false)
     }
 
-    /// Makes the ends of a channel that several processes write and several processes read. Each
-    /// item goes to one of the readers.
+    /// Makes the ends of a channel that several processes write and several processes read. Only
+    /// one of the readers gets each item.
     pub fn any_to_any<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, Any, R>) {
         self.ends(false)
     }
@@ -176,7 +176,7 @@ impl<R: Reach> Channel<R> {
 
 pub(crate) type LockOf<R> = <R as sealed::Reach>::Lock;
 
-/// How many items [`Writer::write_all`] takes from the caller's iterator at a time.
+/// How many items [`Writer::write_all`] takes from the caller's iterator at once.
 const BATCH_ITEMS: usize = 64;
 
 /// The items that [`Writer::write_all`] has not written.
@@ -185,7 +185,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends in its
-/// processes or with a [`Gate`](crate::Gate). A drop in any other OS thread wakes no process.
+/// processes or with a [`Gate`](crate::Gate). A drop in any other OS thread wakes no waiting
+/// process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -193,10 +194,9 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 
 /// The end of a channel that items are read from.
 ///
-/// Dropping the last `Reader` closes the channel. It also drops the items in the buffer, because no
-/// process can read them any more. [`poison`](Self::poison) returns these items instead, and after
-/// [`close`](Self::close) they can still be read. Drop a `Reader` only where a [`Writer`] may be
-/// dropped.
+/// Dropping the last `Reader` closes the channel and drops the items in the buffer.
+/// [`poison`](Self::poison) returns these items. After [`close`](Self::close) the items can still
+/// be read. Drop a `Reader` only where a [`Writer`] may be dropped.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -204,28 +204,27 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item. Returns when a reader or the channel's buffer has the item. While the
-    /// process waits, the other processes of this processor run. If processors share memory and the
-    /// process never has to wait, the other processes run once after at most 256 items.
+    /// process waits, the other processes of this processor run. A process that never has to wait
+    /// lets the other processes run once after at most 256 items, if processors share memory.
     ///
     /// # Errors
     ///
-    /// [`Unsent`] with the item if the channel has ended.
+    /// Returns [`Unsent`] with the item if the channel has ended.
     #[track_caller]
     #[inline(always)]
     pub fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>> {
         way::write(&mut self.end, process, item)
     }
 
-    /// Writes an item without waiting. If no reader waits and the buffer has no room, returns the
-    /// item.
+    /// Writes an item without waiting. Returns the item if no reader waits and the buffer is full.
     ///
-    /// A process that only tries to write and a process that only tries to read never meet at a
-    /// rendezvous channel. One of the two has to wait. A loop that tries again must call
+    /// If the writer only tries to write and the reader only [tries to read](Reader::try_read),
+    /// they never meet at a rendezvous channel. A loop of `try_write` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item. The error says whether the channel has ended.
+    /// Returns [`Refused`] with the item. The error says whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -235,13 +234,13 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, None)
     }
 
-    /// Writes an item as [`write`](Self::write) does, but waits until `deadline` at most. The
-    /// deadline is a time as [`Process::now`] returns it. While a process waits with a deadline,
-    /// its network is not in a deadlock.
+    /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a
+    /// [`Process::now`] time. While a process waits with a deadline, its network is not in a
+    /// deadlock.
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item. The error says whether the channel has ended.
+    /// Returns [`Refused`] with the item. The error says whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,
@@ -252,9 +251,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, Some(deadline))
     }
 
-    /// Writes items one after the other, as [`write`](Self::write) does. If the channel is
-    /// one-to-one and has a [buffer](crate::Channel::buffered), this method fills the room in the
-    /// buffer in one step, which saves some nanoseconds for each item.
+    /// Writes items one after the other, as [`write`](Self::write) does. The
+    /// [buffer](crate::Channel::buffered) of a one-to-one channel takes several items at once,
+    /// which saves some nanoseconds for each item.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -266,7 +265,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// [`Unsent`] if the channel has ended, with an iterator of the items that were not written.
+    /// Returns [`Unsent`] with an iterator of the unwritten items if the channel has ended.
     #[track_caller]
     pub fn write_all<P: Place, I: IntoIterator<Item = T>>(
         &mut self,
@@ -276,8 +275,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The caller's iterator may run any code, so it must not run inside a step of the
-            // protocol.
+            // The iterator may run any code, so it must not run while the writer uses the ring.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {
@@ -307,35 +305,35 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended. The reader of a [closed](Ended::Closed) channel first
-    /// gets the items that the channel had accepted.
+    /// Returns [`Ended`] if the channel has ended. The reader of a [closed](Ended::Closed) channel
+    /// first gets the items that the channel had accepted.
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
         way::read(&mut self.end, process)
     }
 
-    /// Reads an item without waiting. If the channel has no item now, returns `None`.
+    /// Reads an item without waiting. If the channel has no item, returns `None`.
     ///
-    /// A process that only tries to read and a process that only tries to write never meet at a
-    /// rendezvous channel. One of the two has to wait. A loop that tries again must call
+    /// If the reader only tries to read and the writer only [tries to write](Writer::try_write),
+    /// they never meet at a rendezvous channel. A loop of `try_read` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// The same errors as [`read`](Self::read).
+    /// Returns the same errors as [`read`](Self::read).
     #[track_caller]
     pub fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended> {
         patience::read(&mut self.end, process, None)
     }
 
-    /// Reads an item as [`read`](Self::read) does, but waits until `deadline` at most, and then
-    /// returns `None`. The deadline is a time as [`Process::now`] returns it. While a process waits
-    /// with a deadline, its network is not in a deadlock.
+    /// Reads an item as [`read`](Self::read) does, but waits only until `deadline`, a time as
+    /// [`Process::now`] returns it. If no item came, returns `None`. While a process waits with a
+    /// deadline, its network is not in a deadlock.
     ///
     /// # Errors
     ///
-    /// The same errors as [`read`](Self::read).
+    /// Returns the same errors as [`read`](Self::read).
     #[track_caller]
     pub fn read_until<P: Place>(
         &mut self,
@@ -346,7 +344,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 
     /// Returns an iterator that [reads](Self::read) an item in each step, until the channel ends.
-    /// Then [`Items::ended`] says how the channel has ended.
+    /// After the last step, [`Items::ended`] says how the channel has ended.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -370,9 +368,9 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads up to `most` items, appends them to `items`, and returns their number. Waits for the
-    /// first item, as [`read`](Self::read) does. From the [buffer](crate::Channel::buffered) of a
-    /// one-to-one channel it takes further items. From other channels it takes only one. The number
+    /// Reads up to `most` items, appends these items to `items`, and returns their number. Waits
+    /// for the first item, as [`read`](Self::read) does. Only a
+    /// [buffered](crate::Channel::buffered) one-to-one channel gives more than one item. The number
     /// is 0 only if `most` is 0.
     ///
     /// ```
@@ -388,7 +386,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///
     /// # Errors
     ///
-    /// The same errors as [`read`](Self::read). After an error, `items` is unchanged.
+    /// Returns the same errors as [`read`](Self::read). After an error, `items` is unchanged.
     #[track_caller]
     pub fn read_up_to<P: Place>(
         &mut self,
@@ -404,7 +402,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
         while read < most {
             if let (Some(ring), Some(user)) = (&self.end.ring, process.user()) {
-                // Reserves memory now, because the step of the protocol must not panic.
+                // Reserves memory here, because `take_many` must not panic.
                 items.reserve((most - read).min(ring.len()));
                 let room = items.capacity() - items.len();
                 read += ring.take_many(user, room.min(most - read), items);
@@ -418,8 +416,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // The channel has ended after the first items were read. The next call returns the
-                // error.
+                // The items were read before the channel ended. The next call returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -429,7 +426,6 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     }
 }
 
-// An end travels through a channel as other items do. Local ends are not `Send`.
 impl<T: Item, E> Item for Reader<T, E> {}
 impl<T: Item, E> Item for Writer<T, E> {}
 
@@ -442,7 +438,7 @@ pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
 }
 
 impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
-    /// How the channel has ended, or `None` while the iterator can still go on.
+    /// Returns how the channel has ended, or `None` while the channel may still have items.
     pub fn ended(&self) -> Option<Ended> {
         self.ended
     }
@@ -464,7 +460,6 @@ impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> 
     }
 }
 
-// A channel that has ended stays ended.
 impl<T: Item, E, R: Reach, P: Place> FusedIterator for Items<'_, '_, '_, T, E, R, P> {}
 
 impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
@@ -473,7 +468,7 @@ impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
     }
 }
 
-/// Drops the items that no process has read before the last reader was dropped.
+/// Drops the items in the buffer of a channel whose last reader was dropped.
 fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
     #[cfg(all(test, any(loom, shuttle)))]
     crate::models::count_dropped(unread.len());
@@ -483,15 +478,15 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Ends the channel: all pending and later operations on both sides fail with
+            /// Ends the channel: all pending and later operations of both sides fail with
             /// [`Ended::Poisoned`]. Returns the items in the buffer. Waiting writers get their
             /// items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// Ends the channel for writers at once. For readers it ends when they have read the
-            /// items in the buffer. Waiting writers get their items back.
+            /// Closes the channel: writers get [`Ended::Closed`] at once, and readers when they
+            /// have read the items in the buffer. Waiting writers get their items back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
             }
@@ -509,8 +504,8 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes one more end of a channel. The caller makes sure that the channel may have one
-            /// more end.
+            /// Makes one more end of a channel. The caller checks that the channel may have this
+            /// end.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

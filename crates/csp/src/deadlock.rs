@@ -13,37 +13,35 @@ use crate::waits::{Entry, Known, Operation};
 /// A process that waited in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The name of the process. For an outside thread, the name of its
-    /// [gate](crate::Network::gate).
+    /// The name of the process, or the name of the thread's [gate](crate::Network::gate).
     pub process: String,
-    /// Whether the process is an outside thread.
+    /// Whether the process is an OS thread outside the machine.
     pub is_outside: bool,
-    /// What the process waited to do, such as "to read the channel `a`". An alternation waits for
-    /// several operations.
+    /// The operations that the process waited to perform, such as "to read the channel `a`". Only
+    /// an alternation waits for several operations.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,
 }
 
-/// A deadlock of the processes of a network.
+/// The error of a network whose processes are in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cause of the deadlock: each of these processes waited for the next one, and the last one
-    /// waited for the first. Empty if there was no such cycle. Then a process waited for something
-    /// that no process was going to do.
+    /// for the first. If the list is empty, a process waited for an operation that no process was
+    /// going to perform.
     pub cycle: Vec<Stuck>,
-    /// The other processes that waited.
+    /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// Other threads that waited. They are no processes of the network, or did not wait for a
-    /// channel.
+    /// The other threads that waited, outside the network or not for a channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
     /// Makes the report of a run that has ended in a deadlock. `known` has the records of the
-    /// processes, and `outside` the waits in the machine's report.
+    /// processes. `outside` has the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine does not report outside threads.
+        // The machine does not report threads outside the machine.
         let of_machine = known
             .entries
             .iter()
@@ -65,8 +63,7 @@ impl Deadlock {
         };
         let by_name = |number: &u32| known.entries[number].process.clone();
         let mut numbers = cycle(&known);
-        // The cycle begins with the first name, so that the order does not depend on which process
-        // started first.
+        // The cycle begins with the first name, so that reports of one deadlock are equal.
         let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
@@ -86,7 +83,7 @@ impl Deadlock {
     }
 }
 
-/// Describes an operation, and says why no process let it go on, as far as this is known.
+/// Describes an operation, and why no process will perform its counterpart, if the reason is known.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -109,10 +106,10 @@ fn described(known: &Known, operation: &Operation) -> String {
     }
 }
 
-/// Finds a cycle of waits. In the result, each process waits for the next one, and the last one
-/// waits for the first. Processes are given by their numbers.
+/// Finds a cycle of waits, and returns the numbers of its processes. Each process waits for the
+/// next one, and the last one waits for the first.
 fn cycle(known: &Known) -> Vec<u32> {
-    // This is a depth-first search along the waits. A process in `left` is in no cycle.
+    // A depth-first search along the waits. The processes in `left` are in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -134,11 +131,10 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on. The search tries the
-/// last of them first.
+/// Returns the waiting processes that could let the process `number` go on, the last one first.
 ///
-/// Several processes may hold the end for which this process waits, including the process itself.
-/// Then the result has the process itself only if no other process is left.
+/// If several processes hold the wanted end, one of them may be the process `number` itself. The
+/// process `number` is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

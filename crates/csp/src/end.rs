@@ -1,19 +1,17 @@
-//! The ways in which channels end, and the items that an ended channel gives back.
+//! How channels end, and the items that an ended channel gives back.
 
-// Rejected: an `Ended` that names its channel. `Ended` is one byte, which every read and write
-// returns and every step compares. A shared name would need a reference count, which costs
-// nanoseconds.
+// Rejected: an `Ended` that names its channel. A shared name needs a reference count, which costs
+// nanoseconds. `Ended` is one byte, which every read and write returns and every step compares.
 
 use std::fmt;
 
-/// How a channel has ended. After that, no item can be written to the channel or read from it.
+/// How a channel has ended. Items can no longer be written to an ended channel or read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// A process poisoned the channel, so that all processes that use the channel end too.
+    /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
     Poisoned,
-    /// A process closed the channel, or the last end of one side was dropped. The items that the
-    /// channel had accepted have been read.
+    /// A process closed the channel, or the last end of one side was dropped. All items were read.
     #[error("the channel was closed")]
     Closed,
 }
@@ -21,8 +19,8 @@ pub enum Ended {
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
 /// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` does not implement [`Error`](std::error::Error), because an error must not
-/// borrow, while an item may borrow. [`Ended`] implements `Error`.
+/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data, and an
+/// error must not borrow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.
@@ -55,8 +53,7 @@ impl<T> fmt::Display for Unsent<T> {
 /// [`write_until`](crate::Writer::write_until) did not write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
-    /// No reader took the item in time, and the buffer had no room for it. The channel has not
-    /// ended.
+    /// The channel has not ended, but no reader took the item in time, and the buffer was full.
     NotTaken(T),
     /// The channel has ended.
     Ended(Unsent<T>),
@@ -71,7 +68,7 @@ impl<T> Refused<T> {
         }
     }
 
-    /// Returns the item, if the channel has not ended, so that it can be written later.
+    /// Returns the item if the channel has not ended, so that the item can be written later.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -93,7 +90,7 @@ impl<T> Refused<T> {
     ///
     /// # Errors
     ///
-    /// [`Unsent`] with the item if the channel has ended.
+    /// Returns [`Unsent`] with the item if the channel has ended.
     pub fn not_taken(self) -> Result<T, Unsent<T>> {
         match self {
             Self::NotTaken(item) => Ok(item),

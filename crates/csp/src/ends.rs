@@ -1,4 +1,4 @@
-//! Traits for the ends of channels of every kind, for processes that work with any kind.
+//! Traits for the ends of channels, for processes that work with ends of any type.
 
 use cellworks_machine::Time;
 
@@ -10,22 +10,20 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// One or several ends of channels, which can be poisoned together.
-///
-/// Tuples, arrays and vectors of ends are ends too.
+/// Ends of channels that can be poisoned together: an end, or a tuple, array or vector of ends.
 pub trait Ends {
-    /// Poisons all these ends. The items in their buffers are dropped. Use [`Reader::poison`] to
-    /// keep the items.
+    /// Poisons these ends, and drops the items in their buffers. [`Reader::poison`] keeps the
+    /// items.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// A reading end: a [`Reader`] of any kind and reach, or a mutable reference to one.
+/// A [`Reader`] of any kind and reach, or a mutable reference to a reader.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended.
+    /// Returns [`Ended`] if the channel has ended.
     #[track_caller]
     fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended>;
 
@@ -33,7 +31,7 @@ pub trait Input<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended.
+    /// Returns [`Ended`] if the channel has ended.
     #[track_caller]
     fn try_read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<Option<T>, Ended>;
 
@@ -41,7 +39,7 @@ pub trait Input<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the channel has ended.
+    /// Returns [`Ended`] if the channel has ended.
     #[track_caller]
     fn read_until<P: Place>(
         &mut self,
@@ -55,13 +53,13 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// A writing end: a [`Writer`] of any kind and reach, or a mutable reference to one.
+/// A [`Writer`] of any kind and reach, or a mutable reference to a writer.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///
     /// # Errors
     ///
-    /// [`Unsent`] gives the item back if the channel has ended.
+    /// Returns [`Unsent`] with the item if the channel has ended.
     #[track_caller]
     fn write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Unsent<T>>;
 
@@ -69,7 +67,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item if no process took the item, or if the channel has ended.
+    /// Returns [`Refused`] with the item if no process took the item, or if the channel has ended.
     #[track_caller]
     fn try_write<P: Place>(&mut self, process: &Process<'_, P>, item: T) -> Result<(), Refused<T>>;
 
@@ -77,8 +75,7 @@ pub trait Output<T: Item>: Ends {
     ///
     /// # Errors
     ///
-    /// [`Refused`] with the item if no process took it before `deadline`, or if the channel has
-    /// ended.
+    /// Returns [`Refused`] with the item if the deadline has passed, or if the channel has ended.
     #[track_caller]
     fn write_until<P: Place>(
         &mut self,
@@ -264,12 +261,10 @@ tuples!(A B C);
 tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
-    /// Runs `body` with `ends`. If `body` ends because a channel was [poisoned](Ended::Poisoned),
-    /// poisons all of `ends`. So poison spreads through a network of such processes. The items in
-    /// the buffers of poisoned channels are dropped.
-    ///
-    /// If `body` ends for another reason, drops the ends. If an end was the last one of its side,
-    /// this closes the channel.
+    /// Runs `body` with `ends`. If `body` returns that a channel was [poisoned](Ended::Poisoned),
+    /// poisons all of `ends` and drops the items in their buffers, so that poison spreads through
+    /// the network. If `body` returns anything else, drops the ends, which may close their
+    /// channels.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};
@@ -290,7 +285,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// The error that `body` returned.
+    /// Returns the error that `body` returned.
     pub fn spread_poison<E: Ends, R>(
         &self,
         mut ends: E,

@@ -14,30 +14,27 @@ use std::fmt;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
-/// A gate: the ends of channels by which an OS thread outside the machine communicates with a
-/// network. With gates, a network can serve the program around it: see
-/// [`Network::gate`](crate::Network::gate).
+/// The ends of channels by which an OS thread outside the machine communicates with a network. With
+/// gates, a network can serve the program around it: see [`Network::gate`](crate::Network::gate).
 ///
-/// When a thread [enters](Self::enter) its gate, the thread becomes a process of the network. It
-/// reads, writes and alternates as other processes do, with or without waiting. A gate may be sent
-/// to any thread. If its ends can be cloned, the gate can be cloned too, so that each thread has a
-/// gate.
+/// When a thread [enters](Self::enter) a gate, the thread becomes a process of the network. A gate
+/// may be sent to any thread. A gate can be cloned for several threads if its ends can be cloned.
 ///
-/// Dropping a gate drops its ends, which wakes the processes that wait for them. If you use a gate
-/// only to clone it, drop it after the last clone. Otherwise processes wait for this gate. The
-/// network ends when its processes have ended, even if gates are left.
+/// Dropping a gate drops its ends, and wakes the processes that wait for these ends. If you use a
+/// gate only to clone it, drop the gate after the last clone. Otherwise processes wait for this
+/// gate. The network ends when its processes have ended, even if gates are left.
 ///
 /// # Deadlocks
 ///
 /// As long as the thread of one gate does not wait for the network, the network is not in a
-/// deadlock, because the thread may still write. If the threads of all gates wait too, the deadlock
-/// is reported, and these threads are [outside](crate::Stuck::is_outside) in the report. Three
-/// cases are not reported correctly:
+/// deadlock, because the thread may still write. A deadlock in which the threads of all gates wait
+/// is reported, with these threads as [outside](crate::Stuck::is_outside). Three cases are not
+/// reported correctly:
 ///
 /// - A thread waits for something other than a channel, such as a lock.
 /// - Processes wait for each other while the thread of a gate does something else.
-/// - An end of a channel is outside the network but in no gate. Then the network may be reported as
-///   a deadlock, although the end would still be used or dropped.
+/// - An end of a channel is outside the network but in no gate. Then a deadlock may be reported,
+///   although the end would still be used or dropped.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -70,8 +67,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // The ends are dropped before the place, because the thread must count until its ends are
-    // dropped.
+    // The ends are dropped first, because the machine must count the thread until then.
     ends: E,
     place: OutsidePlace,
 }
@@ -81,14 +77,13 @@ impl<E> Gate<E> {
         Self { ends, place }
     }
 
-    /// Waits until the network runs, and makes the calling thread a process of the network. Returns
-    /// the ends of this gate, and the process to use them with. The thread is a process as long as
-    /// these two values live.
+    /// Waits until the network runs, and makes the calling thread a process of the network, as long
+    /// as the returned values live. Returns the ends of this gate, and the process to use the ends
+    /// with.
     ///
-    /// When the run of the network ends or is cancelled, a waiting call of this process ends with
-    /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. From then on no
-    /// call waits. Each call succeeds at once or ends with the same error. If the network has
-    /// ended, the next `enter` returns an error.
+    /// When the run of the network ends or is cancelled, no call of this process waits any longer.
+    /// A call that would wait ends with [`Ended::Closed`](crate::Ended::Closed), and a writer gets
+    /// its item back. If the network has ended, the next `enter` returns an error.
     ///
     /// ```
     /// use std::time::Duration;
@@ -122,8 +117,8 @@ impl<E> Gate<E> {
     ///
     /// # Errors
     ///
-    /// [`GateError`] if the run of the network has ended or will never begin, or if the calling
-    /// thread runs processes of this network or of another network.
+    /// Returns a [`GateError`] if the run of the network has ended or will never begin, or if the
+    /// calling thread runs processes of a network.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {
         let place = &self.place;
         let shared = place.enter()?;

@@ -1,9 +1,9 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! Ends move into processes as other values do, so it is not known which process has an end that
-//! was never used. But a deadlock cancels all processes, and while a process unwinds, it drops its
-//! ends. So the ends that are dropped between the cancelled call and the end of the process
-//! belonged to the process.
+//! It is not known which process has an unused end, because ends move as other values do. But a
+//! deadlock cancels all processes, and a cancelled process drops its ends while it unwinds.
+//! Therefore an end that is dropped between the cancelled call and the end of a process belonged to
+//! this process.
 
 use std::cell::{Cell, RefCell};
 
@@ -23,13 +23,11 @@ thread_local! {
     static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Called when a process of this OS thread is cancelled. All ends that are dropped from now on
-/// belonged to this process.
+/// Called when a process of this OS thread is cancelled, and will drop its ends.
 pub(crate) fn cancelled() {
     UNWINDS.set(true);
 }
 
-/// Called when an end is dropped.
 pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     cause::end_dropped();
     if UNWINDS.get() {
@@ -38,8 +36,8 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. If the process was cancelled, returns the ends that it has
-/// dropped since then. Processes of one OS thread are unwound one after the other.
+/// Called when a process has ended. If the process was cancelled, returns the ends that the process
+/// has dropped since. The processes of one OS thread unwind one after the other.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

@@ -6,18 +6,16 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-/// A type that channels can carry. A value that is written moves, and belongs to the process that
-/// reads it.
+/// A type that channels can carry. Writing a value moves the value to the process that reads it.
 ///
 /// # Large items
 ///
-/// An item moves by value. On its way from one process to another it lies on the stacks of both
-/// processes. A build without optimisation has more than forty copies at once. The stack of a
-/// process has 256 KiB unless another size was chosen. Put items of more than 4 KiB in a `Box`
-/// or a `Vec`, so that only the pointer moves. ([`bytes`](Self::bytes) also counts the data behind
-/// the pointer, so a simulated machine takes the same time.) Or give the process a larger stack:
-/// see [`Network::process_with_stack`](crate::Network::process_with_stack). If a stack overflows,
-/// the program ends with a message that names the process.
+/// On its way, an item lies on the stacks of the writer and of the reader. The default stack has
+/// 256 KiB. A build without optimisation has more than forty copies of an item at once. Put items
+/// of more than 4 KiB in a `Box` or a `Vec`, so that only the pointer moves, or give the process a
+/// larger stack: see [`Network::process_with_stack`](crate::Network::process_with_stack). A
+/// simulated machine takes the same time for a box, because [`bytes`](Self::bytes) counts the data
+/// behind the pointer. A stack overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
@@ -33,13 +31,13 @@ use cellworks_machine::{Span, Time};
 ///
 /// # Shared values
 ///
-/// An [`Arc`] of an item is an item too, for values that no process changes. Where processors share
-/// no memory, the value would have to be copied. So a simulated machine takes the time of a copy.
+/// An [`Arc`] of an item is an item too, for values that no process changes. If processors share no
+/// memory, the value would have to be copied, so a simulated machine takes the time of a copy.
 ///
 /// # Ends of channels
 ///
-/// An end of a channel that is not [local](crate::Local) is an item too. For example, a request can
-/// carry the writing end for its answer.
+/// An end of a channel is an item too, unless the channel is [local](crate::Local). For example, a
+/// request can carry the writer for its answer.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Place, Process, ProcessError, Reader, Writer};
@@ -74,17 +72,15 @@ use cellworks_machine::{Span, Time};
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
-    /// How many bytes must be moved between local stores, on machines that have local stores. The
-    /// number includes the data that the item owns.
+    /// Returns how many bytes must be moved between local stores, including data on the heap.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
 }
 
-/// Makes a struct or an enum an [`Item`]. Its bytes are the sum of the bytes of its fields.
+/// Makes a struct or an enum an [`Item`], whose bytes are the sum of the bytes of its fields.
 ///
-/// All fields must be named, otherwise the program does not compile. So no field is forgotten. The
-/// fields of a tuple struct get names here.
+/// The program does not compile if a field is left out. The fields of a tuple struct get names.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};
@@ -209,7 +205,7 @@ collections!(
     HashMap<K, V, S>, K: Item, V: Item, S: Send;
 );
 
-/// The elements of a collection's iterator: references to items.
+/// A reference to an item, or to a key and a value, as the iterator of a collection yields it.
 trait Lent {
     fn bytes_of(&self) -> usize;
 }

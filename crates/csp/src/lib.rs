@@ -1,10 +1,10 @@
 //! Networks of processes that communicate through channels (CSP: Communicating Sequential
-//! Processes). The design follows the system DSMCBE of the paper below, and the compiler checks who
-//! owns an item.
+//! Processes).
 //!
-//! Processes are plain sequential code. They share no data and communicate through channels. An
-//! item that is written to a channel belongs to the process that reads it. The crate is built on
-//! [`cellworks_machine`], so a network runs on this computer and on a simulated Cell.
+//! Processes are sequential code. They share no data: an item that is written to a channel belongs
+//! to the process that reads the item. The crate is built on [`cellworks_machine`], so a network
+//! runs on this computer and on a simulated Cell. The design follows the system DSMCBE of the
+//! source below.
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -12,36 +12,36 @@
 //!   Network: process(name, SPE, f) ───┴── Process ── Alternation ───────────────┘
 //! ```
 //!
-//! - [`Channel`] makes channels. The types of the two [ends](Writer) say how many processes may
-//!   have an end, and whether it may leave its SPE. [`Channel::local`] is for the processes of a
-//!   [group](Network::group), which run on one SPE.
-//! - [`Input`] and [`Output`] are ends of any kind, for processes that work with all kinds.
+//! - [`Channel`] makes channels. The type of an [end](Writer) of a channel says how many processes
+//!   may have the end, and whether the end may leave its SPE. [`Channel::local`] is for the
+//!   processes of a [group](Network::group), which run on one SPE.
+//! - [`Input`] and [`Output`] are traits of ends, for processes that work with ends of any type.
 //! - [`Alternation`] waits until one of several channels can be read or written.
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
 //! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
-//!   [`Process::writer`] look up its ends by the id.
+//!   [`Process::writer`] look up the ends of the channel by this id.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
-//!   the last end of one side is dropped. A network ends when its channels end. A waiting writer
-//!   gets its item back. [`Process::spread_poison`] passes poison on to other channels.
+//!   the last reader or the last writer is dropped. A waiting writer gets its item back.
+//!   [`Process::spread_poison`] passes poison on to other channels.
+//! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
+//!   processes that wait for each other.
 //! - [`Network::starter`] lets processes start other processes while the network runs.
 //! - [`processes`] has standard processes, such as [`map`](processes::map) and
 //!   [`mux`](processes::mux), from which networks can be built.
 //! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool. These programs
 //!   become processes of the network.
-//! - [`Network::gate`] is for OS threads that are no processors of the machine. Through a [`Gate`]
-//!   such a thread communicates with the network.
-//! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
-//!   processes that wait for each other.
+//! - [`Network::gate`] makes a [`Gate`], through which an OS thread outside the machine
+//!   communicates with the network.
 //! - [`ProcessError`] is the reason why a process ends before its work is done: a channel has
 //!   ended, or the process has found an error.
 //!
-//! # What several processes change
+//! # Data that several processes change
 //!
-//! If several processes change a counter or a map, let it belong to one process, the server. The
-//! other processes write requests to the server and read its answers. The example counts words in
-//! this way. For comparison it also counts them in a map under a lock:
+//! If several processes change a counter or a map, let one process, the server, own this data. The
+//! other processes write requests to the server and read its answers. The example counts words in a
+//! server. For comparison, the example also counts words in a map under a lock:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -107,16 +107,15 @@
 //! # count_words(&host, ["a rose is a rose", "is a"]);
 //! ```
 //!
-//! The server has three advantages:
+//! The server has three advantages over the lock:
 //!
-//! - A machine whose SPEs are confined to their local stores simulates the costs of the server. A
-//!   lock is a variable in memory, which such SPEs do not share, so it takes no simulated time.
-//! - A server may wait. A lock must not be held across a call that waits or yields, because the
+//! - If SPEs are confined to their local stores, the machine simulates the costs of the server. A
+//!   lock is a variable in memory, which such SPEs do not share, so a lock takes no simulated time.
+//! - The server may wait. A process that holds a lock must neither wait nor yield, because the
 //!   other processes of the core could not go on.
 //! - The report of a deadlock names the server.
 //!
-//! With the feature `parameters`, a [`Transport`] can be read from a command-line flag (by clap)
-//! and from a file (by serde).
+//! With the feature `parameters`, [`Transport`] implements traits of clap and of serde.
 //!
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 

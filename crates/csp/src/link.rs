@@ -1,22 +1,20 @@
 //! A channel without the type of its items, for reports and transports.
 
-/// A channel, with items of any type.
 pub(crate) trait Link {
     fn name(&self) -> String;
-    /// An address that no other channel has at the same time.
+    /// Returns an address that no other channel has at the same time.
     fn address(&self) -> usize;
-    /// The numbers of the processes that last used the ends of the channel: reader and writer.
+    /// Returns the numbers of the processes that last used the reader and the writer.
     fn last_users(&self) -> (Option<u32>, Option<u32>);
-    /// The key by which transports know the channel. `None` if only processes of one SPE can use
-    /// the channel.
+    /// Returns the key of the channel, or `None` if only processes of one SPE can use the channel.
     fn key(&self) -> Option<Key>;
 }
 
 /// The key by which transports know a channel that several processors may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// The number of the channel. No other channel of the program has this number.
+    /// The number of the channel, which no other channel of the program has.
     pub id: u64,
-    /// Whether each end of the channel belongs to one process.
+    /// Whether only one process has the reader, and only one process has the writer.
     pub is_one_to_one: bool,
 }

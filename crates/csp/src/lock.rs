@@ -1,6 +1,7 @@
 //! The word of a channel, which is also the channel's lock. While the lock is free, the word is
-//! *plain* or *general*. A plain word describes the whole state of a rendezvous channel: which
-//! process waits, if any. A general word says that the state must be read under the lock.
+//! *plain* or *general*. A plain word is the whole state of a rendezvous channel: a reader waits,
+//! or a writer waits, or no process waits. A general word says that the state must be read under
+//! the lock.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -11,12 +12,12 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each of the upper arrows is one compare-and-exchange. A process that finds the word locked or
-//! general takes the lock.
+//! Each of the upper arrows is one compare-and-exchange. If the word is locked or general, a
+//! process takes the lock.
 
-// Rejected: a word with room for one reader and one writer, beside the queues. A rendezvous might
+// Rejected: a word with room for one reader and one writer beside the queues. A rendezvous might
 // then use only one cache line, but guards, poison and cancellation would need another protocol.
-// The node of a waiting process is only one cache line, too, and is prefetched.
+// The node of a waiting process is only one more cache line, and is prefetched.
 
 use std::cell::Cell;
 use std::ptr;
@@ -25,8 +26,7 @@ use crate::node::Node;
 use crate::side::Side;
 use crate::sync::{AtomicPtr, Ordering};
 
-/// The value of a channel's word: [`LOCKED`] while a process has the lock, otherwise one of the
-/// values below.
+/// The value of a channel's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(*mut ());
 
@@ -44,15 +44,14 @@ const SIDES: usize = READER | WRITER;
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// The value for a rendezvous channel that has no guards, has not ended, and where no process
-    /// waits.
+    /// The plain word of a channel at which no process waits. The channel has no guards and has not
+    /// ended.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
-    /// The value that says that the state of the channel must be read under the lock.
+    /// The general word.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// The value for a channel like that of [`EMPTY`](Self::EMPTY), but where a process waits with
-    /// `node` on `side`.
+    /// Returns the plain word of a channel at which a process waits with `node` on `side`.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
         let tag = match side {
@@ -62,7 +61,7 @@ impl Word {
         Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
     }
 
-    /// Returns the node of the waiting process, if a process waits on `side`.
+    /// Returns the node in a plain word, if a process waits on `side`.
     #[inline(always)]
     pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
         let tag = Self::with::<T>(side, ptr::null()).0.addr();
@@ -71,18 +70,18 @@ impl Word {
     }
 }
 
-/// A lock that a process has for some tens of instructions, and never while it waits. The first
-/// value of its word is [`Word::GENERAL`].
+/// A channel's word and lock. A process has the lock for some tens of instructions, and never while
+/// it waits. The first value of the word is [`Word::GENERAL`].
 pub trait Lock: Default {
     /// Whether the lock is for processes on several processors.
     const IS_SHARED: bool;
 
-    /// Returns the present word: [`LOCKED`] while a process has the lock.
+    /// Returns the word: [`LOCKED`] while a process has the lock.
     fn load(&self) -> Word;
 
     /// If the word equals `from`, changes it to `to` without the lock, with acquire and release
-    /// order. Then returns the old word. Take the node only from the returned word: when the caller
-    /// loaded `from`, another node may have had the same address.
+    /// order, and returns the old word. Use the node in the returned word, not the node in `from`:
+    /// another node may have had the same address when the caller loaded `from`.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
     /// Takes the lock, and returns the previous word.
@@ -92,7 +91,7 @@ pub trait Lock: Default {
 }
 
 /// A lock that processes of several SPEs may use at the same time. The compiler prints the messages
-/// below where an end of a local channel would have to be `Send`.
+/// below if an end of a local channel would have to be `Send`.
 #[diagnostic::on_unimplemented(
     message = "an end of a local channel cannot leave its SPE",
     label = "this has an end of a local channel, and may run on another SPE",
@@ -109,9 +108,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE, which take turns. A process that has the lock runs no code of
-/// the program and lets no other process run. So the lock is always free when a process takes it.
-/// Only debug builds check this.
+/// The lock for processes of one SPE, which take turns. The lock is always free when a process
+/// takes it, because a process that has the lock neither runs code of the program nor lets another
+/// process run. Only debug builds check this rule.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -202,8 +201,8 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The operating system may have taken the CPU from the process that has the lock. So
-            // the backoff finally yields this thread's CPU.
+            // The operating system may have taken the CPU from the process that has the lock.
+            // Therefore the backoff finally yields this thread's CPU.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -218,7 +217,7 @@ mod spin {
     }
 }
 
-/// Replaces the spinning lock in models: loom would never finish with two threads that spin.
+/// The spinning lock of models. Loom would never finish with two threads that spin.
 #[cfg(loom)]
 mod modelled {
     use std::cell::UnsafeCell;
@@ -230,12 +229,12 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// The guard borrows the mutex, so it is dropped before the mutex.
+        /// This guard borrows the mutex, so the guard is dropped before the mutex.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
 
-    // SAFETY: only the thread that has the mutex accesses the guard.
+    // SAFETY: only the thread that has the mutex accesses the mutex guard.
     unsafe impl Sync for Spin {}
     // SAFETY: as above; all threads of loom run on one OS thread.
     unsafe impl Send for Spin {}
@@ -253,7 +252,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value. An older value would only make the next exchange fail. Models
+        /// Loads the newest value. With an older value the next exchange would fail, and models
         /// cover this failure anyway, because other threads may come between the load and the
         /// exchange.
         fn load(&self) -> Word {
@@ -273,7 +272,7 @@ mod modelled {
 
         fn lock(&self) -> Word {
             let guard = self.mutex.lock().unwrap();
-            // SAFETY: the mutex is in a box and outlives the guard, and this thread has the mutex.
+            // SAFETY: the mutex is in a box and outlives its guard, and this thread has the mutex.
             unsafe {
                 *self.guard.get() = Some(transmute::<MutexGuard<'_, ()>, MutexGuard<'static, ()>>(
                     guard,
@@ -327,8 +326,8 @@ mod tests {
         assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
     }
 
-    /// A thread that takes a node out of the word sees everything that was written before the node
-    /// was put into the word. A rendezvous relies on this.
+    /// A rendezvous relies on this property: a thread that takes a node out of the word sees
+    /// everything that was written before the node was put into the word.
     #[test]
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {

@@ -1,12 +1,11 @@
-//! Models of the protocol for loom and shuttle: parties of every kind use one channel, in many
-//! orders of their steps. A *party* is a thread of the model that is a process.
+//! Models of channels for loom and shuttle: parties use one channel, in many orders of their steps.
+//! A *party* is a process of a model, on a thread of the model.
 //!
-//! A model runs the same channels, alternations and processes as programs do. Only the waits of
-//! their place are loom's or shuttle's. docs/csp.md says in which schedules the models are run. The
-//! models check three properties:
+//! Models run the same code as programs, except that loom or shuttle performs the waits.
+//! docs/csp.md says in which schedules the models run. The models check three properties:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
-//! - Each item ends with one owner: its reader, the writer that was given it back, or the process
+//! - Each item ends with one owner: its reader, the writer that got the item back, or the process
 //!   that poisoned the channel.
 //! - One reader gets the items of one writer in order.
 
@@ -33,8 +32,7 @@ use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 
-/// The places of the parties of a model. Each party has a seat. The party sleeps at its seat until
-/// another party wakes it.
+/// The place where a party sleeps until another party wakes it. Each party has a seat.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -45,8 +43,7 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// Whether the party acts as a destructor in a run that is being cancelled. Such a party does
-    /// not wait.
+    /// Whether the party does not wait, as a destructor in a run that is being cancelled.
     is_cancelled: bool,
 }
 
@@ -83,7 +80,7 @@ impl Wake for Seats {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: the numbers are this module's own.
+        // SAFETY: only this module makes and uses the numbers.
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
     }
 
@@ -101,7 +98,7 @@ impl Wake for Seats {
         unreachable!("channels lend nothing that is on a stack")
     }
 
-    /// The deadline passes after any number of steps of the other parties.
+    /// Lets the deadline pass after any number of steps of the other parties.
     fn wait_until_deadline(
         &self,
         _: &dyn fmt::Display,
@@ -138,10 +135,9 @@ fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
 
-/// An item. Each party returns the items that it owns, so a lost item is missing in the end.
+/// An item. Each party returns its items at the end of a model, so that a lost item is missing.
 type Token = u32;
 
-/// How many parties a model may have.
 const MOST_PARTIES: usize = 6;
 
 /// How a party writes or reads.
@@ -151,26 +147,24 @@ enum Way {
     Plain,
     /// [`Writer::write_all`] or [`Reader::read_up_to`].
     Batches,
-    /// Alternately [`Plain`](Self::Plain) and with an alternation that is made for one item.
+    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) in turns, one item each.
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard. One of its selections has a deadline, which passes at any
-    /// time.
+    /// An alternation with one guard. Before each plain selection comes a selection with a
+    /// deadline, which passes at any time.
     Until,
-    /// [`Writer::try_write`] or [`Reader::try_read`] once, and then [`Plain`](Self::Plain).
+    /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
-    /// [`Writer::write_until`] or [`Reader::read_until`] once, with a deadline that passes at any
-    /// time, and then [`Plain`](Self::Plain).
+    /// [`Writer::write_until`] or [`Reader::read_until`] with a deadline that passes at any time,
+    /// and then [`Plain`](Self::Plain) if needed.
     Deadline,
-    /// [`Plain`](Self::Plain), as a destructor in a run that is being cancelled, which gives up
-    /// instead of waiting.
+    /// [`Plain`](Self::Plain) in a run that is being cancelled, so that the party never waits.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
-/// The items that a party owns in the end. A party owns the items that it has read, and the items
-/// that it was given back.
+/// The items that a party has at the end: items that it has read, and items that it was given back.
 #[derive(Debug, Default)]
 struct Owned {
     read: Vec<Token>,
@@ -187,7 +181,6 @@ fn seats(number: usize) -> Vec<Seats> {
     (0..number).map(seat).collect()
 }
 
-/// The network of a model, to which all its processes belong.
 #[derive(Clone)]
 struct Network(StdArc<NetworkState>);
 
@@ -199,10 +192,10 @@ impl Network {
     }
 }
 
-/// A party, which runs as a thread of the model, at a seat.
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
-/// Runs the parties of a model. Returns the items that each party owns in the end.
+/// Runs the parties of a model, and returns the items that each party has at the end. The `bool` of
+/// a party is its [`Seats::is_cancelled`].
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     let seated =
         parties
@@ -215,8 +208,8 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs parties as [`run`] does. The parties of one sequence run one after the other, each on a
-/// thread of its own.
+/// Runs sequences of parties. The parties of one sequence run one after the other, each on a thread
+/// of its own. Returns the items that each party has at the end.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
@@ -225,8 +218,7 @@ fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs a sequence of parties. The first party runs here, and each of the others on a thread of its
-/// own.
+/// Runs the parties of a sequence: the first party on the calling thread.
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
     let mut parties = parties.into_iter();
     let (first, seat) = parties.next().expect("a sequence has parties");
@@ -255,7 +247,7 @@ fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
     all
 }
 
-/// What a party does with its end when it has written or read all the items that it wants.
+/// The last action of a party on its end of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Drop,
@@ -263,9 +255,8 @@ enum Ending {
     Poison,
 }
 
-/// Registers the process of this end at the channel. Without this call, a process registers with
-/// its first item, and takes the lock for this. In a model, the first item must go through the ring
-/// without the lock, too.
+/// Registers the process of this end at the ring, so that even the first item goes through the ring
+/// without the lock. Otherwise a process takes the lock for its first item, and registers then.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &RawChannel<T, Spin>,
@@ -399,7 +390,7 @@ fn read<E>(
     }
 }
 
-/// Selects a guard. If the guard's channel has ended, returns false.
+/// Selects a guard. Returns false if the guard's channel has ended.
 fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: Way) -> bool {
     if way == Way::Until {
         match alternation.select_until(process, Time::default()) {
@@ -410,8 +401,7 @@ fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: 
     alternation.select(process).is_ok()
 }
 
-/// Makes a party that writes items until the channel ends. Then the party itself ends the channel,
-/// by `ending`.
+/// Makes a party that writes items until the channel ends, and then performs `ending` on its end.
 fn writer_that<E: 'static>(
     way: Way,
     mut writer: Writer<Token, E>,
@@ -434,13 +424,12 @@ fn writer_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Makes a party that writes items until the channel ends. Then the party drops its end.
+/// Makes a party that writes items until the channel ends, and then drops its end.
 fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
     writer_that(way, writer, items, Ending::Drop)
 }
 
-/// Makes a party that reads until the channel ends or the party has `limit` items. Then the party
-/// itself ends the channel, by `ending`.
+/// Makes a party that reads up to `limit` items, and then performs `ending` on its end.
 fn reader_that<E: 'static>(
     way: Way,
     mut reader: Reader<Token, E>,
@@ -464,8 +453,7 @@ fn reader_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Makes a party that reads until the channel ends or the party has `limit` items. Then the party
-/// drops its end.
+/// Makes a party that reads up to `limit` items, and then drops its end.
 fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
     reader_that(way, reader, limit, Ending::Drop)
 }
@@ -476,17 +464,17 @@ fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
 }
 
 thread_local! {
-    /// How many items were dropped with the last readers of this model. All threads of a model run
-    /// on the OS thread of its test.
+    /// How many items of this model were dropped because the last reader of their channel was
+    /// dropped. All threads of a model run on the OS thread of its test.
     static DROPPED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts items that are dropped with the last reader of a channel.
+/// Counts items that are dropped because the last reader of their channel is dropped.
 pub(crate) fn count_dropped(items: usize) {
     DROPPED.set(DROPPED.get() + items);
 }
 
-/// Asserts that each item either is owned by one party or was dropped with a last reader.
+/// Asserts that each item either belongs to one party or was dropped with the last reader.
 fn assert_conserved(items: &[Token], all: &[Owned]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let mut owned: Vec<Token> = owned.copied().collect();
@@ -498,7 +486,6 @@ fn assert_conserved(items: &[Token], all: &[Owned]) {
     assert_eq!(owned.len() + dropped, items.len(), "{}", text());
 }
 
-/// Checks a writer with a reader of up to `limit` items.
 fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way, limit: usize) {
     check(preemptions, move || {
         let (to, from) = Channel::new().buffered(capacity).one_to_one::<Token>();
@@ -514,7 +501,6 @@ fn check_pair(preemptions: Option<usize>, capacity: usize, write: Way, read: Way
     });
 }
 
-/// Checks every way of writing with every way of reading.
 fn check_pairs(preemptions: Option<usize>, capacity: usize, limit: usize) {
     for write in WAYS {
         for read in WAYS {
@@ -533,8 +519,7 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// A writer offers each item to the readers of two channels. Loom had not finished this model after
-/// ten minutes.
+/// Loom had not finished this model after ten minutes.
 #[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
@@ -566,7 +551,7 @@ fn an_item_is_offered_to_any_of_two_readers() {
     }
 }
 
-/// Checks parties that do not wait or have a deadline, with each other and with parties that wait.
+/// Checks parties that use `try_` methods or deadlines, with each other and with parties that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
         for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
@@ -604,8 +589,8 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// A writer and a reader of a buffer. As long as no party waits or alternates, items go through the
-/// ring without the lock.
+/// A model of a writer and a reader of a buffer. While no party waits or alternates, items go
+/// through the ring without the lock.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
@@ -613,9 +598,9 @@ struct Pair {
     write: Way,
     writer: Ending,
     read: Way,
-    /// How many items the reader wants.
+    /// How many items the reader reads at most.
     limit: usize,
-    /// What the reader does when it has read these items.
+    /// The last action of the reader on its end.
     reader: Ending,
 }
 
@@ -725,7 +710,7 @@ fn a_reader_ends_the_channel_of_a_ring() {
     }
 }
 
-/// The reader poisons the channel while the writer uses the ring.
+/// A pair whose reader poisons the channel while the writer uses the ring.
 #[cfg(loom)]
 const POISONED: Pair = Pair {
     reader: Ending::Poison,
@@ -777,7 +762,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties on two OS threads. `first` and `then` use an end, one after the other.
+/// Makes two parties on two threads, which use `end` by `first` and later by `then`.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -824,8 +809,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// While both sides are on one OS thread, they need no barrier. After the writer has moved, they
-/// need a barrier.
+/// The writer and the reader need a barrier only after the writer has moved.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -889,7 +873,6 @@ fn check_ending(ending: Ending, capacity: usize) {
                 ]);
                 assert!(all[1].read.is_sorted(), "{all:?}");
                 if ending == Ending::Close {
-                    // Items that the channel has accepted are read.
                     let owned = all[1].read.len() + all[0].given_back.len();
                     assert_eq!(owned, items(0).len(), "{all:?}");
                 }
@@ -1008,11 +991,10 @@ fn three_writers_and_three_readers_meet() {
     }
 }
 
-/// How many items each party reads and writes in the models in which all parties alternate.
+/// How many items each party reads and writes in models of alternations.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
-/// Makes a party that reads items and writes the same number of items, in any order that is
-/// possible.
+/// Makes a party that reads items and writes the same number of items, in any possible order.
 fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut owned = Owned::default();
@@ -1038,8 +1020,7 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
     (Box::new(party), false)
 }
 
-/// Checks parties in a ring: each party writes to the next one, and the last one writes to the
-/// first.
+/// Checks parties in a ring, each of which writes to the next one.
 fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
     check(preemptions, move || {
         let mut readers = VecDeque::new();
@@ -1161,7 +1142,6 @@ fn one_that_skips_finds_one_that_waits() {
 
 #[test]
 fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
-    // The party that drops the end does nothing else at a channel.
     for side in [true, false] {
         check(None, move || {
             let (mut to, mut from) = Channel::new().one_to_one::<Token>();
@@ -1193,8 +1173,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer sees that the alternation waits for this guard. The writer may take the alternation
-/// only in a later wait, when the guard's pre-condition is false.
+/// The writer may see that the alternation waits for the guard, but try to perform the guard only
+/// in a later wait, in which the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {
@@ -1224,8 +1204,8 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes when the alternation has begun to wait and has not checked the channel
-/// again.
+/// The second item comes after the alternation has begun to wait, and before the alternation checks
+/// the channel again.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1238,8 +1218,8 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read when the alternation has begun to wait and has not checked the
-/// channel again.
+/// The channel is closed and read after the alternation has begun to wait, and before the
+/// alternation checks the channel again.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

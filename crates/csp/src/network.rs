@@ -1,4 +1,4 @@
-//! Networks: which processes run where, and how they end.
+//! Networks of processes: placing and running the processes, and the errors of networks.
 //!
 //! ```text
 //!   Network ── process(name, spe, f) ─┐
@@ -9,9 +9,8 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-// Rejected: a network that gets its machine only in `run`. Then each process that uses its place
-// would have to name the type of the machine. With `Network::on`, the call that places a process
-// reports an SPE that does not exist.
+// Rejected: to name the machine only in `run`. Then each process that uses its place would have to
+// name the type of the machine. `Network::on` also lets `process` panic if the SPE does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -45,10 +44,10 @@ use crate::transport::{
 };
 use crate::waker::Waker;
 
-/// A group of processes of one SPE, before they start.
+/// A group of processes of one SPE, before the processes start.
 ///
-/// The group is made on that SPE, so its processes may share values that are not `Send`, such as
-/// the ends of [local channels](crate::Channel::local).
+/// The group is made on its SPE, so its processes may share values that are not `Send`, such as the
+/// ends of [local channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
 }
@@ -66,8 +65,9 @@ type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process. The process starts when all processes of the group have been added.
     ///
-    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
-    /// networks end in this way. If it returns any other [error](ProcessError), the network fails.
+    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
+    /// networks end in this way. The network fails if the process returns any other
+    /// [error](ProcessError).
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -95,7 +95,6 @@ impl<'env, S: Spe> Group<'env, S> {
         });
     }
 
-    /// Returns one group with the processes of all groups of an SPE.
     fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
         let mut group = Self {
             processes: Vec::new(),
@@ -106,8 +105,8 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread. The only process of an SPE usually needs no
-    /// thread: the program of the SPE runs it directly.
+    /// Runs each process as a cooperative thread. If an SPE has only one process, the program of
+    /// the SPE usually runs the process without a thread.
     fn run(
         self,
         spe: &S,
@@ -153,7 +152,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 }
                 let run_it = {
                     let name = name.clone();
-                    // If the stack of one process has no room, no process of this SPE runs.
+                    // If one process has no room for its stack, no process of this SPE runs.
                     move |_| {
                         let _living = living;
                         has_room
@@ -161,8 +160,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // If a process cannot start, its body is dropped together with its ends of
-                // channels.
+                // If the thread cannot start, the body is dropped together with the ends in it.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -205,11 +203,11 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. If the program drops an end of a channel, the processes that
-/// wait at this channel are woken.
+/// Runs the program of a processor. An end that the program drops wakes the processes that wait for
+/// it.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // A transport sends no message for a dropped end, so this call tells the exchange.
+        // The transport sends no message for a dropped end, so the exchange is told here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -234,7 +232,6 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
     }
 }
 
-/// Begins a process on the calling thread, runs its body, and ends the process.
 pub(crate) fn run_process<P: Place, R>(
     place: &P,
     name: &str,
@@ -249,12 +246,11 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The payload of a program that unwinds because one of its processes has panicked. The panic of
-/// the process is recorded already.
+/// The payload with which a program unwinds after one of its processes has panicked. The panic of
+/// the process was recorded before.
 struct ProcessPanicked;
 
-/// Runs the body of a process. If the body panics, records the panic. If the body unwinds because
-/// the run was cancelled, records nothing.
+/// Runs the body of a process, and records a panic unless the run was cancelled.
 fn know_panic<R>(
     process: &str,
     at: Processor,
@@ -280,8 +276,7 @@ fn know_panic<R>(
     })
 }
 
-/// Restores the earlier description of the calling thread in its destructor: see
-/// [`Wake::set_task`].
+/// Restores the task description that the calling thread had before: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -304,7 +299,6 @@ fn run_on_spe<S: Spe>(
         let _task = Task(spe, before);
         run_process(spe, name, body, shared, carrier)
     });
-    // An ended channel is no failure, because networks end in this way.
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
         let failure = Failure::Failed {
             process: name.to_owned(),
@@ -352,13 +346,13 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// `Some` if processes may start other processes.
+    /// If processes may start other processes: the queues of processes to start.
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
 
 impl<'env, M: Machine> Network<'env, M> {
-    /// A network without processes, which will run on `machine`.
+    /// Makes a network without processes, which will run on `machine`.
     pub fn on(machine: &'env M) -> Self {
         Self {
             machine,
@@ -369,20 +363,21 @@ impl<'env, M: Machine> Network<'env, M> {
         }
     }
 
-    /// Chooses how items travel where SPEs are confined to their local stores: see [`Transport`].
+    /// Sets how items travel if SPEs are confined to their local stores: see [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
 
-    /// Adds a process on an SPE. Several processes of one SPE take turns: they switch where they
-    /// wait.
+    /// Adds a process on the SPE `at`. The processes of one SPE take turns: a waiting process lets
+    /// other processes run.
     ///
-    /// If the process returns the error [`Ended`](crate::Ended), the network does not fail, because
-    /// networks end in this way. If it returns any other [error](ProcessError), the network fails.
+    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
+    /// networks end in this way. The network fails if the process returns any other
+    /// [error](ProcessError).
     ///
     /// # Panics
     ///
-    /// If the machine does not have that SPE.
+    /// Panics if the machine does not have the SPE.
     #[track_caller]
     pub fn process(
         &mut self,
@@ -400,7 +395,7 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Panics
     ///
-    /// If the machine does not have that SPE.
+    /// Panics if the machine does not have the SPE.
     #[track_caller]
     pub fn process_with_stack(
         &mut self,
@@ -417,15 +412,15 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds the processes of a group. They run on one SPE and may share values that are not `Send`,
-    /// such as the ends of [local channels](crate::Channel::local). `group` is called on this SPE
-    /// and adds the processes.
+    /// Adds the processes of a group: `group` is called on the SPE `at` and adds the processes. The
+    /// processes run on this SPE and may share values that are not `Send`, such as the ends of
+    /// [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
     /// use cellworks_machine::{Machine, SpeId};
     ///
-    /// /// The sum of the first `count` squares. It leaves the group by a shared channel.
+    /// /// Returns the sum of the first `count` squares. It leaves the group by a shared channel.
     /// fn sum_of_squares<M: Machine>(machine: &M, count: u64) -> Result<u64, NetworkError> {
     ///     let (mut to_main, mut at_main) = Channel::new().one_to_one();
     ///     let mut network = Network::on(machine);
@@ -447,14 +442,14 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Panics
     ///
-    /// If the machine does not have that SPE.
+    /// Panics if the machine does not have the SPE.
     #[track_caller]
     pub fn group(&mut self, at: SpeId, group: impl FnOnce(&mut Group<'env, M::Spe>) + Send + 'env) {
         self.add(at, Box::new(group));
     }
 
-    /// A handle by which processes start other processes while the network runs: see
-    /// [`Starter::start`]. Move it, or a clone of it, into the bodies of processes.
+    /// Returns a handle by which processes start other processes while the network runs: see
+    /// [`Starter::start`]. Move clones of the handle into the bodies of processes.
     ///
     /// In a network with a starter, even the only process of an SPE has a stack of its own, because
     /// the program of the SPE waits for processes to start.
@@ -462,13 +457,13 @@ impl<'env, M: Machine> Network<'env, M> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
-    /// Makes a gate. Through this gate, an OS thread that is no processor of the machine takes part
-    /// in the network. The thread uses `ends`, such as a [`Writer`](crate::Writer) or a tuple of
-    /// ends. `name` is the name of the thread in reports.
+    /// Makes a gate, through which an OS thread outside the machine takes part in the network. The
+    /// thread uses `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of
+    /// ends. Reports call the thread `name`.
     ///
-    /// Gates work on machines where time is not simulated and SPEs reach all memory, such as a
-    /// host. On other machines a network with gates fails with [`NetworkError::NoGate`] before any
-    /// of its processes has started.
+    /// Gates work on machines such as a host, where time is not simulated and SPEs reach all
+    /// memory. On other machines a network with gates fails with [`NetworkError::NoGate`] before
+    /// any of its processes has started.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -489,7 +484,7 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// # Errors
     ///
-    /// [`NetworkError`] in these cases:
+    /// Returns a [`NetworkError`] in these cases:
     ///
     /// - Processes wait for each other for ever.
     /// - A process ended with an [error of its own](ProcessError), panicked, or misused a named
@@ -497,19 +492,18 @@ impl<'env, M: Machine> Network<'env, M> {
     /// - The local store of an SPE has no room for the stacks of its processes or for an item.
     /// - The caller is itself a process of a network.
     ///
-    /// When a process fails, its ends are dropped. So its channels end, and then the other
-    /// processes end, too.
+    /// A process that fails drops its ends, so its channels end, and then the other processes end.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
     }
 
-    /// Runs the network as [`run`](Self::run) does, with `main` as one more process, on the PPE.
-    /// Returns the result of `main`.
+    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE. Returns the
+    /// result of `main`.
     ///
     /// # Errors
     ///
-    /// The same errors as [`run`](Self::run).
+    /// Returns the same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_with<R>(
         self,
@@ -519,11 +513,11 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 
     /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
-    /// channels had to move.
+    /// transport moved.
     ///
     /// # Errors
     ///
-    /// The same errors as [`run`](Self::run).
+    /// Returns the same errors as [`run`](Self::run).
     #[track_caller]
     pub fn run_counted<R>(
         self,
@@ -537,8 +531,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Runs the network. This is a function of its own because the compiler compiles it once for
-    /// each machine. The code of `run_counted` is compiled once for each main process.
+    /// Runs the network. This function is separate from `run_counted`, because it is compiled once
+    /// for each machine, while `run_counted` is compiled once for each type of main process.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -623,8 +617,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// Returns one program for each SPE. An SPE runs its programs one after the other, but the
-    /// processes of an SPE must run at the same time.
+    /// Returns one program for each SPE. If one SPE had several programs, they would run one after
+    /// the other, but the processes of an SPE must run at the same time.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -639,8 +633,9 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the other processes, when the main process has ended, until they have ended too. This
-/// function must be in this file, because the report of a deadlock leaves out waits in this file.
+/// Serves the requests of the other processes, after the main process has ended, until the other
+/// processes have ended. This function must be in this file, because the report of a deadlock
+/// leaves out the waits of this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -654,37 +649,35 @@ fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &E
 /// The name of the process on the PPE in reports.
 const MAIN: &str = "main";
 
-/// Why a network has failed.
+/// The reason why a network has failed.
 ///
-/// If several processes fail, this is the error of the first failure, because it may have caused
-/// the others. A process that fails drops its ends, and other processes may fail when their
-/// channels end.
+/// If several processes fail, only the first failure is reported. This failure may have caused the
+/// others: a failing process drops its ends, and other processes may fail when their channels end.
 ///
-/// The times of failures are defined so that a failure never counts as earlier than its cause. An
-/// error counts from the time when it became a [`ProcessError`]. A panic counts from the time when
-/// the process dropped the first of its ends. If the process had no ends left, the panic counts
-/// from the end of the process.
+/// A failure always counts as later than its cause. An error counts from the time when the error
+/// became a [`ProcessError`]. A panic counts from the time when the process dropped the first of
+/// its ends, or from the end of the process if the process had no ends left.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// A process misused a named channel. The network fails even if the process ignored the error.
+    /// A process misused a named channel. The network fails even if the process ignored this error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of the processes of an SPE do not fit into its local store. None of these
-    /// processes has run.
+    /// The stacks of an SPE's processes do not fit into its local store. None of these processes
+    /// has run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
         .source.spe()
     )]
     NoRoom {
-        /// The first process that has no room.
+        /// The first process whose stack has no room.
         process: String,
         /// How many processes the SPE had to run.
         processes: usize,
-        /// How many of these processes have room.
+        /// How many of these processes have room for their stacks.
         fit: usize,
         /// The machine's error.
         source: StackError,
@@ -702,16 +695,15 @@ pub enum NetworkError {
         /// The machine's error.
         source: StackError,
     },
-    /// An item does not fit into a local store, on a machine whose SPEs are confined to their local
-    /// stores.
+    /// An item does not fit into the local store of an SPE that is confined to its local store.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory left for the channels. Channels need main memory if SPEs are
-    /// confined to their local stores.
+    /// The machine has no main memory left for channels between SPEs that are confined to local
+    /// stores.
     #[error(transparent)]
     NoMemory(AllocateError),
-    /// The network has a [gate](Network::gate), but on its machine no outside OS thread can take
-    /// part. No process has run.
+    /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part
+    /// in a network of this machine. No process has run.
     #[error(
         "the network has the gate `{gate}`, but no OS thread outside of {machine} can take part in its networks, because \
          its time is simulated or its SPEs are confined to their local stores; run the network on a host that is not \
@@ -743,7 +735,7 @@ pub enum NetworkError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network tried to run another network. The other network was not run, because
+    /// A process of a network tried to run another network. This other network was not run, because
     /// its run would have stopped the other processes of the SPE.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
@@ -752,7 +744,7 @@ pub enum NetworkError {
     Nested {
         /// The call that tried to run the other network.
         at: &'static Location<'static>,
-        /// The call that runs the network of the process.
+        /// The call that runs the network of the calling process.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.
@@ -761,7 +753,6 @@ pub enum NetworkError {
 }
 
 impl NetworkError {
-    /// Returns the error of the network that was run at `caller`, if the network has failed.
     fn of(
         result: Result<(), RunError>,
         shared: &NetworkState,
@@ -770,7 +761,6 @@ impl NetworkError {
         match (result, shared.take_failure()) {
             (_, Some(failure)) => Err(failure.into()),
             (Err(RunError::Deadlock { mut waits }), None) => {
-                // The report leaves out the network's own waits for its processes.
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
                 waits.retain(|wait| !is_own(wait.location) && !starting.is_thread(wait.thread));
@@ -781,12 +771,11 @@ impl NetworkError {
         }
     }
 
-    /// If the error is the panic of a process, resumes that panic. Any other error panics with its
-    /// text.
+    /// Resumes the panic if a process has panicked. Otherwise panics with the error's text.
     ///
     /// # Panics
     ///
-    /// Always.
+    /// Always panics.
     pub fn resume(self) -> ! {
         match self {
             Self::Panic { payload, .. } => resume_unwind(payload),

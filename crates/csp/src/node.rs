@@ -6,11 +6,10 @@ use crate::parcel::Parcel;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
-/// The state of a process that may have to wait.
+/// The state of the wait of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
-    /// The process has not begun to wait.
     Idle,
     Waits,
     Served,
@@ -18,27 +17,26 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may have to wait at a channel. The node is a separate variable in the
-/// frame of the call that waits. As a part of another value, it could be behind an exclusive
-/// reference while other processes access it.
-// The process that serves the node writes the item and the outcome. Both should be in one cache
-// line.
+/// The node of a process that may have to wait at a channel: a separate variable in the frame of
+/// the call that waits. Inside another value, the node could be behind an exclusive reference while
+/// other processes access the node.
+// The item and the outcome should be in one cache line, because the process that serves the node
+// writes both.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
     /// Not 0 if the process polls while it waits: see [`Waker::polling`]. The field is as large as
     /// `outcome`, so that one store initialises both.
     polls: AtomicU32,
-    /// The next node in the queue. Null while the node is in the word. Accessed under the channel's
-    /// lock.
+    /// The next node in the queue, or null while the node is in the channel's [word](crate::lock).
+    /// This field is accessed under the channel's lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process. The waker lives longer than the call that waits. The process
-    /// writes this pointer before it waits, and the process that serves the node reads it. A copy
+    /// The waker of the process, which lives longer than the call that waits. The process writes
+    /// this pointer before it waits, and the process that serves the node reads the pointer. A copy
     /// of the waker would cost each wait two loads and two stores of 16 bytes.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item that a writer has brought or that a reader was given. While the process waits, the
-    /// item belongs to the process that serves the node. Before and after the wait, it belongs to
-    /// the process of the node.
+    /// The item of a waiting writer, or the item that a reader was given. The item belongs to the
+    /// process that serves the node during the wait, and to the process of the node at other times.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -54,8 +52,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// Makes the node of a process that is going to wait, with the item that a writer brings. No
-    /// other process knows the node yet.
+    /// Makes the node of a process that is going to wait, with the item of a writer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn waiting(waker: &Waker, polls: bool, parcel: Option<Parcel<T>>) -> Self {
         Self {
@@ -67,7 +64,6 @@ impl<T> Node<T> {
         }
     }
 
-    /// Returns the outcome. After `Served`, the parcel belongs to the process of the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn outcome(&self) -> Outcome {
         match self.outcome.load(Ordering::Acquire) {
@@ -79,7 +75,7 @@ impl<T> Node<T> {
         }
     }
 
-    /// Whether the process has been served, or the channel has ended.
+    /// Returns whether the process has been served, or the channel has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
         self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
@@ -90,8 +86,7 @@ impl<T> Node<T> {
         self.outcome.store(outcome as u32, order);
     }
 
-    /// Takes the item out of the node: the item that a reader got, or an item of a writer that no
-    /// reader took.
+    /// Takes the item out of the node.
     ///
     /// # Safety
     ///
@@ -102,15 +97,15 @@ impl<T> Node<T> {
         self.parcel.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Serves a waiting process: `exchange` gives the process an item or takes its item, and then
-    /// the process goes on. Returns the waker of the process, and whether the process polls. The
-    /// flag is separate from the waker for speed. A waker with the flag in it would be written and
+    /// Serves a waiting process: `exchange` puts an item into the node or takes the item of the
+    /// node, and then the process goes on. Returns the waker of the process, and whether the
+    /// process polls. The flag is separate for speed: a waker with the flag would be written and
     /// read back in pieces of different sizes, which stalls a CPU.
     ///
     /// # Safety
     ///
-    /// The process of the node waits. The node was taken out of its queue or out of the word, so
-    /// that no other process can find it.
+    /// The process of the node waits. The node was taken out of its queue or out of the channel's
+    /// word, so that no other process can find it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve(
         node: *const Self,
@@ -119,7 +114,7 @@ impl<T> Node<T> {
     ) -> (Waker, bool) {
         // SAFETY: the process of the node does not go on before the outcome is stored. Until this
         // store, the node and the waker are in their places, and the parcel belongs to the caller.
-        // After this store, nothing of the node is accessed.
+        // After this store, the node is not accessed.
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));

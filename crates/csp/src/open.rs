@@ -12,19 +12,18 @@ use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
 /// A network without processes of its own. Programs that already run on a machine, such as the
-/// tasks of a pool, call [`process`](Self::process) and are processes of this network during the
-/// call.
+/// tasks of a pool, are processes of the network during their calls of [`process`](Self::process).
 ///
-/// The network belongs to the run in which it was made. All programs that use a channel must become
-/// processes of the same network. The ends may be anywhere in this run: dropping an end wakes the
-/// processes that wait for it.
+/// The network belongs to the run in which it was made. All programs that use a channel must be
+/// processes of one network. The ends of the channel may be anywhere in the run: dropping an end
+/// wakes the processes that wait for this end.
 ///
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
 /// names the processes that waited and their channels.
 ///
-/// Communication in an open network takes no simulated time, even between two SPEs. In a
-/// [`Network`](crate::Network) it takes simulated time.
+/// Communication in an open network takes no simulated time, unlike in a
+/// [`Network`](crate::Network).
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};
@@ -65,7 +64,7 @@ pub struct OpenNetwork<'run> {
 }
 
 impl<'run> OpenNetwork<'run> {
-    /// Makes a network for the run of the caller. `processor` is any processor of this run.
+    /// Makes a network for the run in which `processor` takes part.
     #[track_caller]
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
@@ -82,14 +81,14 @@ impl<'run> OpenNetwork<'run> {
     /// Runs `body` on the calling thread as a process of this network, and returns the result of
     /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
-    /// Only the calling thread can wait in the process. If another thread has to wait, it must
-    /// begin a process of its own.
+    /// Only the calling thread can wait in the process. If another thread has to wait, this thread
+    /// must begin a process of its own.
     ///
     /// # Panics
     ///
-    /// Panics if a process of this network has misused a [named channel](Process::create). This
-    /// happens when `body` has ended, with the text of the [`NamedError`](crate::NamedError). A
-    /// read or write panics if a process of another network that still runs uses the same channel.
+    /// When `body` has ended, panics with the text of the [`NamedError`](crate::NamedError) if a
+    /// process of this network has misused a [named channel](Process::create). A read or write
+    /// panics if the channel belongs to another network that still runs.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

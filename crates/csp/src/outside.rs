@@ -1,12 +1,11 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread performs the steps of the protocol as every process does. Only its waits
-//! differ: it sleeps in the operating system and not in the machine. The network number in its
-//! [`Waker`] tells other processes how to wake it: see [`outside_of`].
+//! An outside thread sleeps in the operating system and not in the machine. By the network number
+//! in its [`Waker`], other processes recognise the outside thread: see [`outside_of`].
 //!
-//! While an outside thread waits, the machine does not count it. The process that wakes the thread
-//! also makes the machine count it again. So the machine never finds all threads asleep while an
-//! outside thread is about to go on.
+//! While an outside thread waits, the machine does not count this thread. The process that wakes
+//! the thread also makes the machine count the thread again, before the thread goes on. Therefore
+//! the machine never reports a deadlock while an outside thread is about to go on.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// Models use this `Backoff`, too, because they have no outside thread.
+// Models use this `Backoff`, too, because they have no outside threads.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -25,31 +24,28 @@ use crate::waker::Waker;
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).
 ///
-/// This place has no processor of the machine, so it gives the PPE as its processor. The machine
-/// does not wake the thread. The thread waits only for channels, and its waits return false when
-/// the run is over.
+/// The machine does not know this thread, so the place gives the PPE as its processor. The thread
+/// waits only for channels, and its waits return false when the run is over.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
     name: String,
-    /// Set when the thread has entered.
+    /// Set after the thread has entered its gate.
     inside: OnceCell<Inside>,
 }
 
-/// The data of a thread that has entered a gate.
 struct Inside {
     run: Arc<Run>,
     waker: Waker,
 }
 
-/// The gates of a network.
 pub(crate) struct Gates(Mutex<State>);
 
 struct State {
     phase: Phase,
     seats: BTreeMap<u32, Seat>,
     next_number: u32,
-    /// Wakes the threads that wait until the network runs.
+    /// Wakes the threads that wait for the network to run.
     opened: Arc<Condvar>,
 }
 
@@ -59,28 +55,27 @@ enum Phase {
     Over { has_run: bool },
 }
 
-/// The run of a network.
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
-    /// Stands for an outside thread in the machine. Its processor is the PPE, so that no process
-    /// takes the outside thread for a thread of its own core.
+    /// The sleeper of the PPE, which stands for each outside thread. Therefore no process takes an
+    /// outside thread for a thread of its own core.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
 
-/// The place of a gate's thread in the list of the network's gates.
+/// The state of a gate's thread, in the list of the network's gates.
 struct Seat {
     gate: String,
     /// Whether the thread must check its condition again.
     is_notified: bool,
-    /// Whether the machine does not count the thread. The process that notifies the thread makes
-    /// the machine count it again.
+    /// Whether the thread waits, so that the machine does not count the thread. The process that
+    /// notifies the thread makes the machine count the thread again.
     is_dismissed: bool,
     notified: Arc<Condvar>,
 }
 
-/// Why a thread cannot enter a gate.
+/// The reasons why a thread cannot enter a gate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The run of the network is over, so no process is left to communicate with.
@@ -91,14 +86,13 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The network was dropped, or could not run on its machine.
+    /// The network was dropped before its run, or could not run on its machine.
     #[error("the gate `{gate}` is closed, as its network never ran; run the network")]
     NeverRan {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network. These processes could not go on while the thread
-    /// waits at the gate.
+    /// The thread runs processes of a network, which could not go on while the thread waited.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -109,15 +103,14 @@ pub enum GateError {
     },
 }
 
-/// The first number of an outside process. A network always has fewer other processes.
+/// The first number of an outside thread as a process. The other processes have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
-/// Whether the process with this number in its network is an outside thread.
 pub(crate) fn is_outside(number: u32) -> bool {
     number >= FIRST_OUTSIDE
 }
 
-/// The network's own handle to its gates. Dropping it closes the gates.
+/// The network's handle to its gates. Dropping this handle closes the gates.
 pub(crate) struct OwnGates(Arc<Gates>);
 
 impl Default for OwnGates {
@@ -132,13 +125,13 @@ impl Default for OwnGates {
 }
 
 impl OwnGates {
-    /// Makes the place of a thread, for a gate with this name.
+    /// Makes the place of a thread, for a gate with the name `name`.
     pub(crate) fn place(&self, name: String) -> OutsidePlace {
         OutsidePlace::new(&self.0, name)
     }
 
-    /// Called when the network runs: makes the machine count the outside threads. If outside
-    /// threads cannot take part on this machine, returns the name of a gate.
+    /// Called when the network runs. Makes the machine count the outside threads, or returns the
+    /// name of a gate if outside threads cannot take part on this machine.
     pub(crate) fn open(
         &self,
         core: &impl PpeCore,
@@ -197,7 +190,7 @@ impl Gates {
         locked(&self.0)
     }
 
-    /// Makes a thread check its condition again.
+    /// Makes an outside thread check the condition of its wait again.
     fn notify(&self, number: u32) {
         let mut state = self.state();
         let State { phase, seats, .. } = &mut *state;
@@ -215,8 +208,7 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // Numbers are used again, because a network that runs for long may have more gates than
-        // there are numbers.
+        // Numbers are used again, because a long run may have more gates than numbers.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)
@@ -242,22 +234,20 @@ impl OutsidePlace {
         }
     }
 
-    /// Makes the place of another thread, for a gate with the same name.
+    /// Makes the place of another thread, for another gate with the same name.
     pub(crate) fn another(&self) -> Self {
         Self::new(&self.gates, self.name.clone())
     }
 
-    /// Returns the number of the thread as a process of the network.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// Returns the name of the thread's gate.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Waits until the network runs.
+    /// Waits until the network runs. Returns the state of the network.
     pub(crate) fn enter(&self) -> Result<&NetworkState, GateError> {
         let gate = || self.name.clone();
         if pending::network_here().is_some() {
@@ -290,7 +280,6 @@ impl OutsidePlace {
         }
     }
 
-    /// Whether the run of the network has ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.gates.state().phase, Phase::Over { .. })
     }
@@ -300,7 +289,7 @@ impl OutsidePlace {
         &inside.expect("a process outside has entered its gate").run
     }
 
-    /// Returns the handle by which processes wake the thread.
+    /// Returns the handle by which processes wake this outside thread.
     pub(crate) fn waker(&self) -> &Waker {
         let inside = self.inside.get();
         &inside
@@ -309,7 +298,7 @@ impl OutsidePlace {
     }
 
     /// Waits until `ready` returns true. Returns false if the deadline has passed or the run is
-    /// over. `record` records the wait of this thread for the report of a deadlock.
+    /// over. `record` records the wait for the report of a deadlock.
     pub(crate) fn wait(
         &self,
         record: &dyn Fn(),
@@ -332,8 +321,7 @@ impl OutsidePlace {
         }
     }
 
-    /// Sleeps until the thread is notified or the deadline has passed. Returns false if the run is
-    /// over.
+    /// Sleeps until the thread is notified or the deadline has passed. Returns false after the run.
     fn sleep(&self, record: &dyn Fn(), deadline: Option<Time>) -> bool {
         let run = self.run();
         let mut state = self.gates.state();
@@ -359,7 +347,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // A thread with a deadline stays counted, because it will go on by itself.
+            // The machine counts a thread with a deadline, which will go on by itself.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -368,8 +356,8 @@ impl OutsidePlace {
                 break;
             }
         }
-        // In a deadlock the thread goes on only because processes unwind. Then its wait stays in
-        // the report.
+        // If the run is cancelled, this thread goes on only because processes unwind. Then the
+        // record of its wait stays in the report of the deadlock.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }
@@ -411,8 +399,7 @@ impl Wake for OutsidePlace {
         self.run().outside.notify(to);
     }
 
-    /// Returns a sleeper of the PPE. The machine does not know the outside thread, which is woken
-    /// only through channels.
+    /// Returns the sleeper of the PPE, because the machine does not know the outside thread.
     fn sleeper(&self) -> Sleeper {
         self.run().sleeper
     }

@@ -2,26 +2,25 @@
 
 use std::num::NonZeroU32;
 
-/// An item, and the place where the transport finds its bytes.
+/// An item, and the number by which the transport finds the bytes of the item.
 pub(crate) struct Parcel<T> {
     pub item: T,
     pub origin: Origin,
 }
 
-/// The place where the transport finds the bytes of an item: a number that the transport has given
-/// to the item. The number is 0 where processors share memory, because there the transport moves
-/// nothing.
+/// The number by which the transport finds the bytes of an item. The number is 0 if processors
+/// share memory, because then the transport moves no bytes.
 // The value is the number plus one, so that an `Option` of a parcel needs no extra room. Then the
 // node of a waiting process with a one-word item fits into one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
-    /// Makes the origin with this number.
+    /// Makes the origin with the number `number`.
     ///
     /// # Panics
     ///
-    /// If the number is `u32::MAX`.
+    /// Panics if `number` is `u32::MAX`.
     pub(crate) fn new(number: u32) -> Self {
         let one_more = number.checked_add(1).and_then(NonZeroU32::new);
         Self(one_more.expect("a network carries fewer items than 2^32 - 1"))
@@ -39,7 +38,7 @@ impl Default for Origin {
     }
 }
 
-/// Takes the item out of `parcel`, which has one.
+/// Takes the item out of `parcel`, which must have an item.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn take_parcel<T>(parcel: &mut Option<Parcel<T>>) -> Parcel<T> {
     parcel.take().expect("a writer has an item")

@@ -1,4 +1,4 @@
-//! The party of an alternation: the state of the alternation that its channels use.
+//! The party of an alternation: the part of its state that channels use.
 //!
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
@@ -9,12 +9,13 @@
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
-//! While the alternation is active, it alone decides which guard it performs, under the lock of
-//! that guard's channel. While it waits, any process that comes to one of its channels may *take*
-//! the party, by one compare-and-exchange of its state. Then that process puts an item into a guard
-//! or takes one out. The state contains a number that changes with each wait. So if the exchange
-//! succeeds, a guard that was read before the exchange has not changed. A process that has taken a
-//! party waits neither for a lock nor for another party.
+//! While the alternation is active, only the alternation itself performs its guards, each under the
+//! lock of the guard's channel. While the alternation waits, any process that comes to one of its
+//! channels may *take* the party, by one compare-and-exchange of the state. After that, this
+//! process puts an item into a guard or takes an item out of a guard. The state contains a number
+//! that changes with each wait. Therefore, if the exchange succeeds, a guard that was read before
+//! the exchange has not changed. A process that has taken a party waits neither for a lock nor for
+//! another party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -32,40 +33,37 @@ const GUARD_BITS: u32 = 29;
 const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
-/// The state of an alternation.
 pub(crate) struct Party {
-    /// The alternation's number, which no other alternation of this program has. An address would
-    /// not do, because addresses are used again.
+    /// A number that no other alternation has. Addresses are not enough, because they are used
+    /// again.
     pub number: u64,
-    /// Three numbers: the number of the wait, the number of the claimed guard, and the phase of the
-    /// alternation.
+    /// Three numbers: a sequence number of the alternation's waits, the index of the claimed guard,
+    /// and the tag of the state (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// While the alternation is active, the waker belongs to the alternation. While the party is
-    /// taken, the waker belongs to the process that has taken the party.
+    /// The waker of the alternation's process. Used by the alternation while the alternation is
+    /// active, and by the process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether the channel of a guard may have guards on its other side too.
+    /// Whether the channel of a guard may also have guards on its other side.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: only one thread at a time accesses `waker`, as the field says. Each change of the state
-// from or to `TAKEN` or `WAITING` is a release or an acquire.
+// SAFETY: only one thread at a time accesses `waker`, as the comment of the field says. Each change
+// of the state from or to `TAKEN` or `WAITING` is a release or an acquire.
 unsafe impl Sync for Party {}
-// SAFETY: a waker may be sent anywhere.
+// SAFETY: a waker may be sent to any thread.
 unsafe impl Send for Party {}
 
-/// The state of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The wait has not ended.
     Waiting,
     /// A guard may be ready.
     Poked,
-    /// A process on the other side has performed this guard.
+    /// A process on the other side of the channel has performed the guard with this index.
     Claimed(usize),
 }
 
-/// A party that was taken out of its wait. The alternation does not go on until [`end`](Self::end)
-/// is called.
+/// A party that a process has taken. The alternation goes on when this process calls
+/// [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
     party: &'a Party,
@@ -83,24 +81,23 @@ impl Party {
         }
     }
 
-    /// Whether another alternation may be on the other side of a channel of this alternation.
+    /// Returns whether the channel of a guard may have other alternations on its other side.
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
 
-    /// Begins to wait. From now on other processes may take the party.
+    /// Begins a wait, in which other processes may take the party.
     pub(crate) fn wait(&self, waker: Waker) {
         // SAFETY: the alternation itself calls this method, while the alternation is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // This store and the bits of ready guards are sequentially consistent. If a process sets
-        // such a bit, this alternation sees the bit in its check after this store, or that process
-        // sees that the alternation waits.
+        // This store and the bits of ready guards are sequentially consistent. Therefore, if a
+        // process sets such a bit, either this alternation sees the bit in a check after this
+        // store, or the process sees that the alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
 
-    /// Returns the state of the wait.
     #[inline]
     pub(crate) fn outcome(&self) -> Outcome {
         let state = self.state.load(Ordering::Acquire);
@@ -143,14 +140,14 @@ impl Party {
         }
     }
 
-    /// Returns the number of the present wait, if the alternation waits.
+    /// Returns the sequence number of the wait, if the alternation waits.
     #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
         (state & TAG_MASK == WAITING).then_some(state >> WAIT_SHIFT)
     }
 
-    /// Takes the party, if the wait with this number has not ended.
+    /// Takes the party, if the alternation is still in the wait with the sequence number `wait`.
     #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
         let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
@@ -162,10 +159,10 @@ impl Party {
 }
 
 impl Taken<'_> {
-    /// Lets the alternation go on. Returns the waker of its process.
+    /// Lets the alternation go on. Returns the waker of the alternation's process.
     #[inline(always)]
     fn end(self, guard: u64, tag: u64) -> Waker {
-        // SAFETY: a `Taken` exists only while this process has taken the party.
+        // SAFETY: a `Taken` exists only in the process that has taken the party.
         let waker = self.party.waker.with_mut(|place| unsafe { *place });
         self.party.state.store(
             self.wait << WAIT_SHIFT | guard << TAG_BITS | tag,
@@ -175,27 +172,25 @@ impl Taken<'_> {
     }
 }
 
-/// The part of a guard that its channel knows.
+/// The part of a guard that the channel of the guard uses.
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The word with the bits of guards that may be ready.
+    /// The word of the alternation with a bit for each guard that may be ready.
     ready: Arc<AtomicU64>,
-    /// The bit of this guard.
     bit: u64,
-    /// The guard's pre-condition. It changes only while the alternation is active.
+    /// Whether the guard can be claimed. Changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that this guard offers to a reader or got from a writer. While the alternation is
-    /// active, the item belongs to the alternation. While the party is taken, the item belongs to
-    /// the process that has taken the party.
+    /// The item that this guard offers to a reader or got from a writer. Used by the same threads
+    /// as [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
     /// The guard that holds the item, if several guards of the alternation offer the same item.
-    /// Otherwise null. Accessed under the same conditions as `parcel`.
+    /// Otherwise null. Used by the same threads as `parcel`.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: only one thread at a time accesses `holder` and `parcel`, as these fields say. All other
-// fields are atomic or do not change.
+// SAFETY: only one thread at a time accesses `holder` and `parcel`, as the comments of these fields
+// say. All other fields are atomic or do not change.
 unsafe impl<T: Send> Sync for Guard<T> {}
 // SAFETY: a guard owns a parcel, which may be sent if its item may be sent.
 unsafe impl<T: Send> Send for Guard<T> {}
@@ -215,22 +210,21 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Records that the channel has guards on its other side too.
+    /// Records that the channel also has guards on its other side.
     pub(crate) fn oppose(&self) {
         self.party.is_opposed.store(true, Ordering::SeqCst);
     }
 
-    /// Sets the pre-condition.
     pub(crate) fn enable(&self, enabled: bool) {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Marks the guard as ready, so that the alternation checks it. If the alternation waits for
-    /// this guard, ends the wait and returns the process to wake.
+    /// Marks the guard as ready, so that the alternation checks the guard. If the alternation waits
+    /// for this guard, ends the wait and returns the waker of the process.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // The check and the change need not be one atomic operation, because the bit changes only
-        // under the channel's lock.
+        // The check and the change may be two operations, because the bit changes only under the
+        // channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -239,25 +233,24 @@ impl<T> Guard<T> {
     }
 
     /// Marks the guard as not ready. The caller has the channel's lock. A process that later makes
-    /// the guard ready has the lock too, and sets the mark again.
+    /// the guard ready also has the lock, and marks the guard again.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// If this guard can be claimed, returns the number of the present wait.
+    /// Returns the sequence number of the wait, if the guard can be claimed.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
         self.enabled.load(Ordering::Acquire).then_some(wait)
     }
 
-    /// Whether the alternation waits for this guard.
     pub(crate) fn is_waiting(&self) -> bool {
         self.open_wait().is_some()
     }
 
-    /// If the alternation waits to read with this guard, gives it the parcel and returns the
-    /// process to wake.
+    /// If the alternation waits to read with this guard, gives the parcel to the guard and returns
+    /// the waker of the alternation's process.
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -267,8 +260,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, takes its parcel and returns the process
-    /// to wake.
+    /// If the alternation waits to write with this guard, takes the guard's parcel and returns the
+    /// waker of the alternation's process.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -282,19 +275,19 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If two waiting alternations meet, the later one of them stops waiting. Returns whether this
-    /// is the alternation of `self`. Without this rule, each could wait for the other one to stop.
+    /// If two waiting alternations meet, the one with the higher number must stop waiting. Returns
+    /// whether this is the alternation of `self`. Without this rule, each alternation could wait
+    /// for the other to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
 
-    /// Whether both guards belong to one alternation, which cannot communicate with itself.
+    /// Returns whether both guards belong to one alternation, which cannot communicate with itself.
     pub(crate) fn is_of_same_party(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.party, &other.party)
     }
 
-    /// Returns the item that this guard offers. The item lies in this guard, or in the guard that
-    /// holds one item for several guards.
+    /// Returns the item that this guard offers, which lies in this guard or in its holder.
     ///
     /// # Safety
     ///
@@ -314,7 +307,7 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Sets the guard that holds the item of this guard. `None` means this guard itself.
+    /// Sets the guard that holds the item of this guard. `None` means this guard.
     ///
     /// # Safety
     ///

@@ -1,11 +1,11 @@
-//! How a dropped end wakes the processes that wait for it.
+//! How a dropped end wakes the processes that wait for this end.
 //!
-//! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known. So each
-//! program of a network registers a function that wakes processes from its OS thread. The programs
-//! of an [open network](crate::OpenNetwork) register nothing, and outside threads, which have
-//! entered a [gate](crate::Gate), run no program. In these two cases the network registers a
-//! function that wakes its processes from any OS thread. In all other networks, an end that is
-//! dropped on an OS thread without a program of the network wakes no process.
+//! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known.
+//! Therefore each program of a network registers a function that wakes processes from the program's
+//! OS thread. The programs of an [open network](crate::OpenNetwork) register no function, and
+//! [outside threads](crate::outside) run no program. In these two cases the network registers a
+//! function that wakes its processes from any OS thread. In other networks, an end that is dropped
+//! on an OS thread without a program of the network wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use crate::waker::{Waker, Woken};
 type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
-    /// For each program of a network that runs on this OS thread: the network, and the function
-    /// that wakes its processes.
+    /// For each program that runs on this OS thread: its network, and the function that wakes
+    /// processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -27,18 +27,17 @@ type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 /// The functions that wake processes from any OS thread, by the numbers of their networks.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
-/// Registers `wake`, by which processes of this network can be woken from any OS thread.
+/// Registers `wake`, which can wake processes of the network from any OS thread.
 pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + 'static) {
     locked(&REMOTE).insert(network, Arc::new(wake));
 }
 
-/// Removes the function of a network that has no processes any more.
+/// Removes the function that [`wake_remotely`] has registered.
 pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process by the function that its network has registered for any OS thread. If there is
-/// no such function, does nothing.
+/// Wakes a process by the function of [`wake_remotely`], if its network has registered one.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {
@@ -46,8 +45,8 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. While it runs, ends that are dropped on this OS thread, by any
-/// program, wake processes through `wake`.
+/// Runs a program of a network. While the program runs, an end that is dropped on this OS thread
+/// wakes processes by `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
@@ -55,21 +54,19 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
             HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
         }
     }
-    // SAFETY: only the lifetime changes, and the pointer is removed from the list before this
-    // function returns or unwinds.
+    // SAFETY: only the lifetime changes, and the pointer is removed before this function returns or
+    // unwinds.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);
     program()
 }
 
-/// Returns the network of the program that runs on this OS thread. If programs are nested, returns
-/// the network of the innermost program.
+/// Returns the network of the innermost program that runs on this OS thread.
 pub(crate) fn network_here() -> Option<u32> {
     HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
 }
 
-/// Wakes the processes that can go on because an end was dropped.
 pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {
         let wake = HERE.try_with(|here| {
@@ -83,8 +80,7 @@ pub(crate) fn wake(woken: Woken) {
         let Ok(Some(wake)) = wake else {
             return wake_remote(waker);
         };
-        // SAFETY: the pointer is still in the list, so the call of `with_wakes` that got it has not
-        // returned.
+        // SAFETY: the pointer is still in the list, so its call of `with_wakes` has not returned.
         unsafe { (*wake)(waker) };
     });
 }

@@ -6,21 +6,19 @@ use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wai
 
 use crate::outside::OutsidePlace;
 
-/// A processor that runs processes: an SPE, the PPE as a [`PpePlace`], or an OS thread outside of
-/// the machine as an [`OutsidePlace`].
+/// A processor that runs processes: an SPE, a [`PpePlace`] or an [`OutsidePlace`].
 pub trait Place: Wake {
-    /// The processor of this place.
+    /// Returns the processor of this place.
     fn processor(&self) -> Processor;
 
     /// Lets the other processes of this processor run once.
     fn yield_now(&self);
 
-    /// If another process of this processor is ready, lets the other processes run once. Otherwise
-    /// this takes only a check.
+    /// Lets the other processes of this processor run once, if one of them is ready.
     fn yield_ready(&self);
 
-    /// Returns this place, if it is an outside thread. The compiler knows the type of the place, so
-    /// other places need no check at run time.
+    /// Returns this place, if it is an outside thread. For all other places, the compiler knows the
+    /// result, so no check is needed at run time.
     #[doc(hidden)]
     #[inline(always)]
     fn outside(&self) -> Option<&OutsidePlace> {

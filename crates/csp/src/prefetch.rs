@@ -1,11 +1,9 @@
-//! Prefetches of cache lines. A prefetch is only a hint and accesses nothing, so any address is
-//! allowed.
+//! Prefetches of cache lines. A prefetch accesses no memory, so any address is allowed.
 
-/// Prefetches a cache line for reading.
 #[inline(always)]
 pub(crate) fn to_read<T>(at: &T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch accesses nothing.
+    // SAFETY: a prefetch accesses no memory.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(at).cast());
@@ -14,12 +12,11 @@ pub(crate) fn to_read<T>(at: &T) {
     let _ = at;
 }
 
-/// Prefetches the cache line at an address for writing, which removes the line from other cores'
-/// caches.
+/// Prefetches a cache line for writing, which removes the line from other cores' caches.
 #[inline(always)]
 pub(crate) fn to_write(address: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch accesses nothing.
+    // SAFETY: a prefetch accesses no memory.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }

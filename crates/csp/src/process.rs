@@ -1,8 +1,8 @@
-//! Processes, and the methods of a process that ends of channels use.
+//! Processes, and their methods for the ends of channels.
 
-// Rejected: processes in which several threads wait. Where processors share no memory, news arrives
-// for a process, not for a thread. One thread of the process took the news of another thread, and a
-// strict host hung. So a second thread that is going to wait gets an error.
+// Rejected: processes in which several threads wait. If processors share no memory, a message
+// arrives for a process, not for a thread. One thread took the message of another thread, and a
+// strict host hung. Therefore a second thread that is going to wait panics.
 
 use std::cell::Cell;
 use std::fmt;
@@ -26,55 +26,51 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process of a network. The program of the process passes it to every operation on a channel.
+/// A process of a network, which its program passes to every operation on a channel.
 ///
-/// A process belongs to the processor on which it runs, its [`place`](Self::place). A process can
-/// be neither sent to nor shared with other processors. Its program may start further threads on
-/// that processor, but these threads cannot wait in the process. If a thread has to communicate, it
-/// must be a process of its own.
+/// A process belongs to its [`place`](Self::place), the processor on which it runs, and cannot be
+/// sent to other processors. The program may start further threads on this processor, but only the
+/// first thread can wait in the process. If another thread has to communicate, it must be a process
+/// of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
-    /// `Some` where processors share no memory.
+    /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // The changing state is on the heap, so that the process itself never changes. Then the
-    // compiler need not load the fields of the process again.
+    // On the heap, so that the compiler need not load the fields of the process again.
     changing: Box<Changing>,
 }
 
-/// The part of a process that changes.
 #[derive(Default)]
 struct Changing {
-    /// Whether the present step has asked for the waker of this process.
+    /// Whether the step that runs now has asked for the waker of this process.
     step_waits: Cell<bool>,
     /// How many communications of the process may have needed no wait.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. The number is a power of two. With 256, four equal writers had shares of 1 : 4 when a
-/// fair alternation on another core kept up with them.
+/// run once. The number is a power of two. With 256, four equal writers to a fair alternation on
+/// another core got shares of 1 : 4.
 const TURN: usize = 16;
 
-/// The identity of a process: its name, its number and its network.
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The process's number, and the handle of the thread that began the process. Only this thread
-    /// may wait in the process.
+    /// The number of the process, and the handle of its thread. Only this thread may wait in the
+    /// process.
     waker: Waker,
     shared: &'a NetworkState,
 }
 
 impl<'a> Identity<'a> {
-    /// Returns a number of the process that is unique among all networks. The upper half is the
-    /// number of the network, and the lower half is the number of the process in its network.
+    /// Returns a number of the process that is unique among all networks: the number of the network
+    /// in the upper half, and the number of the process in the lower half.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
     }
 
-    /// Returns the number that a process has in its network, from the [`user`](Self::user) number
-    /// of the process.
+    /// Returns the number of a process in its network, from the result of [`user`](Self::user).
     pub(crate) fn number_of(user: u64) -> u32 {
         user as u32
     }
@@ -98,7 +94,6 @@ impl<'a, P: Place> Process<'a, P> {
         Self::numbered(shared.next_number(), place, name, shared, carrier)
     }
 
-    /// Makes a process as [`new`](Self::new) does, with a number that the caller has chosen.
     pub(crate) fn numbered(
         number: u32,
         place: &'a P,
@@ -125,17 +120,18 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// The name of the process in its network.
+    /// Returns the name of the process.
     pub fn name(&self) -> &str {
         self.identity.name
     }
 
-    /// The processor on which the process runs: an [`Spe`](cellworks_machine::Spe), or the PPE.
+    /// Returns the processor on which the process runs: an [`Spe`](cellworks_machine::Spe), the
+    /// PPE, or an OS thread outside the machine.
     pub fn place(&self) -> &'a P {
         self.place
     }
 
-    /// The time since the start of the run.
+    /// Returns the time since the start of the run.
     pub fn now(&self) -> Time {
         self.place.now()
     }
@@ -148,8 +144,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication that may have needed no wait. After [`TURN`] such communications the
-    /// process [ends its turn](Self::end_turn).
+    /// Counts a communication that may have needed no wait. After each [`TURN`] such
+    /// communications, ends the turn of the process: see [`end_turn`](Self::end_turn).
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -160,8 +156,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, even processes that wait for other
-    /// processors. Where processors share no memory, this does nothing, because the other processes
-    /// run whenever this process waits for DMA.
+    /// processors. If processors share no memory, does nothing, because the other processes run
+    /// whenever this process waits for DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -170,16 +166,16 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Called when an alternation has found no guard ready and does not wait.
+    /// Called when a process has found no partner and does not wait.
     pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
             carrier.skip(self.asker());
         }
     }
 
-    /// If another process of this processor is ready, lets the other processes run once. If no
-    /// other process is ready, this takes only a check, and on a Cell no context switch. Use this
-    /// in loops that compute for long and do not communicate (section 2.2.7).
+    /// Lets the other processes of this processor run once, if one of them is ready. Otherwise this
+    /// method takes only a check, and on a Cell no context switch. Call this method in loops that
+    /// compute for long and do not communicate (section 2.2.7 of the paper).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -203,20 +199,19 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_ready();
     }
 
-    /// Waits until `time`, a time as [`now`](Self::now) returns it. Meanwhile the other processes
-    /// of this processor run. While a process sleeps, its network is not in a deadlock.
+    /// Waits until `time`, a time as [`now`](Self::now) returns it, while the other processes of
+    /// this processor run. While a process sleeps, its network is not in a deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
         self.place.wait_until_deadline(&why, time, &mut || false);
     }
 
-    /// The state that the processes of its network share.
     pub(crate) fn shared(&self) -> &'a NetworkState {
         self.identity.shared
     }
 
-    /// Returns whether all processors share memory, so that this processor performs the steps.
+    /// Returns whether processors share memory, so that each performs the steps of its processes.
     #[inline(always)]
     pub(crate) fn shares_memory(&self) -> bool {
         self.carrier.is_none()
@@ -231,13 +226,13 @@ impl<'a, P: Place> Process<'a, P> {
         &self.identity
     }
 
-    /// Returns the handle by which other processes wake this process. If the process has to wait, a
-    /// step asks for this handle.
+    /// Returns the handle by which other processes wake this process. A step asks for this handle
+    /// only if the process has to wait.
     #[inline(always)]
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
             None => self.assert_is_calling(),
-            // The step may be performed on another processor.
+            // The step may run on another processor, so the thread is checked in `wait_until`.
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
@@ -246,7 +241,6 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Panics if the calling thread is not the thread that began the process.
     #[inline(always)]
     fn assert_is_calling(&self) {
         if !self.place.is_calling(self.identity.waker.sleeper) {
@@ -257,8 +251,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // When a thread is unwound because the run was cancelled, some machines do not recognise
-        // the thread as the calling one.
+        // Some machines do not recognise a thread that unwinds because the run was cancelled.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -267,15 +260,14 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Returns whether the process is an outside thread whose network has ended. Then no other
-    /// process will ever use its channels.
+    /// Returns whether the process is an outside thread whose network has ended.
     #[inline(always)]
     pub(crate) fn is_left_alone(&self) -> bool {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns the identity of the process as a user of buffers without their locks. Where
-    /// processors share no memory, returns `None`.
+    /// Returns the OS thread and the process, as the user of a [ring](crate::way::ring). Returns
+    /// `None` if processors share no memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -292,9 +284,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step of the protocol at the channel that `what` names. Then wakes the processes
-    /// that can go on after the step. If, and only if, this process has to wait, the step asks for
-    /// the [waker](Self::waker) of this process.
+    /// Performs `step` at the channel that `what` names, and wakes the processes that can then go
+    /// on. If, and only if, this process has to wait, the step asks for the [waker](Self::waker) of
+    /// this process.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -310,8 +302,8 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// Performs a step as [`perform`](Self::perform) does. In this step, an alternation checks one
-    /// of its guards. The step returns whether it has found anything to do.
+    /// Performs the step by which an alternation checks a guard, as [`perform`](Self::perform)
+    /// does. `step` returns whether it has changed the channel.
     #[inline(always)]
     pub(crate) fn attempt<'b>(
         &self,
@@ -349,7 +341,7 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Performs a step as [`perform`](Self::perform) does. With this step, an alternation begins to
+    /// Performs, as [`perform`](Self::perform) does, the step by which an alternation begins to
     /// wait.
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
@@ -359,7 +351,6 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs a step on this processor.
     #[inline(always)]
     fn step<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         let mut woken = Woken::None;
@@ -368,15 +359,15 @@ impl<'a, P: Place> Process<'a, P> {
         result
     }
 
-    /// Asks the program of another SPE to start the process that was queued for that SPE. Where
-    /// processors share memory, this does nothing.
+    /// Asks the program of another SPE to start the process that was queued for this SPE. If
+    /// processors share memory, does nothing.
     pub(crate) fn request_start(&self, at: SpeId) {
         if let Some(carrier) = self.carrier {
             carrier.start(at);
         }
     }
 
-    /// Called when the process has ended, so that the transport no longer waits for it.
+    /// Called when the process has ended, so that the transport no longer waits for this process.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
             carrier.end(self.identity.waker.process);
@@ -391,9 +382,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Wakes a process. `polls` says how the process waits: see
-    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling). Returns whether the woken process
-    /// belongs to this core.
+    /// Wakes a process, and returns whether this process belongs to this core. `polls` says whether
+    /// the process polls: see [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
@@ -407,8 +397,8 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes an outside thread, as [`wake_one`](Self::wake_one) wakes a process.
-    // This takes two numbers, because a waker would take room in the frames of all callers.
+    /// Wakes an outside thread. A waker as an argument would take room in the frames of all
+    /// callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -432,7 +422,6 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_briefly()
     }
 
-    /// Packs an item to be written.
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
         let origin = match self.carrier {
@@ -442,7 +431,6 @@ impl<'a, P: Place> Process<'a, P> {
         Parcel { item, origin }
     }
 
-    /// Unpacks an item that was not delivered.
     #[inline]
     pub(crate) fn take_back<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -451,7 +439,7 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    /// Moves an item that was read to this processor and unpacks it.
+    /// Moves an item that was read to this processor, and unpacks the item.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -471,7 +459,6 @@ impl<'a, P: Place> Process<'a, P> {
         carrier.bring(self.asker(), link, parcel.origin, parcel.item.bytes());
     }
 
-    /// Wakes the processes that can go on after a step.
     #[inline(always)]
     pub(crate) fn wake(&self, woken: &mut Woken) {
         match (self.carrier, woken) {
@@ -482,25 +469,24 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Returns whether the process should poll if it now waits at a channel with a lock of type
-    /// `L`: see [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
+    /// Returns whether the process should poll if it waits at a channel with a lock of type `L`:
+    /// see [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll<L: Lock>(&self) -> bool {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits by polling. This function is not inlined. While a process polls, the core is idle, so
-    /// the call costs nothing. When this function was inlined, the ring took 0.9 ns more for each
-    /// message.
+    /// Waits by polling. This function is not inlined, because inlining made the ring benchmark 0.9
+    /// ns slower for each message, and a call by an idle core costs nothing.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.place.wait_until(why, ready)
     }
 
-    /// Waits until `ready` returns true, or until `deadline`. If the deadline has passed, returns
-    /// false. Without a deadline, this returns false in two cases only: a destructor calls it while
-    /// the run is being cancelled, or the process is an outside thread whose run is over.
+    /// Waits until `ready` returns true, or until `deadline`. Returns false if the deadline has
+    /// passed. Without a deadline, returns false only in a destructor in a run that is being
+    /// cancelled, and for an outside thread whose run is over.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -534,8 +520,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 }
 
-/// Calls `perform` with a closure that performs `step`. `perform` calls the closure once. Returns
-/// the step's result.
+/// Calls `perform` once, with a closure that runs `step`, and returns the result of `step`.
 fn once<R>(
     step: impl FnOnce(&mut Woken) -> R,
     perform: impl FnOnce(&mut dyn FnMut() -> Woken),
@@ -551,9 +536,9 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits. This value describes the wait to the
-/// machine. If the wait is cancelled, the destructor of this value records the wait for the report
-/// of a deadlock. If the call returns, it forgets this value, and nothing is recorded.
+/// A wait of a process, in the frame of the call that waits. If the wait is cancelled, the
+/// destructor of this value records the wait for the report of a deadlock. If the wait returns, the
+/// call forgets this value, so that no wait is recorded.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,
@@ -572,7 +557,6 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
 }
 
 impl<W: Why> ProcessWaits<'_, W> {
-    /// Records the wait for the report of a deadlock.
     fn record(&self) {
         let Identity {
             name,

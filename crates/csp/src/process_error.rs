@@ -1,7 +1,6 @@
 //! The reasons why processes end before their work is done.
 
-// Rejected: an error type for each process. Its type parameter would have to be named in each
-// closure.
+// Rejected: an error type for each process, whose type parameter each closure would have to name.
 
 use std::error::Error;
 use std::fmt;
@@ -14,9 +13,9 @@ use crate::named::error::NamedError;
 /// The reason why a process ends before its work is done: a channel has [ended](Ended), or the
 /// process has found an error.
 ///
-/// The bodies of processes and the functions that they call return this type. `?` turns any other
-/// error into a `ProcessError`, even a text or a boxed error. The end of a channel is no error of
-/// the network, because networks end in this way. With any other error, [the network
+/// The bodies of processes return this type. `?` turns any other error into a `ProcessError`, even
+/// a text or a boxed error. If a process returns that a channel has ended, the network does not
+/// fail, because networks end in this way. With any other error, [the network
 /// fails](crate::NetworkError::Failed).
 ///
 /// ```
@@ -56,13 +55,13 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    /// The process's own error, and the moment when it became a `ProcessError`. At that moment the
-    /// process still had its ends.
+    /// The process's own error, and the moment when the error became a `ProcessError`. At this
+    /// moment the process still had its ends.
     Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
 impl ProcessError {
-    /// How a channel ended, if the process ends for this reason.
+    /// Returns how a channel ended, if the process ends for this reason.
     pub fn ended(&self) -> Option<Ended> {
         match self.0 {
             Reason::Ended(ended) => Some(ended),
@@ -70,7 +69,7 @@ impl ProcessError {
         }
     }
 
-    /// The process's own error and its moment, or `None` if a channel has ended.
+    /// Returns the process's own error and its moment, or `None` if a channel has ended.
     pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,
@@ -79,8 +78,9 @@ impl ProcessError {
     }
 }
 
-// Three conversions into a `ProcessError` exist: this one, the next one, and std's from a type into
-// itself. They do not overlap, because neither `ProcessError` nor `Unsent` is an `Error`.
+// Three conversions into a `ProcessError` exist: two here, and std's conversion from a type into
+// itself. The conversions do not overlap, because neither `ProcessError` nor `Unsent` is an
+// `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

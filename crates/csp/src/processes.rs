@@ -8,13 +8,12 @@
 //!   add         ─►┘                              ─►┘                                   └╌► while it is read
 //! ```
 //!
-//! Each process runs on any processor and with ends of any kind, and goes on until one of its
-//! channels ends. If this channel was poisoned, the process [poisons](Process::spread_poison) all
-//! its other channels. Otherwise it drops its ends, which closes the channels. An item that the
-//! process holds at that time is dropped.
+//! Each process runs on any processor and with ends of any type, until one of its channels ends. If
+//! this channel was poisoned, the process [poisons](Process::spread_poison) all its other channels.
+//! Otherwise the process drops its ends. If the process holds an item then, the item is dropped.
 //!
-//! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper, and [`add`] is
-//! Listing 2. The following ring of three processes makes the numbers from 0 on:
+//! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper (see the crate), and
+//! [`add`] is Listing 2. The following ring of three processes makes the numbers from 0 on:
 //!
 //! ```
 //! use cellworks_csp::{Channel, Ended, Network, processes};
@@ -45,8 +44,7 @@
 //! # assert_eq!(numbers(&cellworks_host::Host::new().unwrap(), 4), [0, 1, 2, 3]);
 //! ```
 
-// Rejected: a timer that writes late times afterwards. Its reader would get a burst of past times.
-// So a late time is left out.
+// Rejected: a timer that writes missed times later. Its reader would get a burst of past times.
 
 use std::ops::Add;
 
@@ -60,7 +58,7 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// Passes items on (the paper's `delta1`).
+/// Passes items on (`delta1` of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -231,7 +229,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     map(process, input, output, |number| number + T::from(1))
 }
 
-/// Writes each item to both outputs, first to `first` (the paper's `delta2`).
+/// Writes each item to both outputs, first to `first` (`delta2` of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -284,7 +282,7 @@ pub fn delta<T: Item + Clone>(
 /// });
 /// network.run_with(move |process| {
 ///     writer.write(process, 'a').unwrap();
-///     // With `delta` this would wait for ever, because `delta` writes to `first` first.
+///     // `delta` would wait for ever here, because `delta` writes to `first` first.
 ///     assert_eq!((other.read(process), one.read(process)), (Ok('a'), Ok('a')));
 /// })
 /// # .unwrap();
@@ -312,8 +310,8 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from each input, in the order in which the items come, and writes the result of
-/// `function` for the two items.
+/// Reads an item from `left` and an item from `right`, in the order in which the two items come,
+/// and writes the result of `function` for the two items.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -345,7 +343,6 @@ pub fn combine<A: Item, B: Item, T: Item>(
     mut function: impl FnMut(A, B) -> T,
 ) -> Result<(), ProcessError> {
     process.spread_poison((left, right, output), |(left, right, output)| {
-        // Listing 2 uses this policy, too.
         let mut either = Alternation::priority();
         let (left, right) = (left.list(&mut either), right.list(&mut either));
         loop {
@@ -361,8 +358,8 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number from each input, in the order in which the numbers come, and writes their sum
-/// (Listing 2 of the paper).
+/// Reads a number from `left` and a number from `right`, in the order in which the two numbers
+/// come, and writes their sum (Listing 2 of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -395,11 +392,10 @@ pub fn add<T: Item + Add<Output = T>>(
     combine(process, left, right, output, T::add)
 }
 
-/// Passes items on, and writes a copy of each item to `side` until that channel ends. So an
-/// observer at `side` may end before the other processes.
+/// Passes items on, and writes a copy of each item to `side` until the channel `side` ends. The
+/// observer that reads `side` may end before the other processes.
 ///
-/// If `side` has no [buffer](crate::Channel::buffered), the process waits until the observer has
-/// read each copy.
+/// If `side` has no [buffer](crate::Channel::buffered), the process waits for the observer.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -445,10 +441,9 @@ pub fn tee<T: Item + Clone>(
 }
 
 /// Passes on the items of all inputs fairly: while an item waits, at most one item of each other
-/// input is passed on before it.
+/// input is passed on before the waiting item.
 ///
-/// An input that is closed is left out. The process ends when all inputs are closed, or when one
-/// input is poisoned.
+/// The process ends when all inputs are closed, or when one input is poisoned.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
@@ -506,10 +501,10 @@ pub fn mux<T: Item, I: Input<T>>(
 }
 
 /// Writes the time every `period`, counted from the start of the process. If the process still
-/// waits for its reader at such a time, this time is left out.
+/// waits for its reader when the next time comes, the process leaves out that time.
 ///
-/// The process notices only at its next write that its reader is gone, so it may outlive the reader
-/// by a period. While a timer waits for its time, its network is not in a deadlock.
+/// The process notices only at its next write that its reader has ended, so the process may outlive
+/// the reader by a period. While a process waits for a time, its network is not in a deadlock.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -531,7 +526,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Panics
 ///
-/// If `period` is zero.
+/// Panics if `period` is zero.
 ///
 /// # Errors
 ///

@@ -1,5 +1,10 @@
-//! The protocol of a channel. A *step* is the change that a reader, a writer or an alternation
-//! makes to the state of a channel under the channel's lock.
+//! The protocol of a channel.
+//!
+//! A *step* is one change of the channel's state under the channel's lock, by a reader, a writer or
+//! an alternation. The *sides* of a channel are its readers and its writers. The *partner* of a
+//! process is a process on the other side with which it can exchange an item now. A *guard* is the
+//! entry of an alternation in the list of a channel. An alternation is *active* while it does not
+//! wait.
 //!
 //! ```text
 //!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of the process
@@ -8,16 +13,15 @@
 //!
 //! | process that comes | is served by | otherwise |
 //! |---|---|---|
-//! | writer | a reader that waits, a waiting alternation that reads, room in the buffer | waits |
-//! | reader | the buffer (then the first writer that waits fills it up), a writer that waits, a waiting alternation that writes | waits |
-//! | alternation, active | as a reader or writer, for each guard | checks its next guard |
+//! | writer | a waiting reader, a waiting alternation that reads, room in the buffer | waits |
+//! | reader | the buffer (then the first waiting writer fills it up), a waiting writer, a waiting alternation that writes | waits |
+//! | active alternation | as a reader or writer, for each guard | checks its next guard |
 //!
 //! Readers wait only while the buffer is empty, and writers only while it is full. When a process
 //! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
-// Steps are always inlined in optimised builds, because results of functions go through memory.
-// Without optimisation, inlined variables do not share room in a frame, so inlining would make
-// frames too large for small stacks.
+// In optimised builds, steps are always inlined, because results of functions go through memory. In
+// other builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -34,19 +38,19 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// The state of a channel, which its lock protects. The fields that each step reads come first,
-/// because their cache lines move between two processors.
+/// The state of a channel, which the channel's lock protects. The fields that each step reads come
+/// first, because their cache lines move between two processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// Whether this is a rendezvous channel without guards that has not ended. In such a channel, a
-    /// step depends only on which processes wait.
+    /// Whether the channel has no buffer and no guards and has not ended. In such a channel, a step
+    /// depends only on which processes wait.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Whether the capacity is not 0. If it is 0, steps do not touch the cache line of the buffer.
+    /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
-    /// How many items the buffer holds.
+    /// How many items the buffer can hold.
     capacity: usize,
     buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
@@ -55,16 +59,16 @@ pub(crate) struct State<T> {
     writer_ends: usize,
 }
 
-/// The result of a step of a reader or writer.
+/// The result of the step of a reader or a writer.
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
-    /// There is no process to exchange an item with now.
+    /// No process can exchange an item now.
     NoPartner,
     Ended(Ended),
 }
 
-/// An item that the channel does not take, because it has ended.
+/// An item that the channel does not take, because the channel has ended.
 pub(crate) type Refused<T> = (Parcel<T>, Ended);
 
 impl<T> State<T> {
@@ -95,13 +99,13 @@ impl<T> State<T> {
         }
     }
 
-    /// Whether the channel has a buffer, for at least one item.
+    /// Returns whether the channel has a buffer for at least one item.
     pub(crate) fn has_buffer(&self) -> bool {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first waiting alternation. Moves this alternation to the end of
-    /// the list, so that each alternation gets its turn.
+    /// Exchanges an item with the first waiting alternation in `guards`. Moves the guard of this
+    /// alternation to the end of the list, so that each alternation gets its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -115,11 +119,10 @@ impl<T> State<T> {
         Some(waker)
     }
 
-    /// The step of a writer, or of an active alternation that writes. Takes the item out of
-    /// `parcel` if a reader or the buffer gets the item.
-    // The item is passed by reference and is not part of the result. In an enum, it would be copied
-    // in pieces of other sizes than it was written in. The store queue of a CPU does not forward
-    // such pieces.
+    /// Performs the step of a writer, or of an active alternation that writes: if a reader or the
+    /// buffer can take the item, moves the item out of `parcel`.
+    // The item is passed by reference. As a part of the result it would be written and read in
+    // pieces of different sizes, which the store queue of a CPU does not forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -130,8 +133,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // A waiting alternation may not have checked the channel yet. Items that came before this
-        // one go first.
+        // Earlier items go first. A waiting alternation may not have checked the channel yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -145,14 +147,13 @@ impl<T> State<T> {
         Met::Done
     }
 
-    /// The step of a reader, or of an active alternation that reads. If the channel has an item,
-    /// puts it into `place`.
+    /// Performs the step of a reader, or of an active alternation that reads: if the channel has an
+    /// item, moves the item into `place`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts no more items. An alternation that waited before the channel
-            // was closed may still offer an item.
+            // A closed channel accepts no item, even from an alternation that still waits.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -170,10 +171,10 @@ impl<T> State<T> {
         }
     }
 
-    /// Called when the buffer has room again. Moves the item of a waiting writer into the buffer.
+    /// Moves the item of a waiting writer into the buffer, which has room again.
     fn refill(&mut self, woken: &mut Woken) {
-        // The item must be in the buffer before the writer goes on, because the writer may then use
-        // the ring without the lock.
+        // The item must be in the buffer before the writer goes on, because the writer may then
+        // write to the ring without the lock.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -188,30 +189,29 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Whether a reader may find an item, or finds that the channel has ended.
+    /// Returns whether a reader may find an item, or would find that the channel has ended.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
     }
 
-    /// The buffer, if it is a ring.
+    /// Returns the buffer, if it is a ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
     }
 
-    /// Whether the buffer holds no item.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_drained(&self) -> bool {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// The step of a process that writes or reads. If the process finds no partner, it begins to
-    /// wait with `node`.
+    /// Performs the step of a reader or a writer. If the process finds no partner, puts `node` into
+    /// the queue of `side`, so that the process can wait.
     ///
     /// # Safety
     ///
-    /// The same conditions as for [`Queue::push`].
+    /// The caller meets the conditions of [`Queue::push`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn step_or_push<P: Place>(
         &mut self,
@@ -234,8 +234,8 @@ impl<T> State<T> {
         met
     }
 
-    /// The step of a process that writes or reads. If the process finds no partner, it does not
-    /// wait.
+    /// Performs the step of a reader or a writer that does not wait, and registers `user` at the
+    /// ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -258,22 +258,21 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a waiting writer or alternation. Returns the process to wake.
+    /// Takes the item of a waiting writer or alternation. Returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // Readers that came before this reader go first, as items do in `write`.
+        // As in `write`, readers that came earlier go first.
         if !self.readers.is_empty() {
             return None;
         }
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Whether another alternation is the only partner that an alternation could find at this
-    /// channel.
+    /// Returns whether an alternation could find only another alternation as its partner.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -290,8 +289,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Ends the channel: all waiting processes and all later operations get the result `ended`.
-    /// Items in the buffer stay there.
+    /// Ends the channel, but leaves the items in the buffer.
     fn turn_away(&mut self, ended: Ended, woken: &mut Woken) {
         if self.ended == Some(Ended::Poisoned) {
             return;
@@ -314,14 +312,13 @@ impl<T> State<T> {
         }
     }
 
-    /// Counts one more end of a side.
     pub(crate) fn add_end(&mut self, side: Side) {
         *self.ends(side) += 1;
     }
 
-    /// Counts one end less of a side. The last end of a side closes the channel. For the last
-    /// reader, returns the items in the buffer, which no process can read any more. The caller
-    /// drops these items after it has released the lock.
+    /// Counts one end less on a side. The last end of a side closes the channel. For the last
+    /// reader, returns the items in the buffer, which the caller drops after it has released the
+    /// lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -337,7 +334,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of a channel that has ended. Both sides are excluded then.
+    /// Takes the items out of the buffer of an ended channel, where both sides are excluded.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -345,7 +342,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Adds a guard. From now on, its alternation is notified when the channel may be ready.
+    /// Lists a guard, whose alternation is notified from now on when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -361,13 +358,13 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called for an alternation that is about to wait with `guard` at this channel. If an
-    /// alternation on the other side waits too, one of the two must check its guard again. Returns
-    /// true if the caller must check. Otherwise notifies the other alternation. An alternation that
-    /// does not wait yet will call this method itself before it waits.
+    /// Called before an alternation waits with `guard`. If alternations wait on the other side,
+    /// either wakes each of them, so that it checks the channel, or returns true, so that the
+    /// caller checks the channel. An alternation that does not wait yet calls this method before it
+    /// waits.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
-            // Both alternations have been notified already, and check their guards.
+            // The guards of both alternations are marked as ready already.
             return false;
         }
         for other in self.guards(side.other()).iter() {
@@ -383,8 +380,8 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets a side use the ring without the lock if the side has no process to serve and no
-    /// alternation to notify.
+    /// Lets each side use the ring without the lock, if no process and no guard is on the other
+    /// side.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -396,8 +393,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock. Returns whether the channel has a ring. If so, this side may
-    /// have used the ring without the lock until now.
+    /// Makes a side take the lock from now on. Returns whether the channel has a ring. If so, the
+    /// side may have used the ring without the lock until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -409,8 +406,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the channel's word for the time after the lock is released. May move a waiting
-    /// process from its queue into the word.
+    /// Returns the channel's [word](crate::lock) for the time after the lock is released. May move
+    /// the only waiting process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -420,11 +417,10 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // Not inlined, because inlining made a message of an alternation one nanosecond slower.
-    // Channels of an alternation are not plain and never need this function.
+    // This function is not inlined, because inlining made a message of an alternation 1 ns slower.
+    // Channels of an alternation never use this function.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
-        // Processes never wait on both sides of a channel.
         for side in [Side::Reader, Side::Writer] {
             let queue = self.queue(side);
             if let Some(node) = queue.take_only() {

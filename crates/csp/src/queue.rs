@@ -6,8 +6,8 @@
 //!
 //! The channel's lock protects the queue and its nodes, with two exceptions. A waiting process
 //! reads the outcome in its own node without the lock. If only one process waits, its node may be
-//! in the channel's [word](crate::lock) instead of a queue. The process that takes the node out of
-//! the word then has exclusive access to the node.
+//! in the channel's [word](crate::lock) instead of a queue. Then the process that takes the node
+//! out of the word has exclusive access to the node.
 
 use std::ptr;
 
@@ -33,7 +33,8 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
-    /// Adds a node to the end of the queue, with the waker of its process and the item of a writer.
+    /// Adds a node to the end of the queue, with the waker of its process and, for a writer, the
+    /// item.
     ///
     /// # Safety
     ///
@@ -42,8 +43,8 @@ impl<T> Queue<T> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: no other process knows this node yet, and the caller promises that the node and
-        // the waker stay where they are.
+        // SAFETY: no other process knows this node yet. The caller promises that node and waker
+        // stay in place.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
             if let Some(parcel) = parcel {
@@ -53,7 +54,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds a node that already has its waker and its item.
+    /// Adds a node to the end of the queue. The node already has its waker and its item.
     ///
     /// # Safety
     ///
@@ -72,8 +73,8 @@ impl<T> Queue<T> {
         self.last = node;
     }
 
-    /// Removes a node that was not served. Returns whether the node was in the queue. Removals are
-    /// rare, so nodes have no link to the previous node.
+    /// Removes a node that was not served. Returns whether the node was in the queue. Nodes have no
+    /// link to the previous node, because removals are rare.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.
@@ -101,7 +102,7 @@ impl<T> Queue<T> {
         true
     }
 
-    /// If the queue has exactly one node, removes the node and returns it. The node was not served.
+    /// If the queue has exactly one node, removes this node without serving it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn take_only(&mut self) -> Option<*const Node<T>> {
         let is_only = !self.is_empty() && ptr::eq(self.first, self.last);
@@ -116,8 +117,8 @@ impl<T> Queue<T> {
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed. This function removes
-        // it.
+        // SAFETY: a node in the queue is in its place until it is removed, and this function
+        // removes the node.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
@@ -135,8 +136,7 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_others_are_served_in_order() {
-        // The bits of `leaving` say which of the first three processes leave before the last one
-        // comes.
+        // The bits of `leaving` say which of the first three processes leave early.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {
@@ -147,8 +147,7 @@ mod tests {
             });
             let mut queue = Queue::EMPTY;
             let push = |queue: &mut Queue<u32>, number: usize| {
-                // SAFETY: each node is pushed once, and the nodes and the wakers stay in their
-                // arrays.
+                // SAFETY: each node is pushed once, and nodes and wakers stay in their arrays.
                 unsafe { queue.push(&nodes[number], &wakers[number], None) };
             };
             (0..3).for_each(|number| push(&mut queue, number));

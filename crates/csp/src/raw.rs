@@ -1,8 +1,8 @@
-//! The raw channel, which the ends of a channel and the alternations that list it share.
+//! The raw channel, which ends and alternations share.
 
 use std::panic::Location;
 use std::sync::OnceLock;
-// These atomics are std's also in models, because reports are no part of the protocol.
+// Models use these atomics of std, too, because reports are no part of the protocol.
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::link::{Key, Link};
@@ -16,20 +16,17 @@ use crate::sync::{self, UnsafeCell};
 use crate::waiting::Waiting;
 use crate::way::ring::Ring;
 
-/// A channel.
 // The fields that steps of the protocol change come first, at the start of a cache line.
 #[repr(C, align(64))]
 pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
-    /// The numbers of the processes that read and wrote last, as [`Identity::user`] returns them;
-    /// or [`NONE`].
+    /// The [`Identity::user`] number of the process that read last, or [`NONE`].
     last_reader: AtomicU64,
     last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
-    /// The number of the network whose processes use the channel; or [`NO_NETWORK`].
+    /// The number of the network whose processes use the channel, or [`NO_NETWORK`].
     network: AtomicU32,
-    /// The id by which processes look the channel up, if it was [created](crate::Process::create)
-    /// in a network.
+    /// The id of the channel, if it was [created](crate::Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
     key: Key,
     name: Option<String>,
@@ -42,20 +39,19 @@ const NONE: u64 = u64::MAX;
 /// A number that no network has.
 const NO_NETWORK: u32 = u32::MAX;
 
-/// How many channels this program has made.
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
 // threads. Items and pointers to nodes go from one process to another. For items this is allowed
-// because they are `Send`. Nodes are in the frames of waiting processes, and are accessed under the
-// lock, by the process that has taken them out of the word, or as `Node` says. Everything else is
-// `Sync`.
+// because items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
+// the lock, by the process that has taken them out of the word, or as `Node` says. All other fields
+// are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 
 impl<T, L: Lock> RawChannel<T, L> {
-    /// Makes a channel. `is_one_to_one` says that each side never has more than one end.
+    /// Makes a channel. `is_one_to_one` says that neither side ever has more than one end.
     pub(crate) fn new(
         capacity: usize,
         is_one_to_one: bool,
@@ -88,21 +84,20 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of a side. A CPU does not wait for this store,
-    /// even if another core has the cache line.
+    /// Records that a process is going to use an end of this side. A CPU does not wait for this
+    /// store, even if another core has the cache line.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// Records the process of an alternation. The caller has the lock, so the check of the last
-    /// user costs nothing. This method also records the network, because an alternation has no
-    /// [`ChannelEnd`] that remembers its network.
+    /// Records that the process of an alternation uses this side, and records the network of the
+    /// process. The caller has the lock, so the check of the last user costs nothing.
     ///
     /// # Panics
     ///
-    /// In the same cases as [`join_network`](Self::join_network).
+    /// Panics in the same cases as [`join_network`](Self::join_network).
     #[inline(always)]
     pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
@@ -123,7 +118,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     ///
     /// # Panics
     ///
-    /// If the channel belongs to another network that still runs.
+    /// Panics if the channel belongs to another network that still runs.
     #[cold]
     #[inline(never)]
     pub(crate) fn join_network(&self, identity: &Identity<'_>) {
@@ -138,7 +133,6 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// Describes what a process on this side waits for.
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
         match side {
             Side::Reader => Waiting::Read(self),
@@ -174,17 +168,17 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     }
 }
 
-/// The state of a channel that is locked as long as this value lives.
+/// The locked state of a channel. The channel is locked as long as this value lives.
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// Moves the node of the process that waited in the word into its queue.
+    /// Moves the node in `word` into the queue of its side.
     #[inline(never)]
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and the node is in no
-                // queue.
+                // SAFETY: the node was in the word, so its process waits, and no queue has the
+                // node.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -216,13 +210,12 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
     }
 }
 
-/// The data of an end of a channel.
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
     /// The channel's ring, if the channel is one-to-one and its buffer is a ring.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
-    /// The number of the network whose processes have last used the end; or [`NO_NETWORK`].
+    /// The number of the network whose processes have last used the end, or [`NO_NETWORK`].
     network: u32,
 }
 
@@ -238,13 +231,13 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     }
 
     /// Called when a process is going to use the end. A channel belongs to one network as long as
-    /// processes of this network run. So an end that remembers its network need not read the
-    /// network from the channel, where another core may have the cache line. Local ends never leave
-    /// the group that made them, so they need no check.
+    /// this network runs, so the end remembers the network, and need not read the channel, whose
+    /// cache line another core may have. Local ends need no check, because they never leave their
+    /// group.
     ///
     /// # Panics
     ///
-    /// In the same cases as [`RawChannel::join_network`].
+    /// Panics in the same cases as [`RawChannel::join_network`].
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

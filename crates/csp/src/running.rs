@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// Returns the line of the source that runs a network, if the network still runs.
+/// Returns the line of the source that runs a network, if this network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }
@@ -35,7 +35,6 @@ pub(crate) fn is_running(network: u32) -> bool {
     location_of(network).is_some()
 }
 
-/// Panics in a process that tried to use a channel of another network.
 #[cold]
 pub(crate) fn refuse_second_network(identity: &Identity<'_>, channel: &str, other: u32) -> ! {
     let run_at = |network| match location_of(network) {

@@ -16,57 +16,48 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, which is unique in this program. The next number stands for the
+    /// The number of the network, which is unique in this program. The next number belongs to the
     /// network's [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
-    /// Used if processes of the network start other processes.
+    /// The data for processes that start other processes.
     pub starting: Arc<Starting>,
-    /// Set where processors share no memory.
+    /// The exchange of the [transport](crate::transport), if processors share no memory.
     pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
-/// The network number in the [`Waker`](crate::waker::Waker)s of the outside threads of a network,
-/// which are no threads of the machine.
+/// Returns the network number in the wakers of the outside threads of a network.
 pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }
 
-/// Why a network has failed.
+/// The reason why a network has failed: see [`NetworkError`](crate::NetworkError).
 pub(crate) enum Failure {
-    /// The local store had no room for the stack of a process, so the processes of its SPE did not
-    /// start.
     NoRoom {
         process: String,
         processes: usize,
         fit: usize,
         source: StackError,
     },
-    /// The local store had no room for the stack of a process that another process wanted to start.
     NoRoomToStart {
         process: String,
         source: StackError,
     },
-    /// A named channel was misused.
     Named(NamedError),
     NoRoomForItem(NoRoomForItem),
-    /// Outside threads cannot take part in a network on this machine.
     NoGate {
         gate: String,
         machine: String,
     },
-    /// There is not enough main memory for the channels.
     NoMemory(AllocateError),
-    /// A process ended with an error of its own.
     Failed {
         process: String,
         at: SpeId,
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A process panicked.
     Panic {
         process: String,
         at: Processor,
@@ -90,7 +81,6 @@ impl Default for NetworkState {
 }
 
 impl NetworkState {
-    /// The number of the next process that starts.
     pub(crate) fn next_number(&self) -> u32 {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }

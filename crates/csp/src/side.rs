@@ -16,7 +16,7 @@ impl Side {
     }
 }
 
-/// The user of a side: a process and its OS thread. Both numbers are 0 if the side has had no user.
+/// The user of a side of a channel: a process and its OS thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub thread: usize,

@@ -6,13 +6,12 @@
 //!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
 //! ```
 //!
-//! Each SPE of the network has a queue. A process that puts a body into a queue also wakes the
-//! program of that SPE. Between processors that share no memory, this wake-up is a request to the
-//! PPE, and the PPE passes the request on.
+//! Each SPE of the network has a queue of processes to start. A process that puts a body into a
+//! queue also wakes the program of the SPE. If processors share no memory, this wake-up is a
+//! request to the PPE, and the PPE passes the request on.
 //!
-//! In the queues and in the program, bodies have the network's own lifetime, so the compiler checks
-//! all lifetimes here. A started process can borrow the same values as a process that was added
-//! before the run.
+//! The bodies in the queues have the network's own lifetime, so the compiler checks all lifetimes
+//! here. A started process can borrow the same values as a process that was added before the run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -33,10 +32,10 @@ use crate::transport::{Asker, Carrier};
 use crate::waiting::Waiting;
 use crate::waker::{Waker, Woken};
 
-/// Starts processes of a network while it runs: see [`Network::starter`](crate::Network::starter).
+/// Starts processes of a network while the network runs: see
+/// [`Network::starter`](crate::Network::starter).
 ///
-/// A starter can be cloned, and a started process can start other processes with its own clone. So
-/// a network can grow with its work:
+/// A started process can start other processes with its own clone of the starter:
 ///
 /// ```
 /// use cellworks_csp::{Channel, Ended, Network, Process, Starter};
@@ -82,8 +81,7 @@ pub struct Starter<'env, S: Spe> {
     starts: Arc<Starts<'env, S>>,
 }
 
-/// A handle to a process that was [started](Starter::start). If the handle is dropped, the process
-/// still goes on.
+/// A handle to a [started](Starter::start) process, which goes on even if the handle is dropped.
 #[derive(Debug)]
 pub struct Started<R> {
     result: Reader<R>,
@@ -93,7 +91,7 @@ pub struct Started<R> {
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
-    /// The number of the network while it runs.
+    /// The number of the network, while the network runs.
     network: Option<u32>,
     /// A queue for each SPE of the network.
     of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
@@ -101,12 +99,10 @@ struct Queues<'env, S: Spe> {
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// Processes that wait for their request, which is on its way between processors that share no
-    /// memory.
+    /// The processes for which a request is on its way between processors that share no memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
-/// A process to be started.
 pub(crate) struct NewStarted<'env, S: Spe> {
     pub name: String,
     pub stack_bytes: Option<usize>,
@@ -121,31 +117,29 @@ impl<'env, S: Spe> Starter<'env, S> {
         Self { starts }
     }
 
-    /// Starts a process on an SPE of the network and returns at once. `process` is the calling
-    /// process. The new process runs for the first time when another process of its SPE waits or
-    /// yields.
+    /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
+    /// new process runs for the first time when another process of its SPE waits or yields.
     ///
-    /// The new process is like a process that was added before the run. The network does not end
-    /// before the new process has ended. If this process panics or ends with an error of its own,
-    /// the network fails. If it ends because a channel has [ended](Ended), this is no error.
-    /// [`Started::join`] waits for the new process and returns its result. If the `Started` is
-    /// dropped, the process goes on and its result is dropped.
+    /// The new process is like a process that was added before the run: the network does not end
+    /// before the new process has ended, and fails if the new process panics or ends with an error
+    /// of its own. [`Started::join`] waits for the new process and returns its result. If the
+    /// `Started` is dropped, the new process goes on and its result is dropped.
     ///
-    /// The values that `body` borrows must outlive the network. So `body` cannot borrow from the
-    /// process that starts it.
+    /// `body` cannot borrow from the calling process, because its borrows must outlive the network.
     ///
-    /// Where stacks take room in the local store, there may be no room for the new stack. Then the
-    /// process does not run, its ends are dropped, and the network fails with
+    /// If the local store has no room for the new stack, the new process does not run, its ends are
+    /// dropped, and the network fails with
     /// [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
-    /// On a simulated Cell, another thread of the SPE starts the new process. This takes the time
+    /// On a simulated Cell, another thread of the SPE starts the new process, which takes the time
     /// of creating a cooperative thread. If the new process is for another SPE, a request goes to
     /// the PPE and from there to that SPE.
     ///
     /// # Panics
     ///
-    /// If `process` belongs to another network than the starter, or if the network has neither a
-    /// process nor a [group](crate::Network::group) on that SPE. An empty group is enough.
+    /// Panics if `process` belongs to another network than the starter, or if the network has
+    /// neither a process nor a [group](crate::Network::group) on the SPE `at`. An empty group is
+    /// enough.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,
@@ -162,7 +156,7 @@ impl<'env, S: Spe> Starter<'env, S> {
     ///
     /// # Panics
     ///
-    /// In the same cases as [`start`](Self::start).
+    /// Panics in the same cases as [`start`](Self::start).
     #[track_caller]
     pub fn start_with_stack<P: Place, R: Item + 'env>(
         &self,
@@ -190,7 +184,6 @@ impl<'env, S: Spe> Starter<'env, S> {
             .one_to_one();
         let body = Box::new(move |process: &Process<'_, S>| match body(process) {
             Ok(returned) => {
-                // If the handle was dropped, the result is dropped here.
                 drop(value.write(process, returned));
                 Ok(())
             }
@@ -227,9 +220,9 @@ impl<R: Item> Started<R> {
     ///
     /// # Errors
     ///
-    /// An error means that the process has ended without a result. [`Ended::Poisoned`] means that a
-    /// channel was poisoned. [`Ended::Closed`] means that a channel was closed, or that the process
-    /// failed or panicked. A failure or panic is also the error of the network.
+    /// Returns an error if the process has ended without a result: [`Ended::Poisoned`] if a channel
+    /// was poisoned, and [`Ended::Closed`] if a channel was closed or the process failed or
+    /// panicked. A failure or panic is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
         self.result.read(process)
@@ -258,7 +251,7 @@ impl<S: Spe> Default for Starts<'_, S> {
 }
 
 impl<'env, S: Spe> Starts<'env, S> {
-    /// Called when the network begins to run. `spes` are the SPEs of the network.
+    /// Called when the network begins to run on the SPEs `spes`.
     pub fn open(&self, network: u32, spes: impl IntoIterator<Item = SpeId>) {
         let mut queues = locked(&self.0);
         queues.network = Some(network);
@@ -274,8 +267,8 @@ impl<'env, S: Spe> Starts<'env, S> {
             .collect();
     }
 
-    /// Called when the network has ended. If the run was cancelled, some processes were never
-    /// started. They are dropped here, because they may hold starters, which hold this value.
+    /// Called when the network has ended. Drops the processes that a cancelled run has not started,
+    /// because these processes may hold starters, which hold this value.
     pub fn close(&self) {
         let mut queues = locked(&self.0);
         queues.network = None;
@@ -285,7 +278,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         drop(of_spes);
     }
 
-    /// Queues a process to be started on `at`, at the request of a process of `network`.
+    /// Queues a process to start on `at`, for the process `starter` of `network`.
     #[track_caller]
     fn put(
         &self,
@@ -319,8 +312,8 @@ impl<'env, S: Spe> Starts<'env, S> {
         );
     }
 
-    /// Starts processes on `spe` by `start` until all processes of the network have ended. The
-    /// first thread of the SPE's program calls this method.
+    /// Starts processes on `spe` by `start` until all processes of the network have ended. Called
+    /// on the first thread of the SPE's program.
     pub fn serve(
         &self,
         spe: &S,
@@ -329,7 +322,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers wake a thread by its process number, so this thread gets a number.
+        // Carriers wake a thread by its process number, so this thread gets a process number.
         let number = shared.next_number();
         if let Some(carrier) = carrier {
             carrier.begin(number);
@@ -364,14 +357,13 @@ impl<'env, S: Spe> Starts<'env, S> {
         }
     }
 
-    /// Whether a process is queued to start on `at`.
+    /// Returns whether a process is queued to start on `at`.
     fn has_some(&self, at: SpeId, shared: &NetworkState) -> bool {
         let queues = locked(&self.0);
         let queue = queues.of_spes.get(&at);
         queue.is_some_and(|queue| !queue.arrived.is_empty()) || shared.starting.has_delivered(at)
     }
 
-    /// Takes the next process to start on `spe`.
     fn take(
         &self,
         spe: &S,

@@ -1,7 +1,6 @@
-//! The programs that start processes of a network while it runs, and the number of processes that
-//! could ask for a start.
+//! The programs that start processes while their network runs, and the count of living processes.
 //!
-//! The queues of processes to start are in [`crate::start`], which knows the types of their bodies.
+//! The queues of processes to start are in [`crate::start`], which knows the types of the bodies.
 //! This module has the data that carriers and processes need.
 
 use std::collections::BTreeMap;
@@ -24,13 +23,13 @@ pub(crate) struct Starting {
 /// The program of an SPE.
 #[derive(Debug, Default)]
 struct Program {
-    /// The waker of the thread that starts processes. `None` until this thread is ready.
+    /// The waker of the thread that starts processes, or `None` until this thread is ready.
     waker: Option<Waker>,
-    /// How many requests have come from other processors that the thread has not taken.
+    /// How many requests from other processors the thread has not taken.
     delivered: usize,
 }
 
-/// Counts a process of the network as not ended, as long as this value lives.
+/// Counts a process of the network as living, as long as this value lives.
 #[derive(Debug)]
 pub(crate) struct Living(Arc<Starting>);
 
@@ -43,8 +42,8 @@ impl Living {
 
 impl Drop for Living {
     fn drop(&mut self) {
-        // Acquire and release: a thread that reads 0 also sees everything that the processes did
-        // before they ended.
+        // The order is `AcqRel`, so that a thread that reads 0 also sees everything that the
+        // processes did before they ended.
         if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
@@ -58,25 +57,24 @@ impl Drop for Living {
 }
 
 impl Starting {
-    /// Whether all processes have ended, so that no process can start another one.
+    /// Returns whether all processes have ended, so that no process can start another process.
     pub fn is_over(&self) -> bool {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// Records that the program of `spe` starts processes from now on. `waker` wakes its thread.
+    /// Records that the program of `spe` starts processes from now on, on the thread of `waker`.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
 
-    /// Returns the waker of the thread that starts the processes of `spe`. `None` means that this
-    /// thread need not be woken, because it checks for requests before its first wait.
+    /// Returns the waker of the thread that starts the processes of `spe`. If the result is `None`,
+    /// this thread checks for requests before its first wait.
     pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
         let programs = locked(&self.programs);
         programs.get(&spe).and_then(|program| program.waker)
     }
 
-    /// Called when a request of another processor has come to `spe`. Returns the waker of the
-    /// thread that takes the request.
+    /// Called when a request of another processor has come to `spe`. Returns the waker to wake.
     pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -84,7 +82,7 @@ impl Starting {
         program.waker
     }
 
-    /// Whether a request has come to `spe` that the thread there has not taken.
+    /// Returns whether the thread that starts the processes of `spe` has a request to take.
     pub fn has_delivered(&self, spe: SpeId) -> bool {
         let programs = locked(&self.programs);
         programs
@@ -101,8 +99,7 @@ impl Starting {
         is_there
     }
 
-    /// Whether a thread starts the processes of an SPE. `thread` is its name in the machine's
-    /// reports.
+    /// Returns whether the machine's thread `thread` starts the processes of an SPE.
     pub fn is_thread(&self, thread: (usize, u64)) -> bool {
         let programs = locked(&self.programs);
         let mut wakers = programs.values().filter_map(|program| program.waker);

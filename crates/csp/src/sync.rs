@@ -1,5 +1,5 @@
-//! The types that threads share. They are the types of std, or of loom or shuttle when the crate is
-//! model-checked. All files of the crate take these types from here.
+//! The types that threads share, for all files of the crate: types of std, or of loom or shuttle
+//! when the crate is model-checked.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
@@ -13,8 +13,8 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std, even if a process panicked while it had the mutex. The data in the mutexes
-/// of this crate is valid in that case too.
+/// Locks a mutex of std, even if a process panicked while it had the mutex. The data in this
+/// crate's mutexes is valid after a panic, too.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -29,13 +29,12 @@ mod real {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 
-    /// A pause, in which another thread can finish a few instructions.
+    /// Pauses, so that another thread can finish a few instructions.
     pub(crate) fn spin() {
         std::hint::spin_loop();
     }
 
-    /// The number of this OS thread. It is not 0, and no other OS thread that lives has the same
-    /// number.
+    /// Returns a number other than 0 that no other living OS thread has.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -64,8 +63,8 @@ mod cell {
     }
 }
 
-/// The barrier between a side of a ring and the process that excludes it. A model may leave out one
-/// half of the barrier, to show that the model then fails.
+/// The barrier between a side of a [ring](crate::way::ring) and the process that excludes this
+/// side. A model may leave out one half of the barrier, to show that the model then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -79,7 +78,7 @@ pub(crate) mod barrier {
     }
 
     thread_local! {
-        /// All threads of a model run on the OS thread of its test.
+        /// The half that is left out. All threads of a model run on the OS thread of its test.
         static LEFT_OUT: Cell<Option<Half>> = const { Cell::new(None) };
     }
 
@@ -95,7 +94,6 @@ pub(crate) mod barrier {
         }
     }
 
-    /// Runs a model without one half of the barrier.
     #[cfg(test)]
     pub(crate) fn without(half: Half, model: impl FnOnce()) {
         struct Restores;
@@ -126,13 +124,12 @@ mod modelled {
     use modeller::sync::atomic;
     pub(crate) use modeller::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-    /// Lets the other threads run.
     pub(crate) fn spin() {
         modeller::thread::yield_now();
     }
 
-    /// The number of this thread of a model. It is not 0, and no other thread has the same number.
-    /// The threads of a model stand for OS threads.
+    /// Returns the number of this thread of a model, which stands for an OS thread. The number is
+    /// not 0, and no other thread has it.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {
@@ -141,7 +138,7 @@ mod modelled {
         NUMBER.with(|number| *number)
     }
 
-    /// Replaces the `Backoff` of crossbeam: lets the other threads run.
+    /// Replaces the `Backoff` of crossbeam: `snooze` lets the other threads run.
     pub(crate) struct Backoff;
 
     impl Backoff {
@@ -154,8 +151,8 @@ mod modelled {
         }
     }
 
-    /// Loom models sequential consistency only for fences. So a sequentially consistent store is
-    /// followed by a fence here, which orders it before later loads. Sequentially consistent loads
+    /// Executes a fence after a sequentially consistent store, which orders the store before later
+    /// loads. Loom models sequential consistency only for fences. Sequentially consistent loads
     /// then need no fence, as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {

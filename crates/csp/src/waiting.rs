@@ -1,29 +1,25 @@
-//! Descriptions of what a process waits for.
-
 use std::fmt;
 
 use crate::link::Link;
 
-/// Calls a closure once for each guard of an alternation, with the channel for which the guard
-/// waits.
+/// Calls a closure for each guard of an alternation, with the operation of the guard.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
-/// Descriptions of what a process waits for.
+/// What a process waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
-    /// One of the guards of an alternation.
+    /// Waits for one of the guards of an alternation.
     Alternation(&'a EachGuard<'a>),
-    /// The creation of a channel with this name.
+    /// Waits for the creation of a channel with this name.
     Creation(&'a dyn fmt::Display),
-    /// The start of a process. Only the program of an SPE waits for it.
+    /// Waits for a process to start. Only the program of an SPE waits in this way.
     Start,
 }
 
-/// A reason to wait.
-// Each wait has a reason on its stack. Several types implement this trait, because the smaller
-// types need fewer stores.
+/// The reason of a wait.
+// Several types implement this trait, because the smaller types need fewer stores to the stack.
 pub(crate) trait Why {
     fn waiting(&self) -> Waiting<'_>;
 }
@@ -34,10 +30,8 @@ impl Why for Waiting<'_> {
     }
 }
 
-/// Waits to read from a channel.
 pub(crate) struct ToRead<'a, C>(pub &'a C);
 
-/// Waits to write to a channel.
 pub(crate) struct ToWrite<'a, C>(pub &'a C);
 
 impl<C: Link> Why for ToRead<'_, C> {

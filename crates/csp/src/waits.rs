@@ -1,8 +1,8 @@
-//! Records of what processes waited for when they were cancelled, for the report of a deadlock.
+//! Records of what processes waited for, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. This call records here what the process
-//! waits for, and on which thread. The machine's report names the waiting threads, too. So each
-//! wait in the machine's report can be assigned to a process or to another thread.
+//! A deadlock cancels each process in a call that waits. This call records what the process waits
+//! for, and its thread. The machine's report also names the waiting threads, so each wait in the
+//! machine's report can be assigned to a process or to another thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -18,22 +18,21 @@ use crate::waiting::Waiting;
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
 
-/// The records when a run has ended in a deadlock.
+/// The records of a network whose run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The processes that were cancelled while they waited, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// For each side of a channel, the processes that had an end of this side when they were
-    /// cancelled.
+    /// For each side of a channel, the cancelled processes that had an end of this side.
     pub holders: BTreeMap<Held, Vec<u32>>,
-    /// The processes that had ended before the deadlock.
+    /// The processes that ended before the deadlock.
     pub ended: BTreeSet<u32>,
 }
 
 /// A process that was cancelled while it waited.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// The thread that waited, as [`Waiting::thread`](cellworks_machine::Waiting::thread) names it.
+    /// The waiting thread, as [`Waiting::thread`](cellworks_machine::Waiting::thread) names it.
     pub thread: (usize, u64),
     pub process: String,
     pub operations: Vec<Operation>,
@@ -45,21 +44,19 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that another process would have to use. `None` if the process waits for a channel to
-    /// be created.
+    /// The end that another process would have to use. `None` means that no channel is created yet.
     pub wants: Option<Held>,
-    /// The process that last used the wanted end.
+    /// The number of the process that last used the wanted end.
     pub last_user: Option<u32>,
 }
 
 impl Known {
-    /// Returns the processes that could use the end for which an operation waits.
+    /// Returns the numbers of the processes that could use the end for which an operation waits.
     pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process had the end. Perhaps the end was borrowed from outside the
-            // processes.
+            // No cancelled process had the end, which may be borrowed from outside the processes.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -71,7 +68,7 @@ impl Waits {
     }
 
     /// Records what a process waited for when it was cancelled. If the process catches the
-    /// cancellation and waits again, only the first wait counts.
+    /// cancellation and waits again, only the first wait is kept.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -90,13 +87,11 @@ impl Waits {
         });
     }
 
-    /// Removes the wait of an outside thread that goes on. Outside threads record a wait before
-    /// they sleep.
+    /// Removes the record of an outside thread, which records each wait before it sleeps.
     pub(crate) fn forget(&self, number: u32) {
         self.known().entries.remove(&number);
     }
 
-    /// Records that a process has ended.
     pub(crate) fn ended(&self, number: u32) {
         self.known().ended.insert(number);
     }

@@ -3,18 +3,17 @@
 use cellworks_machine::Sleeper;
 
 /// The handle by which other processes wake a process.
-// The fields fill whole vector registers, because a waker is copied whenever a process waits.
+// The fields fill whole vector registers, because each wait of a process copies a waker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,
     /// The number of the process in its network.
     pub process: u32,
-    /// The number of the network.
     pub network: u32,
 }
 
 impl Waker {
-    /// Returns a handle to the same process. `polls` says how the process waits: see
+    /// Returns a handle to the same process. `polls` says whether the process polls: see
     /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn polling(self, polls: bool) -> Self {
@@ -25,7 +24,7 @@ impl Waker {
     }
 }
 
-/// The processes that can go on after a step. They are woken after the channel's lock is released.
+/// The processes that can go on after a step, and are woken after the channel's lock is released.
 #[derive(Debug, Default)]
 #[must_use = "a process that is not woken waits for ever"]
 pub(crate) enum Woken {

@@ -1,5 +1,5 @@
-//! Programs that must not compile: they share a value that one process owns, or use a value that
-//! they gave away.
+//! Programs that must not compile: they share a value of one process, or use a value after giving
+//! it away.
 
 #[test]
 fn misuse_of_channels_does_not_compile() {

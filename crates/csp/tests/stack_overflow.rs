@@ -1,5 +1,5 @@
-//! If an item is too large for the stack of a process, the program ends with a message. The message
-//! names the process, and the call that gives the process a larger stack.
+//! If an item is too large for the stack of a process, the program ends with a message, which names
+//! the process and the call that gives the process a larger stack.
 //!
 //! The networks run in child processes. This test has no harness, because threads of a harness
 //! would print to the same standard error.
@@ -24,8 +24,7 @@ const MORE_ON_SIM: &str =
 const MORE_FOR_MAIN: &str = "run the machine on one with more, by std::thread::Builder::stack_size, or keep large values in a \
      Box or Vec\n";
 
-/// Runs a network in which one process writes an array of `N` bytes and another process on its SPE
-/// reads it.
+/// Runs a network in which one process writes an array of `N` bytes to another process of its SPE.
 fn network<const N: usize, M: Machine>(
     machine: &M,
     stack_bytes: Option<usize>,
@@ -108,7 +107,7 @@ fn main() {
     let of_main = "cellworks: the main program (of a network, the process `main`) overflowed the stack of its OS thread of ";
     check("main on host", of_main, MORE_FOR_MAIN);
     check("main on qs22", of_main, MORE_FOR_MAIN);
-    // With the call that the message names, the item travels.
+    // With the call that the message names, the item fits.
     network::<LARGE, _>(&host(), Some(64 * LARGE)).expect("the stacks have room");
     println!("5 passed, 0 failed");
 }

@@ -1,6 +1,6 @@
-//! Runs a model in many schedules. Loom runs it in all schedules up to a number of preemptions, and
-//! models loads that return old values. Shuttle runs it in a sample of all schedules, and models
-//! only sequential consistency.
+//! Runs a model in many schedules. Loom runs all schedules up to a number of preemptions, and
+//! models loads that return old values. Shuttle runs a sample of all schedules, and models only
+//! sequential consistency.
 
 #[cfg(loom)]
 pub(super) use self::exhaustive::check;
@@ -9,8 +9,8 @@ pub(super) use self::sampled::check;
 
 #[cfg(loom)]
 mod exhaustive {
-    /// Runs a model in every schedule with up to this many preemptions, and with every value that
-    /// each load may return.
+    /// Runs a model in every schedule with up to `preemptions` preemptions, and with every value
+    /// that each load may return.
     pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = preemptions;
@@ -29,15 +29,15 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind are run for a model, unless the environment variable sets
-    /// another number.
+    /// How many schedules of each kind run for a model, unless an environment variable sets another
+    /// number.
     const SCHEDULES: usize = 300;
 
-    /// A model that takes more steps fails, because it probably never ends.
+    /// The most steps of a model. A model with more steps fails, because it probably never ends.
     const MOST_STEPS: usize = 100_000;
 
-    /// Runs a model in three kinds of schedules: random ones, schedules with few preemptions at
-    /// random steps, and schedules that repeat themselves.
+    /// Runs a model in three kinds of schedules: random schedules, schedules with few preemptions
+    /// at random steps, and schedules that repeat themselves.
     pub(crate) fn check(_: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let schedules = match std::env::var("CELLWORKS_SCHEDULES") {
             Ok(number) => number
@@ -48,8 +48,8 @@ mod sampled {
         let mut config = Config::new();
         config.stack_size = 1 << 17;
         config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-        // Shuttle warns that it checks no memory orders weaker than sequential consistency. Loom
-        // checks these: see docs/csp.md.
+        // Shuttle warns that it checks only sequential consistency. Loom checks the other memory
+        // orders: see docs/csp.md.
         config.silence_warnings = true;
         let model = Arc::new(model);
         let kinds: [Box<dyn Scheduler + Send>; 3] = [
@@ -64,17 +64,16 @@ mod sampled {
     }
 
     /// Schedules that begin at random and then repeat themselves: the threads run in turns, each
-    /// for a number of steps from a short list. Every thread runs again and again. If two threads
-    /// can keep each other from going on for ever, they do so in one of these schedules. In a
-    /// random schedule, one of the two would soon go on.
+    /// for a number of steps from a short list. If two threads can block each other for ever, they
+    /// do so in one of these schedules. In a random schedule, one of the two threads would soon go
+    /// on.
     ///
     /// After a thread has yielded, the next thread runs for a random number of steps. Otherwise a
-    /// polling thread could keep another thread out of a spinning lock for ever, by having the lock
-    /// whenever the other thread tries to take it.
+    /// polling thread could have a spinning lock whenever another thread tries to take this lock.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
-        /// How many steps are still random.
+        /// How many steps at the start are still random.
         random_steps: u64,
         /// The numbers of steps for which the threads run, one after the other.
         slices: Vec<u64>,

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use crate::end::Ended;
 
-/// An action of a process: the process, and the line of the program.
+/// An action of a process: the name of the process, and the line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(super) process: String,
@@ -18,8 +18,9 @@ impl fmt::Display for Act {
     }
 }
 
-/// A named channel was misused. This is a mistake of the program, so
-/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
+/// The error of a process that has misused a named channel. Misuse is a mistake of the program, so
+/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores the
+/// error.
 ///
 /// `?` turns a `NamedError` into an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,31 +39,30 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that only one process may have, and that another process has
-    /// taken.
+    /// A process tried to take an end for one process that another process has taken.
     Taken {
         /// The process that has the end.
         process: String,
         /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end of kind [`Any`](crate::Any), but only one process may have
-    /// the end.
+    /// A process tried to take an end of kind [`Any`](crate::Any), although the end is for one
+    /// process.
     OneProcess,
-    /// The channel carries items of another type.
+    /// A process tried to take an end for items of another type than the channel carries.
     Item {
         /// The type that the process wanted.
         wanted: &'static str,
         /// The type for which the channel was created.
         carried: &'static str,
     },
-    /// The run was cancelled before the channel was created, and the process could not wait because
-    /// it was unwinding.
+    /// The run was cancelled before the channel was created, and the unwinding process could not
+    /// wait.
     NotCreated,
 }
 
 impl NamedError {
-    /// Makes the error for a mistake of `by` with the channel `id`, which `created` has created.
+    /// Makes the error for the mistake of `by` with the channel `id`, which `created` created.
     pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
         Self(Box::new(Misuse {
             id,
@@ -72,12 +72,12 @@ impl NamedError {
         }))
     }
 
-    /// The id of the channel.
+    /// Returns the id of the channel.
     pub fn id(&self) -> u64 {
         self.0.id
     }
 
-    /// The mistake.
+    /// Returns the mistake.
     pub fn mistake(&self) -> &Mistake {
         &self.0.mistake
     }

@@ -1,16 +1,15 @@
-//! Named channels: processes look up the ends of a channel by an id (section 2.2.3).
+//! Named channels: processes look up the ends of a channel by an id (section 2.2.3 of the paper).
 //!
 //! ```text
 //!   create(7, (writer, reader)) ──► the network keeps both ends
 //!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
 //!
-//! If only one process may have an end, the network hands it out once. If several processes may
-//! have the end, the network keeps one and hands out others. It drops the kept end when the creator
-//! of the channel has ended. Otherwise the channel would never close.
+//! If only one process may have an end, the network hands this end out once. If several processes
+//! may have the end, the network keeps the end and hands out new ends. When the creator of the
+//! channel has ended, the network drops the kept end, so that the channel can close.
 
-// Rejected: to look up a named channel at every operation, as the paper's functions do. Each
-// look-up takes a lock. An end is looked up only once, and has a type.
+// Rejected: a look-up, which takes a lock, for every operation, as in the functions of the paper.
 
 pub(crate) mod error;
 pub(crate) mod registry;
@@ -36,14 +35,13 @@ use crate::waker::Woken;
 
 /// Methods for named channels. An id belongs to one channel of the network during the whole run.
 impl<P: Place> Process<'_, P> {
-    /// Gives both ends of a channel to the network, so that processes of the network can look them
-    /// up by the id. Processes that have waited for this channel go on.
+    /// Gives both ends of a channel to the network, so that processes of the network can look up
+    /// the ends by `id`. Processes that wait for this channel go on.
     ///
-    /// If only one process may have an end, the first process that asks gets it. If several
-    /// processes may have the end, each of them gets one, and the network keeps one until the
-    /// calling process has ended. So the channel does not close before all processes have taken
-    /// their ends. After that it closes as other channels do, and a process that looks it up later
-    /// finds it closed.
+    /// If only one process may have an end, the first process that asks gets this end. If several
+    /// processes may have the end, each process that asks gets one. The network keeps one more end
+    /// until the calling process has ended, so that the channel does not close before all processes
+    /// have taken their ends. After that, the channel closes as other channels do.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
@@ -73,7 +71,7 @@ impl<P: Place> Process<'_, P> {
     /// # assert_eq!(greetings(&host), ["hello from SPE 0", "hello from SPE 1"]);
     /// ```
     ///
-    /// A local channel stays with the processes of one SPE, and cannot have an id:
+    /// A local channel cannot have an id, because its ends cannot leave their SPE:
     ///
     /// ```compile_fail,E0308
     /// # use cellworks_csp::{Channel, NamedError, Place, Process};
@@ -84,11 +82,11 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// [`NamedError`] if the id exists already. The channel is then dropped.
+    /// Returns a [`NamedError`] if the id exists already, and drops the channel.
     ///
     /// # Panics
     ///
-    /// If the ends belong to two channels, or the channel has an id already.
+    /// Panics if the ends belong to two channels, or if the channel has an id already.
     #[track_caller]
     pub fn create<T: Item + 'static, W: Kind + 'static, R: Kind + 'static>(
         &self,
@@ -133,25 +131,24 @@ impl<P: Place> Process<'_, P> {
         Ok(())
     }
 
-    /// Takes the reading end of a named channel. Waits until the channel is created. The kind of
-    /// the end is [`One`](crate::One). If the channel was created for several readers and the
-    /// caller wants to clone the end, the kind may be [`Any`](crate::Any).
+    /// Takes the reader of a named channel. Waits until the channel is created. The kind `E` is
+    /// [`One`](crate::One), or [`Any`](crate::Any) if the channel was created for several readers.
     ///
     /// # Errors
     ///
-    /// [`NamedError`] if the channel carries items of another type. If the channel is for one
-    /// reader, it is also an error that another process has taken the end, or that the caller asks
-    /// for the kind [`Any`](crate::Any).
+    /// Returns a [`NamedError`] if the channel carries items of another type. If the channel is for
+    /// one reader, also returns an error if another process has taken this reader, or if `E` is
+    /// [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
     }
 
-    /// Takes the writing end of a named channel, as [`reader`](Self::reader) takes the reading end.
+    /// Takes the writer of a named channel, as [`reader`](Self::reader) takes the reader.
     ///
     /// # Errors
     ///
-    /// The same errors as [`reader`](Self::reader).
+    /// Returns the same errors as [`reader`](Self::reader).
     #[track_caller]
     pub fn writer<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Writer<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Writer, Writer::one_more)
@@ -168,7 +165,7 @@ impl<P: Place> Process<'_, P> {
         self.wait_for_creation(id);
         let mut registry = self.shared().names.registry();
         let Some(named) = registry.created.get_mut(&id) else {
-            // The run has failed for another reason.
+            // The run has failed before the channel was created.
             return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
         let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
@@ -177,8 +174,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // The new end is made before the kept end is dropped, because the kept end might be
-                // the last one.
+                // The new end is made before the kept end is dropped, which might be the last end.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }
@@ -231,7 +227,7 @@ impl<P: Place> Process<'_, P> {
         NamedError::new(id, by, named.map(|named| named.created.clone()), mistake)
     }
 
-    /// Records the error as the failure of the network.
+    /// Makes the error the failure of the network.
     fn failed(&self, error: NamedError) -> NamedError {
         self.shared()
             .fail(Moment::now(), Failure::Named(error.clone()));

@@ -9,7 +9,6 @@ use super::error::{Act, Mistake};
 use crate::sync::locked;
 use crate::waker::Waker;
 
-/// The named channels of a network.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Registry>);
 
@@ -26,7 +25,7 @@ pub(super) struct Wanting {
 }
 
 pub(super) struct Named {
-    /// The process that created the channel.
+    /// The number of the process that created the channel.
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
@@ -37,15 +36,13 @@ pub(super) struct Named {
     pub(super) writer: OneSide,
 }
 
-/// One side of a named channel.
 pub(super) struct OneSide {
     kept: Option<KeptEnd>,
     is_for_several: bool,
     taken: Option<Act>,
 }
 
-/// An end that the network keeps, without its type. It is dropped when the network no longer needs
-/// it.
+/// An end that the network keeps, without its type.
 pub(super) type KeptEnd = Box<dyn AnyType + Send>;
 
 impl Names {
@@ -53,8 +50,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended. From now on the channels that it created close as other
-    /// channels do.
+    /// Called when a process has ended. From now on the network keeps no ends of the channels that
+    /// this process created, if a process has taken an end of the same side.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -65,8 +62,7 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // These ends are dropped without the lock, because dropping the last end of a side wakes
-        // processes.
+        // The lock is released first, because dropping the last end of a side wakes processes.
         drop(registry);
         drop(unneeded);
     }
@@ -81,8 +77,9 @@ impl OneSide {
         }
     }
 
-    /// Records that a process takes an end, of kind `Any` if `for_several`. Returns the kept end if
-    /// the network does not need it after the process has its own end.
+    /// Records that the process `by` takes an end of this side. `for_several` says that this end
+    /// has the kind [`Any`](crate::Any). Returns the end that the network keeps if the network no
+    /// longer needs this end, or an error if the process must not take an end.
     pub(super) fn take(
         &mut self,
         by: &Act,

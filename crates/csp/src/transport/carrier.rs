@@ -1,4 +1,4 @@
-//! Carriers: a carrier moves the messages and items of the processes of one processor.
+//! Carriers: each moves the messages and items of the processes of one processor.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the process does not wait in this step, so that the step may find nothing to do.
-    /// Such a step is a check of a guard, or a call such as `try_read`.
+    /// Whether the step may find nothing to do, because the process does not wait. Examples are a
+    /// check of a guard, and a call of `try_read`.
     pub attempts: bool,
 }
 
@@ -23,13 +23,13 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the state of the channel. It is false only if the process does
-    /// not wait and found nothing to do.
+    /// Whether the step has changed the state of the channel. Only a step of an asker that
+    /// [`attempts`](Asker::attempts) may change nothing.
     pub changes: bool,
 }
 
-/// Performs a step at the line of a channel. `update` changes the line and `read` reads it. Returns
-/// the processes to wake.
+/// Performs a step at the line of a channel in main memory. `read` reads the line, and `update`
+/// changes the line. Returns the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
@@ -40,8 +40,8 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // A read of the line does not end the reservations of other processors that are about to change
-    // it.
+    // Unlike an update, a read does not end the reservations of SPEs that are about to change the
+    // line.
     read();
     let stepped = step();
     if stepped.changes {
@@ -50,7 +50,6 @@ pub(super) fn step_at_line(
     stepped.woken
 }
 
-/// Moves the messages and items of the processes of one processor.
 pub(crate) trait Carrier {
     /// Called when a process starts.
     fn begin(&self, process: u32);
@@ -58,31 +57,29 @@ pub(crate) trait Carrier {
     /// Called when a process has ended.
     fn end(&self, process: u32);
 
-    /// Performs a step of the channel that `what` names, and wakes the processes that can go on
-    /// after the step.
+    /// Performs a step at the channel that `what` names, and wakes processes.
     fn perform(&self, asker: Asker<'_>, what: &Waiting<'_>, step: &mut dyn FnMut() -> Stepped);
 
-    /// Performs the step with which an alternation begins to wait.
+    /// Performs the step by which an alternation begins to wait.
     fn announce(&self, asker: Asker<'_>, step: &mut dyn FnMut() -> Woken);
 
-    /// Called when an alternation has found no guard ready and does not wait.
+    /// Called when a process has found no partner and does not wait.
     fn skip(&self, asker: Asker<'_>);
 
     /// Serves the requests of other processors: see [`PpeCarrier`](super::ppe::PpeCarrier).
     fn serve(&self);
 
-    /// Wakes processes after ends were dropped, without a step.
+    /// Wakes processes that can go on although no step was performed.
     fn wake(&self, woken: Woken);
 
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE takes a request to start a process. `program` is the
-    /// process number of the program.
+    /// Called when the program of this SPE, with the process number `program`, takes a request to
+    /// start a process.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` returns true and the message for the process has arrived. Returns false
-    /// if `deadline` has passed.
+    /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -101,17 +98,17 @@ pub(crate) trait Carrier {
     /// Counts an item that was read.
     fn count_communication(&self);
 
-    /// Called when the processes of the SPE have ended. The carrier of the main process is called
+    /// Called when the processes of the SPE have ended, or, for the carrier of the main process,
     /// when all processes of the network have ended.
     fn finish(&self);
 }
 
 /// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes the words out of the outbound mailboxes. Returns whether there was a word. Conditions
-    /// of waits call this method.
+    /// Takes words out of the outbound mailboxes, as a condition of waits. Returns whether a word
+    /// came.
     fn collect(&self) -> bool;
 
-    /// Serves the requests whose words have come.
+    /// Serves the requests of the words that [`collect`](Self::collect) has taken.
     fn handle_all(&self);
 }

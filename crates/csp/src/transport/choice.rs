@@ -1,13 +1,12 @@
-//! The choice of a transport, and counts of what it has moved.
+//! The choice of a transport, and counts of the moved data.
 
 use cellworks_machine::mailbox::Outbound;
 
-/// How items and messages travel between the processes of a network where SPEs are confined to
-/// their local stores: on a simulated Cell, and on a strict host. On other hosts processes share
-/// memory, and the transport makes no difference.
+/// How items and messages travel between processes, if SPEs are confined to their local stores: on
+/// a simulated Cell, and on a strict host. On other hosts all transports are the same.
 ///
-/// With a transport, the network uses the signal registers and mailboxes of its SPEs, and their tag
-/// groups from 16 on. The processes of the network must not use them.
+/// A network with a transport uses the signal registers and mailboxes of its SPEs, and their tag
+/// groups from 16 on. The processes of the network must not use these resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "parameters",
@@ -15,15 +14,15 @@ use cellworks_machine::mailbox::Outbound;
     serde(rename_all = "kebab-case")
 )]
 pub enum Transport {
-    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs themselves perform the
-    /// steps of channels. The paper proposes this transport for the future (section 4).
+    /// Messages go from SPE to SPE by signals, and items by DMA. The SPEs perform the steps of
+    /// channels. The paper (see the crate) proposes this transport for the future (section 4).
     #[default]
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
-    /// The transport of the paper: every request goes through the SPE handler to the request
-    /// coordinator. Both are on the PPE (section 2.1). There are two short cuts (section 2.2.8),
-    /// for a channel made by [`one_to_one`](crate::Channel::one_to_one) if its two processes never
-    /// change. The SPE handler performs the steps of such a channel without the coordinator. If
+    /// The transport of the paper (see the crate): every request goes through the SPE handler to
+    /// the request coordinator, which are both on the PPE (section 2.1). A channel made by
+    /// [`one_to_one`](crate::Channel::one_to_one) takes two short cuts if its two processes never
+    /// change (section 2.2.8): the SPE handler performs the steps of the channel itself, and if
     /// both processes are on one SPE, no request leaves the SPE.
     #[cfg_attr(
         feature = "parameters",
@@ -43,17 +42,17 @@ impl Transport {
     }
 }
 
-/// The number of items, messages and bytes that the channels of a network moved by their
-/// [transport](Transport). All numbers are 0 where processors share memory.
+/// The number of items, messages and bytes that the [transport](Transport) of a network has moved.
+/// All numbers are 0 if processors share memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Items that were read.
     pub communications: u64,
-    /// Messages from SPEs to the PPE. With the [coordinator](Transport::Coordinator) these are
-    /// requests, and with the [direct](Transport::Direct) transport wake-ups of the main process.
+    /// Messages from SPEs to the PPE. With [`Coordinator`](Transport::Coordinator) these are
+    /// requests. With [`Direct`](Transport::Direct) these are wake-ups of the main process.
     pub requests: u64,
     /// Bytes of items that were moved by DMA, between local stores, or to and from main memory. The
-    /// bytes of a flushed item count twice: when it is flushed and when it is read.
+    /// bytes of a flushed item count twice: when the item is flushed and when it is read.
     pub bytes_moved: u64,
     /// Items that were flushed to main memory because a local store was full.
     pub items_flushed: u64,

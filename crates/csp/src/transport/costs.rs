@@ -4,46 +4,44 @@
 
 use cellworks_machine::Cycles;
 
-/// A step of the protocol on an SPE: some 60 instructions on queues in a local store. A third of
-/// them are loads of 6 cycles each. Two are branches without a hint, of 18 cycles each (IBM's
-/// programming tutorial: latencies of the SPU).
+/// A step of the [protocol](crate::protocol) on an SPE: some 60 instructions on queues in a local
+/// store. A third are loads of 6 cycles each, and two are branches without a hint, of 18 cycles
+/// each (IBM's programming tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Building a request on an SPE, or reading an answer: some 30 instructions.
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
-/// The work of the SPE handler for a request, without the loads from and stores to mailboxes. The
-/// handler finds the channel in a table and performs the step, or passes the request on. This takes
-/// some 300 instructions of the PPE, which issues in order.
+/// The work of the SPE handler for a request, without the accesses to mailboxes: some 300
+/// instructions of the PPE, which issues in order. The handler finds the channel in a table and
+/// performs the step, or passes the request on.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
 /// The work of the request coordinator for a request: as much as [`HANDLER`], and a lock on each of
-/// its two queues (section 2.1: "a pair per participating component").
+/// the two queues of the coordinator (section 2.1 of the paper: "a pair per participating
+/// component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
-/// Waking a thread of the PPE that waits for a condition variable, including the switch to this
-/// thread.
+/// Waking a thread of the PPE that waits for a condition variable, including the context switch.
 ///
-/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1). It has two
-/// requests, of the writer and of the reader. Each request wakes the request coordinator and then
-/// the process that asked, so there are four wake-ups. A quarter of the time is 36.25 us, or
-/// 116,000 cycles at 3.2 GHz. The work of the coordinator in this time is less than a hundredth.
-/// The SPE handler is not woken, because it spins (section 4.3).
+/// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
+/// paper). The writer and the reader make one request each. Each request wakes the request
+/// coordinator and then its process, so there are four wake-ups. A quarter of the time is 36.25 us,
+/// or 116,000 cycles at 3.2 GHz. The work of the coordinator is less than a hundredth of the time.
+/// The SPE handler is not woken, because the handler spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: one for the kind of request and the process,
-/// one for the channel, and one for the item.
+/// Words of a request in an SPE's outbound mailbox: the kind of the request and the process, the
+/// channel, and the item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
-/// Words of an answer in an SPE's inbound mailbox: one for the process and the outcome, and one for
-/// the item.
+/// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
 /// The pause of a process that has found no guard ready and does not wait. A check of a guard takes
-/// the line of its channel away from an SPE that is about to change the line, and ends the
-/// reservation of that SPE. A process that checks again at once could keep a slower SPE from the
-/// line for ever, as on real machines. The pause is several times as long as an atomic update of a
-/// line.
+/// the channel's line away from an SPE that is about to change the line, and ends the reservation
+/// of this SPE. Without a pause, repeated checks could keep a slower SPE from the line for ever, as
+/// on real machines. The pause is several times as long as an atomic update of a line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

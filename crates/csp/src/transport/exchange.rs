@@ -1,9 +1,8 @@
-//! The exchange: the data that the processors of a network share about messages and items under
-//! way.
+//! The exchange: the data that the processors of a network share about messages and items.
 //!
 //! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
-//! local stores. The exchange has all of them in one place. A processor that uses the data also
-//! performs the operation of the machine that would move these data.
+//! local stores. A processor that uses data of the exchange also performs the operation of the
+//! machine that would move these data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -22,15 +21,13 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// The number of lines of main memory for channels. When all lines are taken, each further channel
-/// shares a line with another channel.
+/// The number of lines of main memory for channels. In larger networks, channels share lines.
 const CHANNEL_LINES: usize = 4096;
 
-/// The number of lines for processes that wait in an alternation. Several processes may share a
-/// line.
+/// The number of lines for alternating processes. In larger networks, processes share lines.
 const PROCESS_LINES: usize = 1024;
 
-/// The number of bytes of main memory for items that wait there.
+/// The number of bytes of main memory for items that wait to be read.
 const ITEM_BYTES: usize = 64 << 20;
 
 /// The processes that have used one side of a channel so far.
@@ -59,7 +56,7 @@ struct Channel {
     writer: Users,
 }
 
-/// The way in which a step of a channel must be performed.
+/// How a step of a channel must be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Both processes of the channel are on the processor of the calling process.
@@ -67,7 +64,7 @@ pub(crate) enum Route {
     Shared {
         /// The line that holds the channel's state.
         line: EffectiveAddress,
-        /// Whether the two processes of the channel are known, are on SPEs, and have never changed.
+        /// Whether the channel's only reader and only writer are on SPEs and have never changed.
         is_simple: bool,
     },
 }
@@ -78,14 +75,13 @@ pub(crate) struct Exchange {
     channels: Mutex<BTreeMap<u64, Channel>>,
     pub items: Mutex<Items>,
     pub requests: Requests,
-    /// Processes that have got a message and have not handled it.
+    /// Processes that have got a message, and have not handled this message.
     arrived: Mutex<BTreeSet<u32>>,
     /// Processes that wait in an alternation.
     alternating: Mutex<BTreeSet<u32>>,
     /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// The number of SPEs whose processes have not ended, plus one if the main process has not
-    /// ended.
+    /// The number of SPEs whose processes have not ended, plus one for the main process.
     pub programs: AtomicUsize,
     starting: Arc<Starting>,
     communications: AtomicU64,
@@ -121,8 +117,8 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` must perform the step that `what` names. Records the process as a user
-    /// of the channel.
+    /// Returns how `process` must perform the step that `what` names, and records that `process`
+    /// uses the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -153,8 +149,8 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // All requests of processes on the PPE go through the request coordinator (section 2.1
-            // of the paper).
+            // All requests of processes on the PPE go through the coordinator (section 2.1 of the
+            // paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;
@@ -165,7 +161,7 @@ impl Exchange {
         Route::Shared { line, is_simple }
     }
 
-    /// The line for a process that waits in an alternation.
+    /// Returns the line for a process that waits in an alternation.
     pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
         let line = CHANNEL_LINES + process as usize % PROCESS_LINES;
         self.memory.at(line * LINE_BYTES)
@@ -180,12 +176,12 @@ impl Exchange {
         locked(&self.alternating).remove(&process);
     }
 
-    /// Returns the processor of a process, unless the process has ended.
+    /// Returns the processor of a process, or `None` if the process has ended.
     pub fn processor_of(&self, process: u32) -> Option<Processor> {
         locked(&self.processors).get(&process).copied()
     }
 
-    /// The processes on a processor.
+    /// Returns the processes on a processor.
     pub fn processes_on(&self, processor: Processor) -> Vec<u32> {
         let processors = locked(&self.processors);
         let here = processors.iter().filter(|(_, place)| **place == processor);
@@ -193,7 +189,7 @@ impl Exchange {
     }
 
     /// Called when a request to start a process has come to an SPE. Returns the waker of the thread
-    /// that takes the request, if that thread waits.
+    /// that takes the request, if this thread is ready.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }
@@ -203,7 +199,7 @@ impl Exchange {
         locked(&self.arrived).insert(process);
     }
 
-    /// Whether a message has come for a process. The process handles the message now.
+    /// Returns whether a message has come for a process, which handles the message now.
     pub fn take_arrived(&self, process: u32) -> bool {
         locked(&self.arrived).remove(&process)
     }

@@ -17,11 +17,11 @@ const LINE_ALIGN: u32 = 128;
 /// The most bytes that one DMA command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
-/// The name of the room of an item in reports of a full local store.
+/// The name of an item's room in the report of a full local store.
 pub(crate) const HOLDER: &str = "an item of a channel";
 
-/// Returns the size and the alignment of the room for an item. The size is a number of whole
-/// quadwords, because DMA moves whole quadwords.
+/// Returns the size and the alignment of the room for an item. The size is a multiple of a
+/// quadword, because DMA moves whole quadwords.
 pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     let align = if bytes >= LINE_ALIGN as usize {
         LINE_ALIGN
@@ -31,11 +31,10 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     (bytes.next_multiple_of(16), align)
 }
 
-/// A constructor of commands.
+/// A constructor of DMA commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Issues, by `issue`, the commands that move an item of `bytes` bytes for a process. Returns the
-/// tag group to wait for.
+/// Issues, by `issue`, the commands that move an item for a process. Returns their tag group.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
     of: CommandOf,
@@ -59,7 +58,6 @@ pub(crate) fn issue_all<E: fmt::Debug>(
     tag
 }
 
-/// Where the bytes of an item are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
     /// In the local store of an SPE.
@@ -81,15 +79,13 @@ struct Entry {
 pub(crate) struct Items {
     next: u32,
     entries: BTreeMap<u32, Entry>,
-    /// The items that were fetched from the local store of an SPE, if the SPE has not freed their
-    /// room yet.
+    /// The fetched items whose room in the local store of an SPE is not free yet.
     fetched: BTreeMap<SpeId, BTreeSet<u32>>,
     main: Space,
     main_at: EffectiveAddress,
 }
 
-/// Returns the bit of a signal that says that an item was fetched. Items with the same number
-/// modulo 32 share a bit.
+/// Returns the signal bit that says that an item was fetched. Numbers equal modulo 32 share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -116,12 +112,12 @@ impl Items {
         Origin::new(self.next)
     }
 
-    /// Returns the place of an item's bytes, if the item still waits.
+    /// Returns the place of an item's bytes, if the item still waits to be read.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
-    /// Whether an item waits and no process has begun to fetch it.
+    /// Returns whether an item waits and no process has begun to fetch this item.
     pub fn is_waiting(&self, origin: Origin) -> bool {
         let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)
@@ -134,8 +130,8 @@ impl Items {
         Some(entry.bytes)
     }
 
-    /// Called when an item was fetched. Frees the room of the item in main memory. Room in a local
-    /// store is freed by its SPE when the SPE gets the signal.
+    /// Called when an item was fetched. Frees the room of the item in main memory. An SPE frees
+    /// room in its local store when it gets the signal of the reader.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -153,7 +149,7 @@ impl Items {
         self.entries.remove(&origin.number());
     }
 
-    /// Returns the items of an SPE that were fetched according to a signal.
+    /// Returns the items of an SPE that were fetched according to a signal to this SPE.
     pub fn take_fetched(&mut self, spe: SpeId, signal: u32) -> Vec<Origin> {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();
@@ -162,8 +158,7 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Reserves room in main memory for an item of the channel `link`. If main memory has no room,
-    /// ends the calling process.
+    /// Reserves room in main memory for an item of the channel `link`, or ends the calling process.
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);
@@ -177,13 +172,13 @@ impl Items {
         self.main.release(start);
     }
 
-    /// Returns the address of room in main memory.
+    /// Returns the address of the room in main memory that begins at `start`.
     pub fn main_address(&self, start: u32) -> EffectiveAddress {
         self.main_at + u64::from(start)
     }
 
     /// Called when the bytes of an item were copied to main memory. Returns false if the item no
-    /// longer waits, or if a reader is fetching it from its old place.
+    /// longer waits, or if a reader is fetching the item from the local store.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
@@ -195,8 +190,8 @@ impl Items {
     }
 }
 
-/// An item has no room. Either a local store has no room even after all items that waited there
-/// were flushed, or the area of main memory for items is full.
+/// The error of an item that has no room: a local store is full even after all waiting items were
+/// flushed, or the area of main memory for items is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
@@ -208,11 +203,11 @@ pub struct NoRoomForItem {
     pub process: String,
     /// The channel of the item, such as "the channel `tasks`".
     pub channel: String,
-    /// How many bytes the item has.
+    /// The number of bytes of the item.
     pub bytes: usize,
-    /// The processor that needed the room: an SPE in its local store, the PPE in main memory.
+    /// The processor that needed the room: an SPE in its local store, or the PPE in main memory.
     pub at: Processor,
-    /// The free bytes there, and the holders of the other bytes.
+    /// The free bytes of the full memory, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,
 }
 
@@ -242,7 +237,7 @@ pub(crate) fn no_room_for_item(
     at: Processor,
     no_room: NoRoom,
 ) -> ! {
-    // This unwinds without a panic, so that no message is printed.
+    // This call unwinds without a panic, so that no message is printed.
     std::panic::resume_unwind(Box::new(NoRoomForItem {
         process: asker.name.to_owned(),
         channel: link.name(),

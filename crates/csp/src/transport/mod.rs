@@ -1,4 +1,4 @@
-//! The transports: how requests, wake-ups and items travel where processors share no memory.
+//! The transports: how requests, wake-ups and items travel if processors share no memory.
 //!
 //! ```text
 //!   direct                                             coordinator
@@ -12,34 +12,30 @@
 //!     │ ◄── signal 2: it is fetched ────┘                    SPE b ◄───────────────    all other steps
 //! ```
 //!
-//! The protocol is the same on all machines (`protocol`): items are Rust values, which change their
-//! owner in ordinary memory. Where [SPEs are confined to their local
-//! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport adds two things. It
-//! performs the operations of the machine that would move items and messages. On a simulated
-//! machine these operations take time. A transport also lets no process go on before the message
-//! for this process has arrived.
+//! The [protocol](crate::protocol) is the same on all machines: items are Rust values, which change
+//! their owner in ordinary memory. If [SPEs are confined to their local
+//! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport performs the operations
+//! of the machine that would move items and messages. On a simulated machine these operations take
+//! time. A transport also lets no process go on before the message for this process has arrived.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
-//! | a step of a channel | an atomic update of the channel's line, in main memory; the PPE does the same | a request to the PPE, and an answer |
-//! | an alternation checks a channel | a read of the channel's line; the update only if something was there | the same as a step |
-//! | an alternation begins to wait, or is taken out of a wait | an atomic update of its process's line | a request |
-//! | a process may go on | a signal, in OR mode, with a bit for the process; to the PPE a word in the outbound mailbox; the woken process then reads the line | an answer, in the inbound mailbox |
+//! | a step of a channel | an atomic update of the channel's line in main memory, by an SPE or the PPE | a request to the PPE, and an answer |
+//! | an alternation checks a channel | a read of the channel's line, and an update only if the channel was ready | the same as a step |
+//! | an alternation begins to wait, or ends its wait | an atomic update of its process's line | a request |
+//! | a process may go on | a signal in OR mode, with a bit for the process, or to the PPE a word in the outbound mailbox; then a read of the line | an answer, in the inbound mailbox |
 //! | both processes are on one SPE | nothing but instructions | the same |
-//! | a process starts elsewhere | a word to the PPE, and a signal | a request, and an answer |
+//! | a process starts on another SPE | a word to the PPE, and a signal | a request, and an answer |
 //!
-//! **Items** wait in the local store of their writer, which reserves room when it writes an item.
-//! The reader reserves room too and gets the bytes by DMA. Then it signals the writer's SPE, which
-//! frees the writer's room. After that the reader's room is freed, too, and the item belongs to the
-//! reader's program. The program of an SPE ends only when its items were fetched, or when no
-//! process is left that could fetch them. If an SPE has no room for an item, it first flushes its
-//! waiting items to main memory, the oldest first, and readers get them there. Items of the PPE
-//! wait in main memory. To read an item of an SPE, the PPE makes the MFC of that SPE put the item
-//! into main memory (proxy queue).
+//! **Items** wait in the local store of their writer, which reserves room for each item. The reader
+//! reserves room too, gets the bytes by DMA, and signals the writer's SPE, which then frees the
+//! writer's room. The reader's room is freed when the reader's program has the item. The program of
+//! an SPE ends only when its items were fetched, or when no process is left that could fetch them.
+//! If an SPE has no room for an item, it first flushes its waiting items to main memory, the oldest
+//! first, and readers get the flushed items there. Items of the PPE wait in main memory. To read an
+//! item of an SPE, the PPE makes the MFC of this SPE put the item into main memory (proxy queue).
 //!
-//! **On such machines a network uses** both signal registers (in OR mode), the inbound and the
-//! outbound mailbox of its SPEs, and their tag groups from 16 on. The processes of the network must
-//! not use them.
+//! [`Transport`] says which registers, mailboxes and tag groups a transport uses.
 
 mod carrier;
 mod choice;
@@ -65,9 +61,9 @@ use spe::SpeCarrier;
 
 use crate::starting::Starting;
 
-/// Functions that make the carriers of a network, on a machine that is a Cell.
+/// Functions that make the carriers of a network on a Cell.
 pub(crate) struct Carriers<M: Machine> {
-    /// Makes the exchange of the carriers, for a number of programs.
+    /// Makes the exchange, for a number of programs.
     pub exchange: NewExchange<M>,
     /// Makes the carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
@@ -77,7 +73,6 @@ pub(crate) struct Carriers<M: Machine> {
 
 type NewExchange<M> = fn(&M, Transport, usize, Arc<Starting>) -> Result<Exchange, AllocateError>;
 
-/// Makes the carrier of the processes of an SPE.
 pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Carrier + 'a>;
 
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;

@@ -1,5 +1,5 @@
-//! The carrier of the main process. It also does the work of the paper's SPE handler and request
-//! coordinator. The three take turns on the PPE.
+//! The carrier of the main process. This carrier also does the work of the paper's SPE handler and
+//! request coordinator, which take turns on the PPE.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -29,16 +29,16 @@ pub(crate) struct PpeCarrier<'a, C> {
     exchange: &'a Exchange,
     /// The SPEs of the network.
     spes: Vec<SpeId>,
-    /// Words that were read from outbound mailboxes and not handled yet.
+    /// Words that were read from outbound mailboxes and not handled yet, with their SPEs.
     words: RefCell<VecDeque<(SpeId, u32)>>,
-    /// The words of requests that are not complete, by the SPEs that sent them.
+    /// The words of incomplete requests, by the SPEs that sent these words.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
     /// The index of the SPE that the SPE handler asks next for a word.
     turn: Cell<usize>,
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
-    /// Makes the carrier. Call this before programs start on `spes`.
+    /// Makes the carrier. Call this function before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
             core,
@@ -60,9 +60,8 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// In the role of the SPE handler, asks one SPE after the other for a word, until the turn
-    /// comes to the SPE `until`, which has a word. While no SPE has a word, the questions of the
-    /// handler take no simulated time.
+    /// As the SPE handler, asks one SPE after the other for a word, up to the SPE `until`, which
+    /// has a word. While no SPE has a word, asking takes no simulated time.
     fn ask_in_turn(&self, until: SpeId) {
         loop {
             let turn = self.turn.get();
@@ -78,7 +77,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// In the role of the SPE handler, handles a request.
+    /// As the SPE handler, handles a request.
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
@@ -105,9 +104,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// In the role of the SPE handler, tells the program of an SPE to start a process.
+    /// As the SPE handler, tells the program of an SPE to start a process.
     fn pass_start_on(&self, at: SpeId) {
-        // If the program does not wait, it will find the request itself.
+        // A program that does not wait will find the request itself.
         let Some(program) = self.exchange.deliver_start(at) else {
             return;
         };
@@ -121,7 +120,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// Tells a process that it may go on, unless it has ended.
+    /// Tells a process that it may go on, unless the process has ended.
     fn answer(&self, process: u32) {
         match self.exchange.processor_of(process) {
             None => {}
@@ -145,9 +144,8 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`. This uses a compare-and-swap that does not find
-    /// the expected value. Such a swap stores nothing, and affects neither reservations nor copies
-    /// of the line.
+    /// Reads a line, as an SPE does by `getllar`. The compare-and-swap never finds the expected
+    /// value, so it stores nothing, and affects neither reservations nor copies of the line.
     fn read_line(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,
@@ -230,7 +228,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
             match (processor, self.exchange.transport) {
                 (Processor::Ppe, Transport::Direct) => self.exchange.arrive(process),
                 (Processor::Spe(_), _) if std::thread::panicking() => {
-                    // A process that unwinds takes no time.
+                    // A process that unwinds takes no simulated time.
                     self.exchange.arrive(process);
                     self.core.notify(processor);
                 }
@@ -343,8 +341,8 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may still keep items for other processes, so it must check whether any are
-            // left.
+            // The SPE may still keep items for other processes, and checks whether such processes
+            // are left.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

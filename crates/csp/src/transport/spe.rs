@@ -28,12 +28,12 @@ const WAKE: SignalRegister = SignalRegister::One;
 const FETCHED: SignalRegister = SignalRegister::Two;
 
 /// Returns the bit of a signal that says that a process may go on. Other processes with the same
-/// bit check, too, and find that they must wait.
+/// bit check their conditions, too, and find that they must wait.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of the first word. The bits above are the
+/// The kind of a request to the PPE, in the low bits of the first word. The other bits are the
 /// number of the process that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -46,8 +46,7 @@ pub(crate) enum Asked {
     Wait,
     /// The process named in the second word may go on.
     Wake,
-    /// The program of an SPE must start a process. The number of the SPE stands in place of the
-    /// process.
+    /// The program of an SPE must start a process. The word has the SPE in place of the process.
     Start,
 }
 
@@ -58,7 +57,7 @@ impl Asked {
         process << ASKED_BITS | self as u32
     }
 
-    /// Returns the kind and the process number in a first word.
+    /// Returns the kind and the process number in the first word of a request.
     pub(crate) fn of(word: u32) -> (Self, u32) {
         let asked = match word & ((1 << ASKED_BITS) - 1) {
             0 => Self::SimpleStep,
@@ -74,20 +73,19 @@ impl Asked {
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The room of the items that wait in this local store, by the numbers of the items, the oldest
-    /// first.
+    /// The rooms of the items that wait in this local store, by the numbers of the items. A new
+    /// item has a higher number than older items.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers of items from or to this local store are under way. When they end, they
-    /// free room.
+    /// How many transfers from or to this local store are under way. The end of a transfer frees
+    /// room.
     transfers: Cell<usize>,
     /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
-    /// which they were begun. Otherwise a process that sends often could block the other processes
-    /// for ever.
+    /// which they were begun, so that a process that sends often cannot block the other processes.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// How many processes wait for their turn to send, or for room.
+    /// How many processes wait for their turn to send, or for room in the local store.
     queued: Cell<usize>,
-    /// How many words have come of an answer that is not complete.
+    /// How many words of an incomplete answer have come.
     answer: Cell<usize>,
 }
 
@@ -109,8 +107,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes the signals and words that have come for the processes of this SPE. The condition of
-    /// each wait calls this method, and the first call serves all processes.
+    /// Takes the signals and words for the processes of this SPE, in the condition of each wait.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -132,7 +129,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Sends a message to the PPE.
     fn send(&self, words: &[u32]) {
         let message = self.messages.replace(self.messages.get() + 1);
         if message > self.sent.get() {
@@ -144,7 +140,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         for word in words {
             let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
-                // The PPE may wait for room in the inbound mailbox for its answers.
+                // The PPE may be waiting for room in the inbound mailbox for its answers.
                 self.collect();
                 self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
@@ -191,7 +187,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             return;
         }
         if std::thread::panicking() {
-            // A process that unwinds takes no time.
+            // A process that unwinds takes no simulated time.
             self.exchange.arrive(process);
             self.spe.notify(processor);
             return;
@@ -209,8 +205,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step. Waits for the answer. If the step says that the process has to wait
-    /// for another process, no answer comes, and this call returns.
+    /// Asks the PPE for a step, and waits for the answer. If the process has to wait for another
+    /// process after the step, no answer comes, and this call returns.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -229,7 +225,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             });
         });
         if !is_performed {
-            // A destructor in a run that is being cancelled does not wait for the PPE, and takes no
+            // A destructor in a run that is being cancelled does not wait, and takes no simulated
             // time.
             self.wake(step().woken);
             return;
@@ -237,7 +233,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of items that were fetched. Returns whether it has freed any.
+    /// Frees the room of items that were fetched. Returns whether an item's room was freed.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -250,7 +246,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store. To make room, flushes items that wait here.
+    /// Reserves room for an item in this local store, and flushes waiting items if there is none.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -274,7 +270,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Flushes the item that has waited here longest to main memory. Returns false if no item
+    /// Flushes the oldest waiting item of this local store to main memory. Returns false if no item
     /// waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
@@ -308,7 +304,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         true
     }
 
-    /// Moves an item between its room in this local store and `ea`.
+    /// Moves an item between its room in this local store and the address `ea`.
     fn transfer(
         &self,
         asker: Asker<'_>,
@@ -391,7 +387,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
 
     fn start(&self, at: SpeId) {
         if std::thread::panicking() {
-            // A process that unwinds takes no time.
+            // A process that unwinds takes no simulated time.
             if let Some(waker) = self.exchange.deliver_start(at) {
                 self.exchange.arrive(waker.process);
                 self.spe.notify(Processor::Spe(at));
@@ -504,8 +500,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps the items that the processes have written until they were fetched, or no process is
-    /// left that could fetch them. Drops messages that come too late for the processes.
+    /// Keeps the items that the processes have written until the items were fetched, or until no
+    /// process is left that could fetch them. Drops late messages for the processes.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
@@ -524,8 +520,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Records in its destructor that the processes of an SPE, or the main process, have ended or will
-/// never begin. So this is recorded even after a panic.
+/// Records, in its destructor, that the processes of an SPE or the main process have ended or will
+/// never begin. A destructor also runs after a panic.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

@@ -1,4 +1,5 @@
-//! The way of an item by a carrier, where processors share no memory: see [`crate::transport`].
+//! The way of an item if processors share no memory. A [carrier](crate::transport) moves the
+//! messages and items of a processor.
 
 use super::wait;
 use crate::end::Ended;
@@ -42,7 +43,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
 ///
 /// # Safety
 ///
-/// The same conditions as for [`Queue::push`](crate::queue::Queue::push).
+/// The caller meets the conditions of [`Queue::push`](crate::queue::Queue::push).
 unsafe fn step<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     side: Side,
@@ -50,7 +51,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    // This comes before the step, because another processor may perform the step.
+    // The user is recorded before the step, because another processor may perform the step.
     channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.

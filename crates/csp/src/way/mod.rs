@@ -1,22 +1,21 @@
-//! The ways of an item through a channel. Only this module chooses between them.
+//! The ways of an item through a channel. Only this module chooses between the ways.
 //!
-//! | way | which items go by it | what it takes |
+//! | way | items | cost |
 //! |---|---|---|
 //! | [`ring`] | items of a buffer with one writer and one reader (1) | one store, and no lock |
-//! | [`word`] | items of a rendezvous of one writer and one reader (2) | an exchange by each side |
+//! | [`word`] | items of a rendezvous of one writer and one reader (2) | one compare-and-exchange by each side |
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
-//! | [`carrier`] | all items, where processors share no memory | the same step, with messages |
+//! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
 //! 1. This way is open while neither side waits, and no alternation is on the other side: see
 //!    [`Ring`](ring::Ring).
 //! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same result as a step under the lock. On all ways, a process that finds no
-//! partner [waits](wait) in the same manner.
+//! All ways have the same result as a step under the lock. A process without a partner
+//! [waits](wait).
 //!
-//! Reads and writes that do not wait, or wait until a deadline, use the ring or perform a step: see
-//! [`patience`]. An alternation uses none of these ways. It performs its own steps: see
-//! [`crate::alternation`].
+//! Reads and writes that do not wait, or wait until a deadline, use the ring or a step: see
+//! [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;
@@ -47,7 +46,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, after the ring did not take the item.
+/// Writes an item as [`write`] does, without the ring.
 // The CPU mispredicts each return after a switch of stacks, so the whole rendezvous is inlined into
 // the program.
 #[track_caller]

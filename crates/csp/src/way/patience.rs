@@ -1,5 +1,5 @@
-//! Reads and writes that do not wait, or wait until a deadline. They use the ring, or perform a
-//! step of the protocol under the channel's lock.
+//! Reads and writes that do not wait, or wait until a deadline. These calls use the ring, or
+//! perform a step of the [protocol](crate::protocol) under the channel's lock.
 
 use cellworks_machine::Time;
 
@@ -16,8 +16,7 @@ use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waiting::Waiting;
 
-/// Writes an item if there is a reader or room before `deadline`. Without a deadline, does not
-/// wait.
+/// Writes an item if the item is taken before `deadline`. Without a deadline, does not wait.
 #[track_caller]
 pub(crate) fn write<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -51,7 +50,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item if there is one before `deadline`. Without a deadline, does not wait.
+/// Reads an item if the channel has an item before `deadline`. Without a deadline, does not wait.
 #[track_caller]
 pub(crate) fn read<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
@@ -145,8 +144,8 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // The deadline may have passed before the call, and the program may make this call in a
-        // loop. So other processes must get a turn here.
+        // A program may make this call in a loop with a deadline that has passed. Then each call
+        // must give other processes a turn.
         process.yield_ready();
     }
     // SAFETY: the node was served or removed.

@@ -1,5 +1,5 @@
-//! The ring: the buffer of a channel with one writer and one reader. The two sides use the ring
-//! without the channel's lock as long as no process waits.
+//! The ring: the buffer of a channel with one writer and one reader. The two sides (the writer and
+//! the reader) use the ring without the channel's lock as long as no process waits.
 //!
 //! ```text
 //!   a side: the writer or the reader           the process with the channel's lock
@@ -10,14 +10,14 @@
 //!   counts the items: not busy
 //! ```
 //!
-//! Because of the two barriers, at least one of the two sees the other: the side sees that it must
-//! take the lock, or the process with the lock sees that the side is busy. So a process that is
-//! going to wait, to list a guard or to end the channel first [excludes](Ring::exclude) the other
-//! side, and then checks the ring once more. When the lock is released and no reason to exclude a
-//! side is left, that side is [let in](Ring::let_in) again.
+//! Because of the two barriers, either the side sees that it must take the lock, or the process
+//! with the lock sees that the side is busy. Before a process waits, lists a guard or ends the
+//! channel, it [excludes](Ring::exclude) the other side, and then checks the ring once more. When
+//! the lock is released and no reason to exclude a side is left, [`Ring::let_in`] admits this side
+//! again.
 //!
-//! The ring knows the OS thread and the process of each side. When the thread or the process
-//! changes, the side must take the lock. If both sides are on one OS thread, no barrier is needed.
+//! The ring records the OS thread and the process of each side. If the thread or the process
+//! changes, the side must take the lock. If both sides are on one OS thread, they need no barrier.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -33,31 +33,30 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The most bytes of a ring. A ring allocates all its memory at once, so larger buffers are queues.
+/// The most bytes of a ring. A ring allocates its memory at once, so larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side polls the count of the other side before it takes the lock to wait. It polls
-/// only if the other side is on another OS thread. Loom runs each poll in every schedule, but only
-/// the first poll shows it something new.
+/// How often a side polls the count of the other side before it takes the lock to wait. A side
+/// polls only if the other side is on another OS thread. In loom, further polls show nothing new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses that a side makes before it polls. If two sides are equally fast, a cache line
-/// moves between them for each item. This takes longer than the rest of the work for an item. So a
-/// side that finds few items pauses a little longer the next time, to find more items at once. On
+/// The most pauses that a side makes before it polls. If both sides are equally fast, a cache line
+/// moves between them for each item, which takes longer than all other work for the item. Therefore
+/// a side that finds few items pauses longer before its next poll, to find more items at once. On
 /// the Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring, a process lets the other processes of its core run once. The
-/// number is a power of two. It is larger than for [other
-/// communications](Process::count_communication), because an item of a ring takes little time.
+/// number is a power of two. This number is larger than for other
+/// [channels](Process::count_communication), because an item of a ring takes less time.
 const TURN: usize = 256;
 
-/// A place for one item. Only one side at a time accesses it.
+/// The memory for one item. Only one thread at a time accesses a slot.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// The number of slots is a power of two, and at least `capacity`.
+    /// The slots. The number of slots is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -66,32 +65,32 @@ pub(crate) struct Ring<T> {
     reader_gate: CachePadded<Gate>,
 }
 
-/// The data that a side changes with each item.
+/// The data that a side changes with each item, without the lock.
 struct End {
-    /// How many items the side has written or read so far. The other side polls this count, so the
-    /// count has a cache line of its own.
+    /// The number of items that the side has written or read. The other side polls this count, so
+    /// the count has a cache line of its own.
     count: CachePadded<AtomicUsize>,
-    /// `count` plus one while the side is busy. So the store that raises `count` also ends the busy
-    /// state. A second store would take time, because stores of a CPU end in order, and an earlier
-    /// store may wait for a cache line of slots.
+    /// `count` plus one while the side is busy, so that the store that raises `count` also ends the
+    /// busy state. A second store would take time, because a CPU finishes stores in order, and an
+    /// earlier store may wait for a cache line of slots.
     intent: AtomicUsize,
-    /// The count of the other side when this side last read it. Only this side uses the field.
+    /// The count of the other side when this side last read it. Only this side accesses the field.
     others: Cell<usize>,
-    /// How many pauses this side makes before a poll. Only this side uses the field.
+    /// How many pauses this side makes before a poll. Only this side accesses the field.
     patience: Cell<u32>,
 }
 
 /// The data of a side that is written under the channel's lock: whether the side must take the
-/// lock, and which thread and process use the side.
+/// lock, and the OS thread and the process of the side. Before the first user, both numbers are 0.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot, as the module says: the side while it is busy
-// and was let in, or the process that has the lock, as each method asks. `others` and `patience`
-// are used only by their side. Each side has one end, and the user of the end borrows it
+// SAFETY: only one thread at a time accesses a slot: a busy side that has read `takes_lock` as
+// false after it became busy, or a thread that has the channel's lock as each method asks. `others`
+// and `patience` are used only by their side. Each side has one end, which its user borrows
 // exclusively. Items go from one process to another, which is allowed because they are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
@@ -107,8 +106,8 @@ impl End {
         })
     }
 
-    /// Whether the side is busy. The caller has executed the heavy barrier before. So if the side
-    /// does not leave again, it became busy before that barrier.
+    /// Whether the side is busy. The caller has executed the heavy barrier, so a side that becomes
+    /// busy later sees that it must take the lock.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -131,15 +130,15 @@ impl Gate {
     }
 }
 
-/// The busy state of a side. The state ends when this value is [done](Self::done) or dropped.
+/// The busy state of a side. [`done`](Self::done) or dropping this value ends the busy state.
 struct Busy<'a> {
     end: &'a End,
-    /// How many items the side had written or read when it became busy.
+    /// The count of the side when it became busy.
     count: usize,
 }
 
 impl Busy<'_> {
-    /// Counts `items` as written or read, at least 1, and ends the busy state.
+    /// Counts `items`, which is not 0, as written or read, and so ends the busy state.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
@@ -156,15 +155,14 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How many items ahead the reader prefetches slots. Reading this number of items takes about
-    /// as long as moving a cache line.
+    /// How many items ahead of its item the reader prefetches slots. Reading this number of items
+    /// takes about as long as moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
     };
 
-    /// Makes a ring for `capacity` items. Returns `None` if the ring would be too large, or if
-    /// `capacity` is 0.
+    /// Makes a ring for `capacity` items. Returns `None` if `capacity` is 0 or too large.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
@@ -188,7 +186,6 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the index of the slot for item number `count`, counted from 0.
     #[inline(always)]
     fn index(&self, count: usize) -> usize {
         count & (self.slots.len() - 1)
@@ -200,8 +197,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// Returns the slots for `items` items from number `count` on, in two parts. The first part may
-    /// reach the end of the ring. Then the second part continues at its start.
+    /// Returns the slots for `items` items from the number `count` on, in two parts. The second
+    /// part begins at the start of the ring, if the first part reaches the end of the ring.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -216,17 +213,16 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // The order is release, because a thread in `is_busy` may have loaded an older `count` than
-        // this intent is based on. For that thread the side is not busy, so the thread must see all
-        // that the side did before this store.
+        // The order is `Release`: a thread in `is_busy` may have loaded an older `count` and take
+        // the side for not busy. This thread must see all that the side did before this store.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// Returns how much a side finds, if its count is `own` and the other side's count is `others`:
-    /// the room for a writer, or the items for a reader.
+    /// Returns how many slots a writer, or how many items a reader, finds. `own` is the count of
+    /// this side, and `others` the count of the other side.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -235,17 +231,17 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns how much a side finds by the last known count of the other side.
+    /// Returns the result of [`found`](Self::found) for the last known count of the other side.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // The count in `others` is too old if the reader has taken items under the lock meanwhile.
+        // `others` is out of date if the reader has taken items under the lock meanwhile.
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Returns how much a busy side finds: the room for a writer, or the items for a reader. The
-    /// result is 0 only if there is no room or no item.
+    /// Returns how many slots or items a busy side finds. The result is 0 only if the ring has no
+    /// free slot for the writer, or no item for the reader.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
@@ -254,8 +250,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns how much a busy side finds, as [`available`](Self::available) does. If less than
-    /// `most` is known, reads the count of the other side again.
+    /// Returns the result of [`available`](Self::available). If the side knows of less than `most`
+    /// slots or items, reads the count of the other side again.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -264,14 +260,15 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Reads the count of the other side, and returns how much this side finds.
+    /// Reads the count of the other side, and returns how many slots or items this side finds.
     fn poll(&self, side: Side, own: usize) -> usize {
         let ((_, end), (_, other)) = (self.gate(side), self.gate(side.other()));
         end.others.set(other.count.load(Ordering::Acquire));
         self.found(side, own, end.others.get())
     }
 
-    /// Polls as [`poll`](Self::poll) does. If the last polls have found few items, pauses first.
+    /// Polls as [`poll`](Self::poll) does, but pauses first if the previous polls have found few
+    /// items.
     #[cold]
     fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -296,9 +293,9 @@ impl<T> Ring<T> {
         found
     }
 
-    /// Ends the turn of the process after each [`TURN`] items, by the count of the side. The caller
-    /// has just raised this count. An item that goes past the ring does not raise the count. If
-    /// such items were counted here, each could end a turn.
+    /// Ends the turn of the process when the side's count, which the caller has just raised, is a
+    /// multiple of [`TURN`]. Must not be called for an item that does not go through the ring,
+    /// because such an item does not raise the count.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -307,8 +304,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if the ring has no room, or if the writer must
-    /// take the lock.
+    /// Puts an item into the ring. Returns the item if the ring is full or the writer must take the
+    /// lock.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -317,16 +314,16 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: the writer is busy and was let in, and the ring has room, so no other thread
-        // accesses this slot.
+        // SAFETY: `enter` has made the writer busy and has read `takes_lock` as false, and the ring
+        // has room, so no other thread accesses this slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
         Ok(())
     }
 
-    /// Puts items from the front of `items` into the ring, as many as there is room for. If the
-    /// writer must take the lock, puts no item.
+    /// Moves items from the front of `items` into the ring, until the ring is full. If the writer
+    /// must take the lock, moves no item.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -342,8 +339,8 @@ impl<T> Ring<T> {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
                 // SAFETY: as in `put`. The original item is forgotten below. The item is copied as
-                // bytes, because two copies as `T` would break rules of the language. A box, for
-                // example, must be the only pointer to its contents.
+                // bytes, because two copies as `T` would break rules of the language. For example,
+                // a box must be the only pointer to its contents.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }
@@ -351,8 +348,7 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Takes an item out of the ring. Returns `None` if the ring is empty, or if the reader must
-    /// take the lock.
+    /// Takes an item. Returns `None` if the ring is empty or the reader must take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
@@ -360,8 +356,8 @@ impl<T> Ring<T> {
             return None;
         }
         prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
-        // SAFETY: the reader is busy and was let in, and the slot holds an item, so no other thread
-        // accesses this slot. The item is read once.
+        // SAFETY: `enter` has made the reader busy and has read `takes_lock` as false, and the slot
+        // holds an item, so no other thread accesses this slot. The item is read once.
         let item = self
             .slot(busy.count)
             .with_mut(|slot| unsafe { slot.read().assume_init() });
@@ -369,9 +365,9 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items and appends them to `items`, which must have room for them. Returns
-    /// how many items were taken. The result is 0 if the ring is empty, or if the reader must take
-    /// the lock.
+    /// Takes up to `most` items out of the ring and appends these items to `items`, which must have
+    /// room. Returns how many items were taken. The result is 0 if the ring is empty or the reader
+    /// must take the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -389,15 +385,15 @@ impl<T> Ring<T> {
                 slot.with_mut(|slot| unsafe { *place = slot.read() });
             }
         }
-        // SAFETY: the loop above has written `taken` items there.
+        // SAFETY: the loop above has written `taken` items after the first `len` items.
         unsafe { items.set_len(len + taken) };
         busy.done(taken);
         taken
     }
 
-    /// Polls for a moment until a side can go on. Returns whether the side should try again. If the
-    /// other side is on the same OS thread, or this side must take the lock, returns false without
-    /// polling.
+    /// Polls until the ring has room for a writer or an item for a reader, but at most [`POLLS`]
+    /// times. Returns whether the side should try again. If the other side is on the same OS
+    /// thread, or this side must take the lock, returns false.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -431,9 +427,8 @@ impl<T> Ring<T> {
             .min(self.capacity)
     }
 
-    // The caller of the methods below has the channel's lock.
+    // The callers of the methods below have the channel's lock.
 
-    /// Records that `user` is the user of a side from now on.
     pub(crate) fn register(&self, side: Side, user: User) {
         let (gate, _) = self.gate(side);
         gate.thread.store(user.thread, Ordering::Relaxed);
@@ -446,9 +441,8 @@ impl<T> Ring<T> {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // If the side had no user yet, its first user takes the lock. If the side is on this OS
-        // thread, it is not busy now. A user of the side on another thread would first take the
-        // lock.
+        // A side without a user is not busy. A side whose user is on this OS thread is not busy
+        // now, and a new user on another thread would first take the lock.
         if its == 0 || its == thread {
             return;
         }
@@ -459,8 +453,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the sides for which the argument is true use the ring without the lock. Leaves the
-    /// other sides as they are.
+    /// Lets the sides for which the argument is true use the ring without the lock.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -475,8 +468,8 @@ impl<T> Drop for Ring<T> {
         let mut read = self.reader.count.load(Ordering::Acquire);
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
-            // SAFETY: the slots between the two counts hold items, and no other reference to the
-            // ring is left.
+            // SAFETY: the slots between the two counts hold items, and this is the last reference
+            // to the ring.
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
@@ -485,7 +478,7 @@ impl<T> Drop for Ring<T> {
 }
 
 /// Puts an item into the channel's ring. Returns the item if the channel has no ring, or if the
-/// ring still has no room after some polls.
+/// ring has no room after some polls.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -510,7 +503,7 @@ pub(super) fn write<T, P: Place>(
     }
 }
 
-/// Writes several items as [`write()`] does. Items for which there is no room stay in `items`.
+/// Moves items into the channel's ring, as [`write()`] does. Items that do not fit stay in `items`.
 pub(crate) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
@@ -525,8 +518,8 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the channel's ring. Returns `None` if the channel has no ring, or if the
-/// ring is still empty after some polls.
+/// Takes an item out of the channel's ring. Returns `None` without a ring, or if polls find no
+/// item.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -544,16 +537,16 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// The buffer of a channel: the items that the channel has accepted and no process has read.
-/// Accessed under the channel's lock.
+/// The buffer of a channel: the items that the channel has accepted and no process has read. The
+/// channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// The buffer of a channel with one writer and one reader. A side that is not excluded may use
-    /// the ring without the lock meanwhile.
+    /// the ring without the lock.
     Ring {
         ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory. In that case the
-        /// sides always take the lock.
+        /// The origin of the item in each slot, if processors share no memory and all sides take
+        /// the lock.
         origins: Box<[Origin]>,
     },
 }
@@ -584,8 +577,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Appends an item. The caller is the writer, or acts for a waiting writer. The buffer has
-    /// room.
+    /// Appends an item. The caller is the writer, or serves a waiting writer. The buffer has room.
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
@@ -649,8 +641,7 @@ mod tests {
         ring
     }
 
-    /// Items are boxed, so that a lost item is a leak, and an item that is read twice is freed
-    /// twice.
+    /// Items are boxed, so that a lost item is a leak, and an item read twice is freed twice.
     #[test]
     fn items_go_from_one_os_thread_to_another_in_order() {
         const ITEMS: u64 = 300;

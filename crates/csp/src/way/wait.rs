@@ -1,11 +1,10 @@
-//! The wait of a process that has found no partner at a channel, by any of the ways.
+//! The wait of a process that has found no partner at a channel.
 
-// Rejected: two ways to save the 20 instructions (about 1 ns, CommsTime 1.09) that waking a process
-// by name costs a wait on one core. One way decides how to poll only when the core is idle. The
-// other way has separate code for a partner on another core. The two ways saved 9 to 15
-// instructions, but times rose and fell by 1 ns without a pattern (8 builds, Zen 4). Between two
-// cores, a ping-pong took 77 ns if this code was not inlined, and 60 ns if the decision came late,
-// instead of 44 ns.
+// Rejected: two ways to save 9 to 15 of the 20 instructions (about 1 ns, CommsTime 1.09) by which a
+// wait on one core records which process to wake. One way decides only on an idle core how to poll.
+// The other way has separate code for a partner on another core. Times rose and fell by 1 ns
+// without a pattern (8 builds, Zen 4). Between two cores, a ping-pong took 77 ns with this code not
+// inlined, and 60 ns with the late decision, instead of 44 ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -19,9 +18,10 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// The wait of a process at a channel, in the frame of the call that waits. When that call returns
-/// or unwinds, the destructor takes the node out of the queue or the word. If another process has
-/// already taken the node out, the destructor waits until that process has served the node.
+/// The wait of a process at a channel, in the frame of the call that waits. When this call returns
+/// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
+/// another process has already taken the node out, the destructor waits until this process has
+/// served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -31,14 +31,15 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // The node is usually idle or served here. It still waits only if the run was cancelled.
+        // The node is usually idle or served here. The node still waits only if the run was
+        // cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }
     }
 }
 
-/// Writes an item by `step`. If the step finds neither a reader nor room, waits.
+/// Writes an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_by<T, L: Lock, P: Place>(
@@ -62,7 +63,7 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item by `step`. If the step finds no item, waits.
+/// Reads an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn read_by<T, L: Lock, P: Place>(
@@ -85,7 +86,7 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Waits until a reader or the buffer has the item in `node`.
+/// Waits until a reader or the buffer has taken the item out of `node`.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn to_write<T, L: Lock, P: Place>(
@@ -108,12 +109,12 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
     // SAFETY: the node was served or removed.
     match unsafe { node.take_parcel() } {
         Some(parcel) => Err((parcel, ended)),
-        // The item was taken before the node was removed.
+        // A process took the item before the node was removed.
         None => Ok(()),
     }
 }
 
-/// Waits until `node` is given an item.
+/// Waits until a writer or the buffer has put an item into `node`.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn to_read<T, L: Lock, P: Place>(
@@ -153,8 +154,8 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns whether the process still waited. It no longer waited if it
-/// was served meanwhile, or if the channel has ended.
+/// Ends the wait of a process. Returns false if the process was already served or the channel has
+/// ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
@@ -165,7 +166,7 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     let has_left = state.queue(side).remove(node);
     drop(state);
     if !has_left {
-        // Another process has taken the node out of the word, and is going to serve it.
+        // Another process has taken the node out of the word, and is going to serve the node.
         let backoff = Backoff::new();
         while node.outcome() == Outcome::Waits {
             backoff.snooze();
@@ -174,12 +175,11 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// Called when a wait seems to have failed. From now on the item in the node belongs to the process
+/// Ends a wait that seems to have failed, so that the item in the node belongs to the process
 /// again. Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
-    // In a destructor of a cancelled run, the wait returns at once and the node may still wait.
     leave(channel, side, node);
     match node.outcome() {
         Outcome::Poisoned => Ended::Poisoned,

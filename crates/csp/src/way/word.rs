@@ -1,8 +1,7 @@
-//! The way of an item by the word of a channel: see [`crate::lock`].
+//! The way of an item through the word of a channel: see [`crate::lock`].
 
-// Rejected: fewer taken branches, fewer stores, or other distances between stacks. Each of these
-// was measured separately for communications on one core, and changed nothing. A second ring of
-// processes in the same SPE changes nothing either.
+// Rejected, because none of them made communications on one core faster: fewer taken branches,
+// fewer stores, other distances between stacks, and a second ring of processes in the same SPE.
 
 use super::wait;
 use crate::end::Ended;
@@ -17,20 +16,20 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer polls again when it finds no reader. The writer polls only if its last reader
-/// was on another core, because that reader may be about to wait. Giving the item to a waiting
-/// reader takes less time than waiting until a reader fetches the item (docs/performance.md).
+/// How often a writer polls again when it finds no waiting reader. A writer polls only if its last
+/// reader was on another core, because this reader may be about to wait. Giving an item to a
+/// waiting reader takes less time than waiting until a reader fetches the item
+/// (docs/performance.md).
 const POLLS: u32 = 8;
 
-/// Why the word did not exchange an item.
+/// The reasons why the word did not exchange an item.
 pub(super) enum Otherwise<S, E> {
-    /// A step under the lock is needed. The value is the item of a writer.
+    /// A step under the lock is needed. A writer gets its item back.
     Step(S),
-    /// The process has waited, and the channel has ended.
+    /// The process has waited, and the channel has ended during the wait.
     Ended(E),
 }
 
-/// Prefetches the cache lines that an exchange changes.
 #[inline(always)]
 fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     if L::IS_SHARED {
@@ -39,9 +38,8 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core. Such a partner may always be
-/// ready, so that this process never waits. A partner on this core can become ready only while this
-/// process waits.
+/// Counts a communication if the last partner was on another core, because such a partner may
+/// always be ready. A partner on this core becomes ready only while this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
@@ -49,8 +47,8 @@ fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     }
 }
 
-/// If `word` says that a process waits on `side`, takes its node out of the word. The caller must
-/// then [serve](Node::serve) the node.
+/// If `word` has the node of a process that waits on `side`, takes the node out of the channel's
+/// word. The caller must then [serve](Node::serve) the node.
 #[inline(always)]
 fn take_out<T, L: Lock>(
     channel: &RawChannel<T, L>,
@@ -92,8 +90,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, Some(parcel));
-        // The node is in the frame of this call. The call does not end before the node was served
-        // or removed.
+        // The node is in the frame of this call, which ends after the node is served or removed.
         let waits = Word::with(Side::Writer, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
@@ -129,7 +126,6 @@ pub(super) fn read<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let node = Node::waiting(process.waker(), polls, None);
-        // The node stays in its place, as in `write`.
         let waits = Word::with(Side::Reader, &raw const node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_read(channel, &node, process, polls).map_err(Otherwise::Ended);

@@ -35,7 +35,8 @@ on_every_machine![
     three_alternations_in_a_ring_meet,
 ];
 
-/// Runs `main` as the only process of a network. It writes to buffers and reads from them.
+/// Runs `main` as the only process of a network. `main` writes to buffers and reads from these
+/// buffers.
 fn alone<M: Machine, R>(
     machine: &M,
     main: impl FnOnce(&cellworks_csp::Process<'_, cellworks_csp::PpePlace<'_, M::Core>>) -> R,
@@ -125,7 +126,7 @@ fn a_guard_without_its_pre_condition_is_not_chosen<M: Machine>(machine: &M) {
         let guards: Vec<_> = readers.iter_mut().map(|r| alternation.read(r)).collect();
         alternation.when(&guards[0], false);
         assert!(alternation.select(process).unwrap() == guards[1]);
-        // The guard has an item, so it is not ready before its item is taken.
+        // The guard still has its item, so the guard is not ready.
         assert_eq!(alternation.select_or_skip(process), Ok(None));
         assert_eq!(alternation.take(process, &guards[1]), 1);
         alternation.when(&guards[0], true);
@@ -463,7 +464,7 @@ fn tokens_of_another_alternation_are_refused<M: Machine>(machine: &M) {
         let (_numbers, mut number) = Channel::new().buffered(1).one_to_one::<u64>();
         let (mut texts, mut text) = Channel::new().buffered(1).one_to_one::<String>();
         texts.write(process, "text".to_owned()).unwrap();
-        // The second alternation probably has the memory of the first one.
+        // The second alternation probably has the memory address of the first alternation.
         let mut alternation = Alternation::fair();
         let stale = alternation.read(&mut number);
         drop(alternation);
@@ -527,7 +528,7 @@ fn three_alternations_in_a_ring_meet<M: Machine>(machine: &M) {
     network.run().unwrap();
 }
 
-// This test does not run where a machine may take any time until all processes wait.
+// This test is only for machines on which all processes wait soon.
 #[test]
 fn alternations_at_one_channel_take_turns() {
     take_turns(&crate::host());
@@ -570,8 +571,8 @@ fn take_turns<M: Machine>(machine: &M) {
     }
 }
 
-/// Each task goes to a worker that is free. If an item is offered to several guards, one of them is
-/// chosen, and the others then have no item.
+/// Each task goes to a free worker. After an offer to several guards, one guard is chosen, and the
+/// other guards have no item.
 fn an_item_is_offered_to_any_of_several_channels<M: Machine>(machine: &M) {
     const TASKS: u32 = 60;
     for capacity in [0, 2] {

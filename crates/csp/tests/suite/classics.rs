@@ -41,7 +41,7 @@ fn the_sieve_finds_the_primes<M: Machine>(machine: &M) {
 
 fn power_series_are_squared<M: Machine>(machine: &M) {
     let [geometric, pythagoras] = power_series::squares(machine, 6).unwrap();
-    // The first series is the derivative of 1 / (1 - x), and the second one is 1.
+    // The first result is the derivative of 1 / (1 - x), and the second result is 1.
     assert_eq!(geometric, [1, 2, 3, 4, 5, 6].map(|number| (number, 1)));
     assert_eq!(pythagoras, [1, 0, 0, 0, 0, 0].map(|number| (number, 1)));
 }
@@ -54,7 +54,7 @@ fn santa_claus_serves_reindeer_and_elves<M: Machine>(machine: &M) {
 const PHILOSOPHERS: usize = 5;
 const MEALS: u32 = 6;
 
-/// Checks that no two neighbours eat at the same time.
+/// The neighbours that eat. Checks that no two neighbours eat at the same time.
 #[derive(Default)]
 struct Table {
     eat: [AtomicBool; PHILOSOPHERS],
@@ -78,7 +78,7 @@ impl Table {
     }
 }
 
-/// The ends of a fork. A fork is a process: one write takes the fork, and another write gives it
+/// The ends of a fork. A fork is a process: one write takes the fork, and the next write gives it
 /// back.
 #[derive(Clone)]
 struct Fork {
@@ -102,7 +102,7 @@ fn lay_forks<M: Machine>(network: &mut Network<'_, M>) -> [Fork; PHILOSOPHERS] {
     })
 }
 
-/// Eats with two forks, which are taken in the order of the arguments.
+/// Eats with two forks, which the philosopher takes in the order of the arguments.
 fn eat_with(
     process: &Process<'_, impl Place>,
     table: &Table,
@@ -265,7 +265,7 @@ fn the_barber_serves_whom_a_chair_was_free_for<M: Machine>(machine: &M) {
     );
 }
 
-/// Sorts numbers. A process of its own sorts each half.
+/// Sorts numbers by two new processes, one for each half.
 fn sorted<S: Spe>(
     starter: &Starter<'_, S>,
     process: &Process<'_, S>,
@@ -318,8 +318,8 @@ fn a_grid_of_processes_multiplies_matrices<M: Machine>(machine: &M) {
     let b: [[u32; N]; N] = std::array::from_fn(|k| std::array::from_fn(|j| (k * k + j) as u32));
     let mut network = network(machine);
     let (sums, mut result) = Channel::new().any_to_one::<(usize, usize, u32)>();
-    // Numbers come from above, one channel for each column, and from the left, one channel for each
-    // row.
+    // Numbers come from above, by a channel for each column, and from the left, by a channel for
+    // each row.
     let mut from_above = Vec::new();
     let columns: [[u32; N]; N] = std::array::from_fn(|j| b.map(|row| row[j]));
     for (j, column_of_b) in columns.into_iter().enumerate() {
@@ -419,7 +419,7 @@ fn life_goes_on_in_a_process_for_each_row<M: Machine>(machine: &M) {
     let channel = || Channel::new().buffered(1).one_to_one::<Row>();
     let (mut up, mut from_below): (Vec<_>, Vec<_>) = (0..LIFE).map(|_| channel()).unzip();
     let (mut down, mut from_above): (Vec<_>, Vec<_>) = (0..LIFE).map(|_| channel()).unzip();
-    // Row `y - 1` reads from below what row `y` writes upwards.
+    // Row `y - 1` reads from row `y`, which is below.
     from_below.rotate_left(1);
     from_above.rotate_right(1);
     for (y, start) in glider.into_iter().enumerate().rev() {

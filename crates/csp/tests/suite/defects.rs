@@ -1,4 +1,5 @@
-//! Faults that other channels have had, and that these channels must not have.
+//! Faults that other implementations of channels have had, and that the channels here must not
+//! have.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,8 +43,8 @@ impl Drop for Counted {
 
 impl Item for Counted {}
 
-/// Writers write while the only reader ends. Each item was read, is with its writer again, or was
-/// in the buffer, from which the poisoning reader got it.
+/// Writers write while the only reader ends. Each item must have been read, be back with its
+/// writer, or have been in the buffer, which the reader got by poisoning.
 fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     for capacity in [0, 1, 4] {
         for limit in 0..12 {
@@ -84,8 +85,8 @@ fn no_item_is_lost_at_shutdown<M: Machine>(machine: &M) {
     }
 }
 
-/// A run is cancelled while processes wait to write, wait to read, or wait in alternations that
-/// were offered items.
+/// A run is cancelled while processes wait to write, to read, or in alternations that were offered
+/// items.
 fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     let counts = Arc::new(Counts::default());
     let (writer, reader) = Channel::new().buffered(1).any_to_any::<Counted>();
@@ -138,8 +139,8 @@ fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
     assert!(counts.dropped.load(Ordering::Relaxed) > 10);
 }
 
-/// Peers end before, while and after an alternation waits for them, with or without their item
-/// being read.
+/// The other processes of an alternation end before, while and after the alternation waits for
+/// them.
 fn a_select_survives_peers_that_die<M: Machine>(machine: &M) {
     const PEERS: usize = 12;
     let mut network = network(machine);
@@ -221,8 +222,8 @@ fn a_destructor_does_not_wait_in_a_cancelled_run<M: Machine>(machine: &M) {
     assert_eq!(seen.load(Ordering::Relaxed), 1);
 }
 
-/// More processes than any computer has CPUs, all on one SPE. They take turns. So if a process
-/// waited busily for another one, it would keep that process from running for ever.
+/// More processes than any computer has CPUs take turns on one SPE. If a process waited busily for
+/// another process, the waiting process would keep the other process from running for ever.
 fn no_one_waits_busily_for_one_of_its_own_spe<M: Machine>(machine: &M) {
     const STAGES: usize = 20;
     let (mut first, mut input) = Channel::new().one_to_one::<u32>();

@@ -1,5 +1,5 @@
-//! How channels end: by poison, by close, and by dropped ends; and which processes this wakes, and
-//! where the items are afterwards.
+//! How channels end: by poison, by close, and by dropped ends. Which processes go on then, and
+//! where the items are.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,8 +171,8 @@ impl Drop for Says<'_> {
     }
 }
 
-/// Unread items are dropped from a buffer of every kind, and however the channel ends. An item may
-/// hold an end for which another process waits.
+/// When a channel ends in any way, the items in its buffer are dropped. An item may hold an end for
+/// which another process waits.
 fn what_cannot_be_read_any_more_is_dropped_with_the_last_reader<M: Machine>(machine: &M) {
     for (is_closed, is_for_several) in [(false, false), (false, true), (true, false), (true, true)]
     {
@@ -225,8 +225,8 @@ fn a_buffer_without_bound_never_has_its_writer_wait<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-/// The thread that drops the end uses no channel afterwards, and waits for the process that waits
-/// for the end.
+/// The thread that drops the end uses no channel afterwards, and waits for the process that the
+/// dropped end wakes.
 fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     for other in [0, 1] {
         let has_ended = AtomicBool::new(false);
@@ -276,8 +276,8 @@ fn ends_of_a_process_that_unwinds_are_dropped<M: Machine>(machine: &M) {
 }
 
 fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
-    // Items may borrow values outside the network, and networks may use a channel one after the
-    // other.
+    // Items may borrow values outside the network, and one channel may serve several networks in
+    // turn.
     let text = "borrowed".to_owned();
     struct Borrowed<'a>(&'a str);
     impl cellworks_csp::Item for Borrowed<'_> {}
@@ -297,8 +297,8 @@ fn a_channel_outlives_its_network<M: Machine>(machine: &M) {
     assert_eq!(Arc::strong_count(&counted), 1);
 }
 
-/// Two networks, on two machines, use one channel at the same time. The process that uses the
-/// channel second ends before an item has moved.
+/// Two networks, on two machines, use one channel at the same time. The second process at the
+/// channel ends before an item has moved.
 fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacity: usize) {
     /// Records that it was dropped, also in a process that panics.
     struct Over<'a>(&'a AtomicBool);
@@ -325,7 +325,7 @@ fn two_networks_at_one_channel<M: Machine + Sync>(first: &M, second: &M, capacit
                 Ok(own.write(process, 7)?)
             });
             network.run_with(|process| {
-                // The main process goes on, because otherwise the reader's wait would be a
+                // The main process must go on, because otherwise the reader's wait would be a
                 // deadlock.
                 while !is_over.load(Ordering::Relaxed) {
                     process.yield_now();
@@ -372,7 +372,7 @@ fn a_channel_between_two_networks_is_refused() {
     }
 }
 
-/// Another network may use a channel when the first network has ended.
+/// Another network may use a channel after the first network has ended.
 fn a_channel_is_used_by_one_network_after_the_other<M: Machine>(machine: &M) {
     for capacity in [2, 40] {
         let (mut writer, mut reader) = Channel::new().buffered(capacity).one_to_one::<u32>();

@@ -75,7 +75,7 @@ fn two_readers_wait_for_each_other<M: Machine>(machine: &M) {
     let (mut a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let mut network = network(machine);
-    // Neither process has ever written.
+    // Neither of the two processes has ever written.
     let line = line!() + 2;
     network.process("left", spe(0), move |process| {
         at_b.read(process)?;
@@ -127,7 +127,7 @@ fn two_writers_wait_for_each_other<M: Machine>(machine: &M) {
     );
 }
 
-/// Adds four processes. Each process reads before it writes to the next one.
+/// Adds four processes in a ring. Each process reads before it writes to the next process.
 fn ring<M: Machine>(network: &mut Network<'_, M>) {
     let (writers, mut readers): (Vec<_>, Vec<_>) = (0..4)
         .map(|index| Channel::new().named(format!("{index}")).one_to_one::<u8>())
@@ -175,8 +175,7 @@ fn who_waits_for_the_cycle_is_named_apart<M: Machine>(machine: &M) {
     let (mut b, mut at_b) = Channel::new().named("b").one_to_one::<u8>();
     let (mut c, mut at_c) = Channel::new().named("c").one_to_one::<u8>();
     let mut network = network(machine);
-    // This process may have the first number. A search for a cycle that begins here must find the
-    // cycle further on.
+    // The search for a cycle may begin at this process, which is in no cycle.
     network.process("bystander", spe(0), move |process| {
         at_c.read(process)?;
         Ok(())
@@ -207,7 +206,7 @@ fn alternations_wait_for_each_other<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (a, at_a) = Channel::new().named("a").one_to_one::<u8>();
     let (b, at_b) = Channel::new().named("b").one_to_one::<u8>();
-    // Both read, and no process writes.
+    // Both processes read, and no process writes.
     let side = |mut reader: Reader<u8>, mut writer: Writer<u8>| {
         move |process: &cellworks_csp::Process<'_, M::Spe>| {
             let mut either = Alternation::fair();
@@ -248,7 +247,7 @@ fn a_cycle_goes_through_one_of_several_guards<M: Machine>(machine: &M) {
         Ok(b.write(process, 1)?)
     });
     let result = network.run_with(|process| {
-        // This process holds an end that it does not use, while it waits for the others.
+        // This process holds an end that it does not use, while it waits for other processes.
         let (_never, mut at_never) = Channel::new().named("never").one_to_one::<u8>();
         let _ = at_never.read(process);
         at_unused.read(process)
@@ -282,8 +281,8 @@ fn a_process_waits_for_itself<M: Machine>(machine: &M) {
     );
 }
 
-/// Each fork is a channel with one item, which a philosopher reads to take the fork, and writes to
-/// put it back. So a philosopher holds both ends of both of its forks.
+/// Each fork is a channel with one item. A philosopher reads the item to take the fork, and writes
+/// the item to put the fork back. Therefore each philosopher holds both ends of two channels.
 fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
     for philosophers in [3, 5] {
         let forks: Vec<_> = (0..philosophers)
@@ -303,7 +302,7 @@ fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
             network.process(name, spe(index as u16 % 2), move |process| {
                 put_left.write(process, ())?;
                 take_left.read(process)?;
-                // Each philosopher has one fork before any philosopher takes the other fork.
+                // Each philosopher has one fork before any philosopher takes a second fork.
                 at_table.write(process, ())?;
                 go_on.read(process)?;
                 take_right.read(process)?;
@@ -320,7 +319,7 @@ fn philosophers_wait_for_each_other<M: Machine>(machine: &M) {
         let Err(NetworkError::Deadlock(deadlock)) = result else {
             panic!("a deadlock is an error, not {result:?}");
         };
-        // The report has them in the order in which each philosopher waits for the next one.
+        // In the report, each philosopher waits for the next one.
         let waits: Vec<_> = deadlock
             .cycle
             .iter()
@@ -390,8 +389,8 @@ fn the_main_process_is_in_a_cycle<M: Machine>(machine: &M) {
     );
 }
 
-/// When the other process is cancelled, its channels are closed. The main process must not see this
-/// as an answer.
+/// When the other process is cancelled, its channels are closed. The main process must not take the
+/// closing for an answer.
 fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     for _ in 0..20 {
         let (a, mut at_a) = Channel::new().named("a").one_to_one::<u8>();
@@ -510,7 +509,7 @@ fn a_wait_is_known_by_its_thread_and_not_by_its_text<M: Machine>(machine: &M) {
         Ok(())
     });
     network.process("other", spe(0), move |process| {
-        // This is the text by which the machine's report describes the wait of the reader.
+        // The text by which the machine's report describes the wait of the reader.
         let why = "a writer to the channel `a`, as the process `reader`";
         process.place().wait_until(&why, &mut || false);
         Ok(a.write(process, 1)?)
@@ -525,7 +524,7 @@ fn a_wait_is_known_by_its_thread_and_not_by_its_text<M: Machine>(machine: &M) {
     assert_eq!(deadlock.others[0].process, "reader");
 }
 
-/// Uses channels in its destructor, such as for a last message of a process.
+/// Uses channels in its destructor, such as for the last message of a process.
 struct Farewell<'a, 'b, P: cellworks_csp::Place>(
     &'a cellworks_csp::Process<'b, P>,
     Writer<u8>,
@@ -595,7 +594,7 @@ fn a_time_out_is_no_deadlock<M: Machine>(machine: &M) {
         let read = either.read(&mut at_never);
         let chosen = either.select_until(process, process.now() + LONG);
         let is_none = chosen.unwrap().is_none();
-        // The same selection without an enabled guard.
+        // Selects again, without an enabled guard.
         either.when(&read, false);
         let until = process.now() + LONG;
         assert!(either.select_until(process, until).unwrap().is_none());
@@ -673,13 +672,13 @@ fn a_panic_ends_the_others<M: Machine>(machine: &M) {
     assert_eq!(error, "the process `guilty` panicked on SPE 0: a test");
 }
 
-/// To its channels a process is one thread: waking the process wakes that thread.
+/// For its channels, a process is one thread: waking the process wakes this thread.
 fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     network.process("lender", spe(0), move |process| {
         process.place().thread_scope(|scope| {
-            // This end keeps the channel open.
+            // This writer keeps the channel open.
             let _writer = &writer;
             drop(scope.spawn(move |_| reader.read(process)).unwrap());
         });
@@ -781,7 +780,7 @@ fn an_error_ends_the_others<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut sizes, mut to_check) = Channel::new().one_to_one::<u32>();
     let (mut output, mut results) = Channel::new().one_to_one::<u32>();
-    // This body can find the end of a channel and an error of its own.
+    // The body may return the end of a channel, or an error of its own.
     network.process("guilty", spe(0), move |process| {
         loop {
             let size = checked(to_check.read(process)?)?;
@@ -850,9 +849,9 @@ impl<P: Place> Drop for Late<'_, '_, P> {
     }
 }
 
-/// Adds a process that panics when the channel `at_a` is closed. Another process of its SPE runs
-/// only when this process has ended, and then closes a channel. So the returned end of this channel
-/// tells that the network knows of the panic.
+/// Adds a process that panics when the channel `at_a` is closed. Another process of the SPE runs
+/// only after this panic, and then closes a channel. Therefore the close of this channel, whose
+/// reader is returned, means that the network knows of the panic.
 fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -> Reader<()> {
     let (panicked, mut at_panicked) = Channel::new().one_to_one::<()>();
     let (known, at_known) = Channel::new().one_to_one();
@@ -868,8 +867,8 @@ fn add_victim<M: Machine>(network: &mut Network<'_, M>, mut at_a: Reader<u32>) -
     at_known
 }
 
-/// Returns the error of a network in which a process fails. The network is told of this failure
-/// only after another process has failed because of it.
+/// Returns the error of a network in which a process fails. Another process fails because of this
+/// failure, and the network gets the second failure first.
 fn error_of_late<M: Machine>(machine: &M, fail: fn() -> ProcessError) -> String {
     let mut network = network(machine);
     let (a, at_a) = Channel::new().one_to_one::<u32>();
@@ -912,8 +911,7 @@ fn a_panic_of_the_main_process_comes_before_what_follows_from_it<M: Machine>(mac
     );
 }
 
-/// A panic that a process catches is no failure. The next panic of the process gets a moment of its
-/// own.
+/// A panic that a process catches is no failure, and does not date the next panic of the process.
 fn a_panic_that_was_caught_is_forgotten<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (unused, _at_unused) = Channel::new().one_to_one::<u32>();

@@ -17,7 +17,7 @@ use crate::{host, plain, qs22, spe, strict_host};
 #[allow(dead_code, reason = "its main function is not called")]
 mod box_office;
 
-/// Pauses for a time that is mostly long enough for the other threads to fall asleep.
+/// Pauses, mostly long enough for the other threads to fall asleep.
 fn pause() {
     thread::sleep(Duration::from_millis(20));
 }
@@ -266,7 +266,7 @@ fn threads_outside_meet_each_other() {
     let mut network = Network::on(&host);
     let (writer, reader) = Channel::new().one_to_one::<u32>();
     let (until, mut told) = Channel::new().any_to_one::<()>();
-    // The network runs until both threads have gone.
+    // The network runs until both outside threads have ended.
     network.process("last", spe(0), move |process| {
         assert_eq!(told.read(process), Err(Ended::Closed));
         Ok(())
@@ -420,7 +420,7 @@ fn a_panic_outside_ends_the_waits_inside() {
 fn a_cancelled_run_ends_the_waits_outside() {
     let host = host();
     let mut network = Network::on(&host);
-    // No process drops the reading end.
+    // No process drops the reader of this channel.
     let (writer, _reader) = Channel::new().one_to_one::<String>();
     let (until, mut told) = Channel::new().one_to_one::<()>();
     network.process("waits", spe(0), move |process| Ok(told.read(process)?));
@@ -476,7 +476,7 @@ fn a_cancelled_run_ends_the_waits_outside() {
     });
 }
 
-/// Returns the report of a deadlock, without the places in this file.
+/// Returns the report of a deadlock, without the line numbers of this file.
 fn report(result: Result<(), NetworkError>) -> String {
     let Err(NetworkError::Deadlock(deadlock)) = result else {
         panic!("a deadlock is an error, not {result:?}");
@@ -692,7 +692,7 @@ fn a_gate_is_cloned_while_the_network_runs() {
     assert_eq!(format!("{gate:?}"), "Gate `client`");
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Each request has a gate of its own, as in a pool of threads.
+            // Each request has its own gate, as in a pool of threads.
             for number in 1..=100 {
                 let mut gate: Gate<Writer<u32, Any>> = gate.clone();
                 let (numbers, process) = gate.enter().unwrap();

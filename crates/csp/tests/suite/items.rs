@@ -41,7 +41,7 @@ struct Scene {
 }
 item!(struct Scene { shapes, after });
 
-/// Writes an item on one SPE and reads it on another one.
+/// Writes an item on one SPE and reads the item on another SPE.
 fn travels<M: Machine, T: Item + Clone + PartialEq + Debug>(machine: &M, item: T, bytes: usize) {
     assert_eq!(item.bytes(), bytes, "{item:?}");
     let (mut writer, mut reader) = Channel::new().one_to_one::<T>();
@@ -132,8 +132,8 @@ fn answers_come_by_an_end_that_was_written<M: Machine>(machine: &M) {
     }
 }
 
-/// Each process reads or writes one item by an end, and passes the end on, to a process of the same
-/// SPE or of another one.
+/// Each process reads or writes one item by an end, and passes the end on to a process of the same
+/// SPE or of another SPE.
 fn ends_travel_through_several_processes<M: Machine>(machine: &M) {
     const HOPS: u32 = 8;
     for capacity in [0, 3] {
@@ -217,7 +217,7 @@ fn a_pipeline_is_put_together_by_ends_that_are_written<M: Machine>(machine: &M) 
     assert_eq!(sum.unwrap(), (0..10).map(|number| number + STAGES).sum());
 }
 
-/// The end for the answer is in a buffer that no process reads any more.
+/// The buffer with the request, which holds the writer for the answer, is never read.
 fn a_client_hears_of_a_server_that_ends_before_it_reads<M: Machine>(machine: &M) {
     let (mut question, questions) = Channel::new().buffered(4).one_to_one::<Writer<u32>>();
     let (mut is_there, mut go_on) = Channel::new().one_to_one::<()>();

@@ -30,23 +30,23 @@ use cellworks_machine::{Machine, SpeId};
 use machines::{host, plain, qs22, qs22_with_seed, strict_host};
 
 thread_local! {
-    /// The transport of the networks in the present case. Each case has an OS thread of its own.
+    /// The transport of the networks in the case that runs. Each case has an OS thread of its own.
     static TRANSPORT: Cell<Transport> = const { Cell::new(Transport::Direct) };
 }
 
-/// Makes the networks of the present case use `transport`.
+/// Makes the networks of this case use `transport`.
 fn by(transport: Transport) {
     TRANSPORT.set(transport);
 }
 
-/// Makes a network that uses the transport of the present case.
+/// Makes a network that uses the transport of this case.
 fn network<M: Machine>(machine: &M) -> Network<'_, M> {
     let mut network = Network::on(machine);
     network.transport(TRANSPORT.get());
     network
 }
 
-/// Runs each case on every machine, and with every transport where there is a choice. A case is a
+/// Runs each case on every machine, and with every transport if transports matter. A case is a
 /// function that is generic over the machine. Cases that need a Cell come last.
 macro_rules! on_every_machine {
     ($($case:ident),* $(,)? $(; on Cells: $($on_cells:ident),* $(,)?)?) => {
@@ -59,7 +59,7 @@ macro_rules! on_every_machine {
     };
 }
 
-/// Runs each case where SPEs are confined to their local stores, with every transport.
+/// Runs each case with every transport, on machines whose SPEs are confined to their local stores.
 macro_rules! with_every_transport {
     ($($case:ident),* $(,)?) => {
         $crate::with_every_transport!(@on on_qs22_direct, qs22, Direct, ($($case)*));

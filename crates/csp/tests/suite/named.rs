@@ -1,5 +1,5 @@
-//! Named channels: a process that looks up a channel waits until the channel is created. Misuse is
-//! an error that says which channel was misused.
+//! Named channels: a process that looks up a channel waits until the channel is created. The error
+//! of a misuse says which channel was misused.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Ended, Mistake, NamedError, Network, NetworkError, One, Reader,
@@ -128,8 +128,8 @@ fn several_readers_and_writers_take_ends<M: Machine>(machine: &M) {
     assert_eq!(all, expected);
 }
 
-/// The second writer comes after the first one has dropped its end. Meanwhile only the network has
-/// a writing end.
+/// The second writer comes after the first writer has dropped its end. Between the two, only the
+/// network has a writer.
 fn a_channel_for_several_stays_open_while_its_creator_runs<M: Machine>(machine: &M) {
     let mut network = network(machine);
     let (mut next, mut turn) = Channel::new().one_to_one::<()>();
@@ -176,7 +176,7 @@ fn who_comes_late_finds_a_closed_channel<M: Machine>(machine: &M) {
     let read = network.run_with(|process| {
         let mut numbers: Writer<u32> = process.writer(3).unwrap();
         let first: Reader<u32> = process.reader(3).unwrap();
-        // The network keeps a reader until the creator ends. The creator may have ended already or
+        // The network keeps a reader until the creator ends. Here the creator may have ended or
         // not.
         drop(first);
         let ended = (0..).find_map(|number| numbers.write(process, number).err());

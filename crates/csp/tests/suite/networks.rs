@@ -39,7 +39,8 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
     }
     drop(results);
     network.process("source", spe(1), move |process| {
-        // The last process is woken first, so that processes which share its bit check in vain.
+        // The last process is woken first, so that processes with the same signal bit check in
+        // vain.
         for (index, writer) in writers.iter_mut().enumerate().rev() {
             writer.write(process, index as u32)?;
         }
@@ -91,7 +92,7 @@ fn a_process_that_panics_ends_the_network<M: Machine>(machine: &M) {
     network.process("reader", spe(0), move |process| {
         let number = reader.read(process)?;
         let _never = &mut never;
-        // This unwinds without a message, which would be printed.
+        // This call unwinds without printing a message.
         std::panic::resume_unwind(Box::new(number));
     });
     network.process("other", spe(0), move |process| {
@@ -137,8 +138,8 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
             let mut alternation = Alternation::fair();
             alternation.read(&mut never);
             loop {
-                // The deadline of the first poller is now, and of the second poller in five
-                // microseconds.
+                // The deadline of the first poller is now, and the deadline of the second poller in
+                // five microseconds.
                 let soon = process.now().as_femtoseconds() + index * 5_000_000_000;
                 alternation.select_until(process, Time::from_femtoseconds(soon))?;
             }
@@ -158,7 +159,7 @@ fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machi
     assert_eq!(sum.unwrap(), ITEMS * (ITEMS - 1) / 2);
 }
 
-/// Processes on all SPEs that read and write at any channel that is ready. Some have deadlines.
+/// Processes on all SPEs read and write at any ready channel, some of them with deadlines.
 fn crowd<M: Machine>(machine: &M, items: u32) {
     const WORKERS: usize = 8;
     let (tasks, worker) = Channel::new().buffered(2).any_to_any::<Vec<u32>>();
@@ -250,8 +251,9 @@ struct Ledger {
     held: Vec<u64>,
 }
 
-/// Two writers and two readers use one channel. One writer and one reader use an alternation. They
-/// go on until one of the four poisons the channel, or until the writers have no more items.
+/// Two writers and two readers use one channel, one writer and one reader by an alternation. The
+/// processes go on until one of the four poisons the channel, or until the writers have no more
+/// items.
 fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u64) {
     const ITEMS: u64 = 30;
     let ledger = Mutex::new(Ledger::default());

@@ -56,7 +56,7 @@ impl Way {
     }
 }
 
-/// Checks the ends of a channel that no other process uses.
+/// Checks a channel that no other process uses.
 fn check_alone<W: Kind, D: Kind, R: Reach>(
     process: &Process<'_, impl Place>,
     way: Way,
@@ -238,7 +238,7 @@ fn a_partner_that_comes_too_late_finds_nothing<M: Machine>(machine: &M) {
         assert_eq!(refused, Refused::NotTaken(1));
         assert_eq!(to_read.read_until(process, soon), Ok(None));
         gone.write(process, ())?;
-        // Keeps its ends until the other process has looked.
+        // This process keeps its ends until the other process has checked the channel.
         Ok(gone.write(process, ())?)
     });
     network.run().unwrap();
@@ -252,7 +252,7 @@ fn items_go_through_while_both_sides_have_deadlines<M: Machine>(machine: &M) {
         network.process("writer", spe(0), move |process| {
             for item in 0..ITEMS {
                 let mut item = item;
-                // The first deadline is often too early, and the second one is not.
+                // The first deadline is often too early, and the second deadline is long enough.
                 let mut ns = u64::from(item % 7) * 100;
                 while let Err(refused) = writer.write_until(process, item, in_ns(process, ns)) {
                     item = refused.not_taken()?;

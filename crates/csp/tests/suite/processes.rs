@@ -1,5 +1,5 @@
-//! The standard processes, alone and in networks, with ends of every kind; and how these processes
-//! end and spread poison.
+//! The standard processes, alone and in networks, with ends of every kind. How these processes end
+//! and spread poison.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ on_every_machine![
     who_yields_lets_the_others_compute,
 ];
 
-/// Returns the first `count` items of `reader`, and then poisons it.
+/// Returns the first `count` items of `reader`, and then poisons `reader`.
 fn first<T: cellworks_csp::Item>(
     process: &Process<'_, impl Place>,
     reader: &mut Reader<T>,
@@ -89,8 +89,8 @@ fn the_same_ring_runs_on_one_spe_with_local_channels<M: Machine>(machine: &M) {
     assert_eq!(numbers.unwrap(), Vec::from_iter(0..20));
 }
 
-/// Adds `0 1 2 3 ...` and `1 2 3 ...`. The sums are the odd numbers, by the processes of Listing 1
-/// and Listing 2.
+/// The processes of Listing 1 and Listing 2 add `0 1 2 3 ...` and `1 2 3 ...`. The sums are the odd
+/// numbers.
 fn tail_and_add_give_the_sums_of_neighbours<M: Machine>(machine: &M) {
     let (numbers, at_delta) = Channel::new().one_to_one();
     let (to_add, as_they_are) = Channel::new().one_to_one();
@@ -271,7 +271,7 @@ fn a_mux_is_fair<M: Machine>(machine: &M) {
     });
     let all = network
         .run_with(|process| std::iter::from_fn(|| items.read(process).ok()).collect::<Vec<_>>());
-    // All inputs were ready until the end, so each input has every third turn.
+    // All inputs were ready until the end, so each input had every third turn.
     let all = all.unwrap();
     assert_eq!(all.len(), 15);
     for turns in all.chunks(3) {
@@ -325,8 +325,8 @@ fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
         let first = times.read(process).unwrap();
         let late = first + Span::from_femtoseconds(10 * PERIOD.as_femtoseconds());
         process.sleep_until(late);
-        // While the main process slept, the timer waited to write one time. The other times come
-        // when they are due, each in a period of its own.
+        // While the main process slept, the timer waited to write one time. Each later time comes
+        // when it is due.
         let after = self::first(process, &mut times, 4);
         (after[1] >= late, after[3].since(after[0]))
     });
@@ -371,8 +371,8 @@ fn poison_spreads_around_a_ring<M: Machine>(machine: &M) {
     let (output, mut numbers) = Channel::new().one_to_one();
     let mut network = network(machine);
     add_numbers(&mut network, output);
-    // This tests that the run ends at all. No process outside the ring holds an end of the ring's
-    // channels.
+    // Checks that the run ends at all. No process outside the ring holds an end of a channel of the
+    // ring.
     let ended = network.run_with(move |process| {
         numbers.poison(process);
         numbers.read(process)

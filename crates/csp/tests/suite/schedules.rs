@@ -1,4 +1,4 @@
-//! Random networks, in many schedules of a simulated machine, and in some schedules of the host. In
+//! Random networks, in many schedules of a simulated machine, and in some schedules of the host. At
 //! the end each item has one owner.
 
 use cellworks_csp::{
@@ -9,7 +9,7 @@ use cellworks_sim::{Description, Sim};
 
 use crate::{host, spe};
 
-/// The release profile has more seeds, because the simulator is slow without optimisation.
+/// The debug profile has fewer seeds, because the simulator is slow without optimisation.
 pub(crate) const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
 
 /// An item that must be dropped once. If it is dropped twice, the allocator fails.
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// What each process does with the channel.
+/// How a process uses the channel.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Plain,
@@ -47,7 +47,8 @@ fn choose(
     }
     match alternation.select_or_skip(process)? {
         None => {
-            // Lets other processes run, because the deadline may pass before they could.
+            // Lets other processes run, because the deadline may pass before the other processes
+            // could run.
             process.yield_now();
             let soon = process.now().as_femtoseconds() + 500_000_000;
             alternation.select_until(process, Time::from_femtoseconds(soon))
@@ -71,7 +72,7 @@ fn items_have_one_owner_whatever_the_schedule() {
     }
 }
 
-/// On the host, processes perform steps themselves, and use buffers without locks.
+/// On the host, processes perform steps themselves, and use rings without locks.
 #[test]
 fn items_have_one_owner_on_the_host() {
     let host = host();
@@ -82,8 +83,7 @@ fn items_have_one_owner_on_the_host() {
     }
 }
 
-/// Some writers and some readers of two channels. A process may end one of the channels at any
-/// time.
+/// Checks writers and readers of two channels. A process may end one of the channels at any time.
 fn check<M: Machine>(machine: &M, seed: u64) {
     let random = &mut Random(seed.wrapping_mul(2).wrapping_add(0x9E37_79B9_7F4A_7C15));
     let (first, first_reader) = Channel::new()
@@ -153,7 +153,7 @@ fn check<M: Machine>(machine: &M, seed: u64) {
         let (mut first, mut second) = (first_reader.clone(), second_reader.clone());
         let mut owned = owned.clone();
         let way = way(random);
-        // Some readers end early, and leave the other items to other readers.
+        // Some readers end early, and leave the remaining items to other readers.
         let limit = random.below(12) as usize;
         let at = spe(random.below(4) as u16);
         network.process(format!("reader {index}"), at, move |process| {
@@ -219,7 +219,7 @@ fn check<M: Machine>(machine: &M, seed: u64) {
     assert_eq!(owned_in_the_end(network, owners), written, "seed {seed}");
 }
 
-/// Runs a network. Returns the sorted items that its processes own in the end, as they report by
+/// Runs a network. Returns the sorted items that its processes own at the end, and report by
 /// `owners`.
 fn owned_in_the_end<M: Machine>(
     network: Network<'_, M>,
@@ -318,8 +318,8 @@ fn read(
     true
 }
 
-/// Checks one writer and one reader. Each end moves to another process on the way, and one process
-/// may end the channel.
+/// Checks one writer and one reader. Each end moves to another process during the run, and one
+/// process may end the channel.
 fn check_pair<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x517C_C1B7_2722_0A95));
     let (mut writer, mut reader) = Channel::new()
@@ -391,8 +391,9 @@ fn check_pair<M: Machine>(machine: &M, seed: u64) {
     assert_eq!(all, Vec::from_iter(0..items), "seed {seed}");
 }
 
-/// Checks several writers and readers of one rendezvous channel, mostly with plain calls. Two
-/// processes that are alone meet at the channel's word, and others meet under its lock.
+/// Checks several writers and readers of one rendezvous channel, mostly with plain calls. A writer
+/// and a reader without waiting rivals meet at the channel's word, and other processes meet under
+/// the lock.
 fn check_crowd<M: Machine>(machine: &M, seed: u64) {
     let mut random = Random(seed.wrapping_mul(2).wrapping_add(0x2545_F491_4F6C_DD1D));
     let (writer, reader) = Channel::new().any_to_any::<Boxed>();

@@ -1,4 +1,4 @@
-//! Processes that share a core: even a process that never has to wait lets the others run.
+//! Processes that share a core: even a process that never has to wait lets the other processes run.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -78,23 +78,22 @@ fn equal_writers_have_equal_shares_of_a_fair_alternation_on_another_spe() {
 
 /// The shares that writers on a machine must have.
 struct Shares {
-    /// The fewest items that each writer must have written when the first writer has written all
-    /// its items.
+    /// The fewest items of each writer at the time when the first writer has written all its items.
     fewest: usize,
-    /// One of this many runs must give these shares.
+    /// The number of runs of which at least one must give these shares.
     runs: usize,
 }
 
-/// Another program on the CPUs can hold up one of the two OS threads for milliseconds, which
-/// changes the shares. Most runs have 1 : 1.5 or better. If processes were not woken by name, every
-/// run would have about 1 : 500.
+/// Another program on the CPUs can hold up an OS thread for milliseconds, which changes the shares.
+/// Most runs have 1 : 1.5 or better. If processes were not woken by name, every run would have
+/// about 1 : 500.
 const SHARES_OF_A_HOST: Shares = Shares {
     fewest: ITEMS / 2,
     runs: 5,
 };
 
-/// On a simulated machine each run is the same. When items that went past the ring of a buffer
-/// ended the turns of some writers too early, the fewest items were 88 of 100.
+/// On a simulated machine all runs are the same. When items that did not go through the ring ended
+/// the turns of some writers too early, the fewest items were 88 of 100.
 const SIMULATED_SHARES: Shares = Shares {
     fewest: ITEMS / 100 * 99,
     runs: 1,
@@ -126,8 +125,8 @@ fn channel(capacity: Option<usize>) -> Channel {
     }
 }
 
-/// Each writer has a reader of its own. Each reader counts its items until one reader has read all
-/// of its items.
+/// Each writer has a reader of its own. Each reader counts its items until one of the readers has
+/// read all its items.
 fn written_to_readers<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
     let counts = Mutex::new(Vec::new());
     let has_ended = AtomicBool::new(false);
@@ -154,8 +153,8 @@ fn written_to_readers<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<u
     counts.into_inner().unwrap()
 }
 
-/// All writers write to one fair alternation. It counts their items until it has read all items of
-/// one writer.
+/// All writers write to one fair alternation, which counts the items of each writer until it has
+/// read all items of one writer.
 fn written_to_alternation<M: Machine>(machine: &M, capacity: Option<usize>) -> Vec<usize> {
     let counts = Mutex::new(vec![0; WRITERS]);
     let mut network = network(machine);

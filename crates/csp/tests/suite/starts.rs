@@ -436,7 +436,7 @@ fn time_to_start_on(at: u16, transport: Transport) -> Span {
     let starter = network.starter();
     network.group(spe(1), |_| {});
     network.process("parent", spe(0), move |process| {
-        // After this, the program of the other SPE is running.
+        // After this start, the program of the other SPE is running.
         let child = starter.start(process, "first", spe(1), |_| Ok(()));
         child.join(process)?;
         let (mut writer, mut reader) = Channel::new().one_to_one();
@@ -444,7 +444,7 @@ fn time_to_start_on(at: u16, transport: Transport) -> Span {
         drop(starter.start(process, "child", spe(at), move |process| {
             Ok(writer.write(process, process.now())?)
         }));
-        // The time of the read must not be a part of the measured time.
+        // The time of this read must not be a part of the measured time.
         process.sleep_until(before + Span::from_femtoseconds(100_000_000_000));
         let begun = reader.read(process)?;
         Ok(result.write(process, begun.since(before))?)
@@ -471,7 +471,7 @@ fn starting_on_another_spe_takes_longer_and_the_same_each_time() {
     }
 }
 
-/// Runs a network in which the main process starts 70 processes on SPE 3 that live at the same
+/// Runs a network in which the main process starts 70 processes on SPE 3, which live at the same
 /// time.
 fn start_70(
     transport: Transport,

@@ -166,8 +166,8 @@ fn a_writer_goes_on_as_soon_as_there_is_room<M: Machine>(machine: &M) {
         network.process("reader", spe(readers_spe), move |process| {
             for round in 0..100 {
                 assert_eq!(reader.read(process)?, round);
-                // The writer has room for its second item now, whether the reader comes back or
-                // not.
+                // The writer has room for its second item now, even if the reader does not come
+                // back.
                 is_done.read(process)?;
                 assert_eq!(reader.read(process)?, round);
                 empty.write(process, ())?;
@@ -221,7 +221,7 @@ fn ends_move_to_another_processor<M: Machine>(machine: &M) {
         );
     }
     let sum = network.run_with(|process| all.read(process));
-    // Process 0 reads the item that process 2 has written one round before.
+    // Process 0 reads the item that process 2 has written in the round before.
     assert_eq!(
         sum.unwrap(),
         Ok((0..ROUNDS - 1).map(|round| round + 2).sum())

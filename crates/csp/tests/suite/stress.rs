@@ -12,7 +12,7 @@ use cellworks_host::Host;
 
 use crate::spe;
 
-/// How many items all tests of this file write together, unless the environment variable sets
+/// How many items all tests of this file write together, unless an environment variable sets
 /// another number.
 const ITEMS: u64 = if cfg!(debug_assertions) {
     300_000
@@ -20,8 +20,8 @@ const ITEMS: u64 = if cfg!(debug_assertions) {
     3_000_000
 };
 
-/// Returns how many items each of `networks` networks writes, if together they write `percent` of
-/// all items.
+/// Returns how many items each of `networks` networks writes. Together, these networks write
+/// `percent` of all items.
 fn share(percent: u64, networks: usize) -> u64 {
     let items = match std::env::var("CELLWORKS_STRESS_ITEMS") {
         Ok(items) => items
@@ -32,13 +32,13 @@ fn share(percent: u64, networks: usize) -> u64 {
     (items * percent / 100).div_ceil(networks as u64)
 }
 
-/// A host with two SPEs, each on a core of its own if this computer has two cores.
+/// Makes a host with two SPEs, each on a core of its own if this computer has two cores.
 fn two_cores() -> Host {
     Host::builder().spes(2).build().unwrap()
 }
 
-/// The number of an item among the items of its writer, and in the upper bits the number of the
-/// writer.
+/// In the upper bits the number of a writer, and below the number of an item among this writer's
+/// items.
 type Numbered = u64;
 
 const WRITER_SHIFT: u32 = 56;
@@ -74,14 +74,14 @@ impl Expected {
 enum Way {
     OneByOne,
     Batches,
-    /// Uses one of the other ways for some items, and then an alternation for some items, again and
-    /// again.
+    /// Uses one of the other ways for some items, and then an alternation for some items, and
+    /// repeats this.
     Changing,
 }
 
 const BATCH: usize = 64;
 
-/// How many items go through an alternation before the way changes again.
+/// How many items go through an alternation before the process uses the other way again.
 const ALTERNATING: usize = 20;
 
 fn write(
@@ -182,7 +182,7 @@ fn buffers() {
         (Way::OneByOne, Way::Batches, 15),
         (Way::Changing, Way::Changing, 5),
     ];
-    // At a small buffer the sides wait with the lock again and again.
+    // At a small buffer, both sides often wait with the lock.
     let capacities = [5, 64, 1000];
     for (write, read, percent) in ways {
         for capacity in capacities {

@@ -1,5 +1,5 @@
-//! Transports where SPEs are confined to their local stores: they carry items and news, and on a
-//! simulated machine this takes time.
+//! Transports, if SPEs are confined to their local stores: they carry items and messages, which
+//! takes time on a simulated machine.
 
 use cellworks_csp::{
     Alternation, Any, Channel, Network, NetworkError, Place, Process, Reader, Traffic, Transport,
@@ -127,7 +127,7 @@ fn an_item_that_does_not_fit_for_its_reader_is_an_error<M: CellMachine>(machine:
 }
 
 /// Three writers of large items are on one SPE, and their readers are slow. No item is lost,
-/// whichever items are flushed.
+/// whatever items are flushed.
 fn a_writer_waits_for_room_that_its_readers_hold<M: Machine>(machine: &M) {
     const BLOCKS: usize = 12;
     let mut network = network(machine);
@@ -192,7 +192,7 @@ fn processes_of_one_spe_move_nothing<M: Machine>(machine: &M) {
         ..traffic
     };
     assert_eq!((traffic, traffic.bytes_moved), (moved, 0));
-    // At first the transport does not know which processes use the channel.
+    // At first the transport does not know which two processes use the channel.
     assert!(traffic.requests <= 4, "{traffic:?}");
 }
 
@@ -221,7 +221,7 @@ fn the_main_process_reads_and_writes_large_items<M: Machine>(machine: &M) {
     );
 }
 
-/// Checks the properties that the text of the paper names for its figure 3.
+/// Checks properties of figure 3 that the text of the paper names.
 #[test]
 fn the_time_of_a_communication_has_the_shape_of_figure_3() {
     let time = |transport, spes, threads| {
@@ -229,7 +229,7 @@ fn the_time_of_a_communication_has_the_shape_of_figure_3() {
         span.as_femtoseconds() as f64
     };
     for transport in [Transport::Direct, Transport::Coordinator] {
-        // The time settles as the number of SPEs grows.
+        // The times with 12 and with 16 SPEs are similar.
         let change = time(transport, 16, 1) / time(transport, 12, 1);
         assert!((0.85..1.15).contains(&change), "{transport:?}: {change}");
         // The time falls as the number of processes on each SPE grows.
@@ -241,13 +241,13 @@ fn the_time_of_a_communication_has_the_shape_of_figure_3() {
     assert!(gain > 2.0, "{gain}");
 }
 
-/// A communication within an SPE takes neither the bus nor the PPE.
+/// A communication within one SPE uses neither the bus nor the PPE.
 #[test]
 fn processes_of_one_spe_communicate_for_much_less() {
     let (_, across) = ring(Transport::Coordinator, 8, 1);
     let (_, within) = ring(Transport::Coordinator, 2, 4);
-    // Of nine channels, one leads to the PPE. Of the other eight, all lead to another SPE in the
-    // first ring, and two in the second.
+    // Of nine channels, one leads to the PPE. Of the other eight channels, all lead to another SPE
+    // in the first ring, and two lead to another SPE in the second ring.
     assert!(2 * within.bytes_moved < across.bytes_moved);
     assert!(2 * within.requests < across.requests);
 }
@@ -264,8 +264,8 @@ fn look<P: Place>(process: &Process<'_, P>, reader: &mut Reader<u64, Any>, times
     process.now().since(begin)
 }
 
-/// Returns the time in which an SPE checks a channel while the PPE checks it `looks_of_the_ppe`
-/// times.
+/// Returns the time in which an SPE checks a channel while the PPE checks the channel
+/// `looks_of_the_ppe` times.
 fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
     let (writer, reader) = Channel::new().any_to_any::<u64>();
     let (mut took, mut result) = Channel::new().one_to_one();
@@ -285,8 +285,7 @@ fn time_of_looks(looks_of_the_ppe: usize) -> f64 {
     span.unwrap().unwrap().as_nanoseconds_f64()
 }
 
-/// A process that only checks a channel does not invalidate other processors' copies of the
-/// channel's line.
+/// A check of a channel does not invalidate other processors' copies of the channel's line.
 #[test]
 fn looks_of_the_ppe_cost_the_spes_nothing() {
     let (alone, together) = (time_of_looks(0), time_of_looks(100));
