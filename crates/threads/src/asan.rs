@@ -64,7 +64,7 @@ impl Stacks {
         }
     }
 
-    /// Announces on a fresh stack that a switch has ended. This is the first call there.
+    /// Announces on a fresh stack that a switch has ended.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }

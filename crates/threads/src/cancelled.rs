@@ -1,4 +1,4 @@
-//! The payload with which the threads of a cancelled core are unwound.
+//! The payload that unwinds the threads of a cancelled core.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// The payload with which a cancelled thread is unwound.
+/// The payload that unwinds a cancelled thread.
 ///
-/// If a program catches this payload with `catch_unwind`, its next call that waits unwinds it
-/// again. Only this crate can make the payload.
+/// If a thread catches this payload with `catch_unwind`, the next call that waits unwinds the
+/// thread again.
 #[derive(Debug)]
 pub struct Cancelled(());
 

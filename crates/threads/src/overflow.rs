@@ -6,8 +6,7 @@
 //! thread of this core. It also reports an overflow of the stack of an OS thread that runs the main
 //! program of a machine.
 //!
-//! Every other fault goes to the handler that was installed before. This is usually the handler of
-//! `std`, which reports overflows of the stacks of OS threads.
+//! Every other fault goes to the handler that was installed before, usually the handler of `std`.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -22,14 +21,14 @@ use crate::stack::{Stack, page_bytes};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// The handlers of [`SIGNALS`] that were installed before the handler of this crate.
+/// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
 /// If the address lies in the guard of the running thread of this OS thread, returns this thread,
 /// and the names of the calls for larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
-/// Finds the thread that has overflowed its stack, for the handler.
+/// The function with which the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
 /// The size of the alternate stack for an OS thread that has none. The handler needs a few KiB. The
@@ -37,7 +36,7 @@ static FIND: OnceLock<Find> = OnceLock::new();
 /// vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// While this value lives, its OS thread reports stack overflows.
+/// While this value lives, the OS thread that made it reports stack overflows.
 pub(crate) struct Guarded {
     /// The alternate stack that `new` installed. `None` if the OS thread already had one.
     installed: Option<Stack>,
@@ -162,7 +161,7 @@ thread_local! {
 }
 
 impl MainStack {
-    /// The stack of the calling OS thread, if the C library knows it.
+    /// Returns the stack of the calling OS thread, if the C library knows it.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
         // SAFETY: the first call fills in the attributes, the next calls read them, and the last
@@ -183,9 +182,9 @@ impl MainStack {
         }
     }
 
-    /// Whether the address lies in the guard. In some C libraries the guard is a part of the stack,
-    /// and in others it lies below the stack. So this method checks the addresses on either side of
-    /// `lowest`.
+    /// Returns whether the address lies in the guard. In some C libraries the guard is a part of
+    /// the stack, and in others it lies below the stack. Therefore this method checks the addresses
+    /// on either side of `lowest`.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }

@@ -1,7 +1,8 @@
-//! The switch for architectures without an assembly version here. It uses corosensei's coroutines.
+//! The switch for architectures without an assembly version in this crate. It uses corosensei's
+//! coroutines.
 //!
-//! Coroutines are asymmetric: the parent resumes a coroutine, and the coroutine suspends to its
-//! parent. A loop on the main thread's stack makes symmetric switches of these operations:
+//! The main thread resumes a coroutine, and the coroutine suspends to the main thread. A loop on
+//! the main thread's stack makes symmetric switches of these operations:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -18,7 +19,7 @@ use ::corosensei::{Coroutine, Yielder};
 
 use super::Entry;
 
-/// A suspended thread. Holds its coroutine, or null for the main thread of the core.
+/// A suspended thread: a pointer to its coroutine, or null for the main thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Context(*const Record);
 
@@ -59,7 +60,7 @@ thread_local! {
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine on a stack with the free part `limit..top`. Returns the context that calls
+/// Makes a coroutine in the free memory `limit..top` of a stack. Returns the context that calls
 /// `entry(argument)`.
 ///
 /// # Safety
@@ -148,7 +149,7 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }
 }
 
-/// The place where a suspended thread goes on. The coroutine of the thread knows it.
+/// The context of a suspended thread that takes turns.
 pub(crate) struct Frame {
     context: Cell<Context>,
 }
@@ -160,7 +161,7 @@ impl Frame {
         }
     }
 
-    /// The place in which the next [`switch`] stores the context of the running thread.
+    /// Returns the place in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         &raw const self.context
     }

@@ -1,4 +1,4 @@
-//! The context switch. Each implementation has a file, and all files have the same operations.
+//! The context switch. Each implementation is a file with these items:
 //!
 //! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
 //!   replaces the context of a thread that takes turns.

@@ -18,13 +18,12 @@
 //! - normal: threads run in the order of the ring.
 //! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring appears
 //!   empty, and every operation except a turn ends this mode first.
-//! - frozen: the idle hook, or the `Display` of what a thread waits for, runs on the stack of a
-//!   thread that may itself be waiting. So no switch is allowed. The ring appears empty, unparked
-//!   threads wait in a separate queue, and `park` and `spawn` panic.
-//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. First, each
-//!   thread that was ready is continued once. After that, the youngest live thread is always
-//!   continued. It never waits for another thread, because the threads that it could join or drain
-//!   are younger.
+//! - frozen: the idle hook, or the `Display` of a wait, runs on the stack of a thread that may
+//!   itself be waiting. Therefore no switch is allowed. The ring appears empty, unparked threads
+//!   wait in a separate queue, and `park` and `spawn` panic.
+//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. Each thread
+//!   that was ready is continued once. After that, the youngest live thread is always continued. On
+//!   a cancelled core a thread waits only for the threads of its scopes, which are younger.
 //!
 //! | file | contents |
 //! |---|---|
@@ -58,8 +57,8 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that every switch accesses. The fields for switches and wake-ups come first,
-/// in one cache line.
+/// The part of a core that switches access. The fields for switches and wake-ups come first, in one
+/// cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
@@ -93,7 +92,7 @@ const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
 /// Set in addition to `ROTATING` if other threads are ready, or if the rotation has only one
-/// thread. Not every turn is then a switch to the next thread.
+/// thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -120,9 +119,9 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// The scheduler of this OS thread.
+/// Returns the scheduler of this OS thread.
 ///
-/// Use it where inlining must be complete: a closure passed to [`with`] is not always inlined.
+/// Use `here` in hot code, because a closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
@@ -131,26 +130,26 @@ pub(crate) fn here() -> &'static Scheduler {
 }
 
 impl Scheduler {
-    /// Whether the thread with this serial number belongs to the present run of this core. If it
-    /// does, its block is valid.
+    /// Returns whether the thread with this serial number belongs to the present run of this core.
+    /// If so, the thread's block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
     }
 
-    /// Whether this OS thread runs cooperative threads.
+    /// Returns whether this OS thread runs cooperative threads.
     #[inline(always)]
     pub(crate) fn is_running(&self) -> bool {
         !self.current.get().is_null()
     }
 
-    /// Whether the running thread has this block.
+    /// Returns whether the running thread has this block.
     #[inline(always)]
     pub(crate) fn runs(&self, block: *const Block) -> bool {
         ptr::eq(self.current.get(), block)
     }
 
-    /// If this core has an owner, panics: `call` would interfere with the owner.
+    /// Panics if this core has an owner. `call` is the name of the refused function.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn refuse_if_owned(&self, call: &str) {
@@ -159,7 +158,7 @@ impl Scheduler {
         }
     }
 
-    /// The running thread.
+    /// Returns the running thread.
     ///
     /// # Panics
     ///
@@ -172,7 +171,7 @@ impl Scheduler {
         )
     }
 
-    /// The rarely accessed part of the core.
+    /// Returns the rarely accessed part of the core.
     fn run(&self) -> &Run {
         // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
         unsafe { self.run.get().as_ref() }.expect(

@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// Prefetches are this many places ahead of the head of the ready queue.
+/// The distance in places from the head of the ready queue to the place that is prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
 /// The number of places of a new ring.
@@ -20,12 +20,12 @@ impl Places {
     }
 }
 
-/// The ready threads, in the order of their turns.
+/// The contexts of the ready threads, in the order in which the threads will run.
 #[repr(C)]
 pub(super) struct Ready {
     /// The ring has `mask + 1` places: a power of two, and at least the number of live threads. The
-    /// `len` places from `head` on hold threads. `head` is never reset, and indexes the ring modulo
-    /// the number of places.
+    /// `len` places from `head` on hold threads. `head` indexes the ring modulo the number of
+    /// places.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -42,7 +42,7 @@ impl Ready {
         }
     }
 
-    /// Makes this an empty queue in `places`, which the caller keeps alive while the queue is used.
+    /// Makes an empty queue in `places`. The caller keeps `places` alive while the queue is used.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());
@@ -61,7 +61,7 @@ impl Ready {
         self.len.get() == 0
     }
 
-    /// The number of threads for which the queue has room.
+    /// Returns the number of threads for which the queue has room.
     pub(super) fn capacity(&self) -> usize {
         self.mask.get() + 1
     }
@@ -80,7 +80,7 @@ impl Ready {
         self.len.set(len + 1);
     }
 
-    /// The first ready thread. The caller makes sure that the queue is not empty.
+    /// Returns the first ready thread. The caller makes sure that the queue is not empty.
     #[inline(always)]
     fn first(&self) -> Context {
         let head = self.head.get();
@@ -105,8 +105,8 @@ impl Ready {
     }
 
     /// Takes the first ready thread, and reserves the place behind all others for the running
-    /// thread. Returns the first thread, and the place in which the caller stores the context of
-    /// the running thread. The caller makes sure that the queue is not empty.
+    /// thread. Returns the first thread and the reserved place. The caller makes sure that the
+    /// queue is not empty.
     ///
     /// The number of ready threads stays the same, so only one index changes. A yield should do few
     /// stores: if each store misses the cache, the stores of several yields together fill the store

@@ -11,7 +11,8 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the caller goes on. At least one thread must be ready.
+    /// Lets all ready threads run before the calling thread goes on. The caller makes sure that a
+    /// thread is ready.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
@@ -78,7 +79,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // If no other thread unwinds, `panicking()` tells whether this thread unwinds.
+        // If no other thread is unwinding, `panicking()` says whether this thread is unwinding.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -136,8 +137,8 @@ impl Scheduler {
     /// thread is ready and that the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, so that the load of the stack pointer begins early. Everything after
-        // the switch depends on that load.
+        // The pop comes first, because everything after the switch depends on its load of the stack
+        // pointer.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -153,7 +154,8 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues `next`, which is parked. The mode is normal.
+    /// Parks the running thread and continues the parked thread `next`. The caller makes sure that
+    /// the mode is normal.
     #[inline(always)]
     fn exchange(
         &self,
@@ -199,8 +201,8 @@ impl Scheduler {
         me.state.set(State::Ready);
     }
 
-    /// Waits, unless the core is cancelled. On a cancelled core, unwinds the running thread, or
-    /// returns at once if the thread is already unwinding.
+    /// Waits as [`wait`](Self::wait) does. On a cancelled core, unwinds the running thread instead,
+    /// or returns at once if the thread is already unwinding.
     pub(crate) fn wait_cancellably(
         &self,
         state: State,
@@ -237,14 +239,14 @@ impl Scheduler {
         self.park(why);
     }
 
-    /// The block of a thread, if the thread belongs or belonged to the present run of this core.
+    /// Returns the block of a thread, if the thread was started in the present run of this core.
     #[inline(always)]
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
         // SAFETY: blocks of this run stay in their places until its end.
         self.is_of_this_run(serial).then(|| unsafe { &*block })
     }
 
-    /// The block of a thread of the present run of this core, if the thread is parked.
+    /// Returns the block of a thread of the present run of this core, if the thread is parked.
     #[inline(always)]
     fn parked(&self, block: *const Block, serial: u64) -> Option<&Block> {
         self.of_this_run(block, serial)
@@ -261,8 +263,8 @@ impl Scheduler {
         block.is_some()
     }
 
-    /// If the thread with this number is parked, ends its park. If it is not parked, ends its next
-    /// park instead. If it has ended, does nothing.
+    /// If the thread with this serial number is parked, ends its park. If the thread is not parked,
+    /// ends its next park instead. If the thread has ended, does nothing.
     #[inline(always)]
     fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
@@ -287,8 +289,7 @@ impl Scheduler {
     }
 
     /// Wakes a thread while the core is not in its normal mode. On a cancelled core, does nothing,
-    /// because such a core continues its threads in another order. On a rotating core, ends that
-    /// mode first. On a frozen core, puts the thread into the queue of woken threads.
+    /// because a cancelled core continues all of its threads anyway.
     #[cold]
     fn wake_later(&self, block: &Block) {
         if self.is_cancelled() {
@@ -319,13 +320,13 @@ impl Scheduler {
         }
     }
 
-    /// The thread to continue when the running thread cannot go on. `waiting` is the running
-    /// thread, or `None` if that thread has ended. Returns `None` if the running thread can go on
-    /// because it was woken or cancelled.
+    /// Returns the thread to continue when the running thread cannot go on. `waiting` is the
+    /// running thread, or `None` if the running thread has ended. Returns `None` if the running
+    /// thread can go on because it was woken or cancelled.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // This check comes first. The running thread is in no queue, so if another thread were
-            // continued now, the running one would never be continued.
+            // This check comes first, because the running thread is in no queue. If another thread
+            // went on now, the running thread would never be continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }

@@ -25,9 +25,9 @@ impl Scheduler {
             Some(next) if !panicking() => {
                 before();
                 // SAFETY: `turn` is not null, so the running thread is in a rotation, and `next` is
-                // its next thread: whatever ends the mode *rotating* removes the running thread
-                // from the rotation. `next` is not `me`, because a rotation of one thread pauses at
-                // that thread.
+                // its next thread: the end of the mode *rotating* removes the running thread from
+                // the rotation. `next` is not `me`, because a rotation of one thread pauses at that
+                // thread.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -46,8 +46,8 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current` to the next thread. So a turn needs one
-    /// store for `current`, and the next thread needs none.
+    /// The thread that gives up its turn sets `current` to the next thread, so the next thread does
+    /// not set it again.
     ///
     /// # Safety
     ///
@@ -68,8 +68,8 @@ impl Scheduler {
         }
     }
 
-    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. At the end of the
-    /// round, lets ready threads outside of the rotation run before the next round.
+    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. After the last
+    /// thread of the rotation had its turn, lets ready threads outside of the rotation run.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
@@ -86,8 +86,8 @@ impl Scheduler {
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
-    /// Lets the threads of a rotation take turns. Returns true when one of them has left the
-    /// rotation, or when a round has ended and other threads are ready. If the rotation is empty or
+    /// Lets the threads of a rotation take turns. Returns true when a thread has left the rotation,
+    /// or when each thread had one turn and other threads are ready. If the rotation is empty or
     /// the core is cancelled, returns false at once.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
@@ -129,7 +129,7 @@ impl Scheduler {
             return false;
         };
         scope.rotation.push(me);
-        // If the parent does not wait, it is in the ready queue already.
+        // A parent that does not wait is in the ready queue already.
         if parent.state.get() == State::Joining {
             self.wake(parent);
         }
@@ -138,7 +138,7 @@ impl Scheduler {
         true
     }
 
-    /// If the running thread is in a rotation, takes it out.
+    /// If the running thread is in a rotation, removes it from the rotation.
     #[inline]
     pub(crate) fn end_turns(&self) {
         if self.is_rotating() {
@@ -163,7 +163,7 @@ impl Scheduler {
             .push(unsafe { (*scope.drainer.get()).context.get() });
     }
 
-    /// The scope of the running thread, which is not the main thread.
+    /// Returns the scope of the running thread, which is not the main thread.
     fn scope_of_running(&self) -> &ScopeState {
         // SAFETY: a scope outlives its threads.
         unsafe { &*ScopeState::of(self.current()) }
@@ -173,7 +173,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Whether a thread other than the running one is ready.
+    /// Returns whether a thread other than the running one is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
