@@ -1,8 +1,6 @@
 //! Closures in a queue. The queue stores a small closure in place.
 //!
-//! A box for each closure would take longer than a small closure runs, especially if another worker
-//! frees the box. Crates that store trait objects in place cannot call an `FnOnce`, or need a
-//! second call to drop a closure that has run.
+//! A box for each closure would take longer than a small closure runs.
 
 // Rejected: the crate smallbox. It cannot call an `FnOnce`: each closure took two indirect calls
 // and 64 bytes.
@@ -15,15 +13,13 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The room for the data of a small closure: some references.
+/// The memory for the data of a small closure, such as three references.
 type Words = MaybeUninit<[usize; 3]>;
 
 /// A closure that runs once, or is [discarded](Self::discard). It has no destructor, for speed.
-/// With a destructor, the compiler would keep each copy on the way into and out of the queue in
-/// memory, in case of a panic.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words. Runs it on the worker, or without a worker drops it.
+    /// Reads the closure from the words, and runs it on the worker. Without a worker, drops it.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

@@ -1,9 +1,8 @@
-//! Frames: the second halves of `join` that a thread of a worker has put aside.
+//! Frames: the second closures (halves) of the `join` calls of a thread that have not begun.
 //!
-//! A `join` puts its second half here, runs the first half, and takes the second one out again.
-//! These steps are some loads and stores, and none of them is atomic. When another worker asks for
-//! work, the worker offers its oldest half to the other workers (`WorkerProgram::offer_oldest`).
-//! The oldest half is the largest one.
+//! A `join` adds its half, runs the first closure, and takes the half out again, without atomic
+//! operations. When another worker asks for work, the worker of the thread offers the oldest half,
+//! which is the largest (`WorkerProgram::offer_oldest`).
 //!
 //! ```text
 //!            oldest                            newest
@@ -19,7 +18,7 @@ use cellworks_machine::{Payload, Spe};
 use crate::job::Ticket;
 use crate::worker::Worker;
 
-/// The second half of a `join`. It lies on the stack of its owner.
+/// The second half of a `join`, which lies on the stack of its owner.
 pub(crate) struct Frame<S: Spe> {
     run: RunHalf<S>,
     half: *const (),
@@ -36,7 +35,7 @@ impl<S: Spe> Clone for Frame<S> {
 impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// A frame for `half`, which `run` gets as its argument.
+    /// Makes a frame for `half`, which `run` gets as its argument.
     #[inline(always)]
     pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
         Self { run, half }
@@ -46,7 +45,7 @@ impl<S: Spe> Frame<S> {
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     ///
     /// # Safety
     ///
@@ -57,7 +56,7 @@ impl<S: Spe> Frame<S> {
     }
 }
 
-/// The halves that one thread has put aside, oldest first.
+/// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
     /// The tickets of the oldest frames, which have been offered to other workers.
@@ -86,7 +85,7 @@ impl<S: Spe> Frames<S> {
     }
 
     /// Takes the newest half out. Returns true if the half was never offered. If the half was
-    /// offered, the caller goes on with [`take_ticket`](Self::take_ticket).
+    /// offered, the caller calls [`take_ticket`](Self::take_ticket) next.
     ///
     /// # Safety
     ///
@@ -99,7 +98,7 @@ impl<S: Spe> Frames<S> {
         place >= self.offered.get()
     }
 
-    /// The ticket of the offered half that was taken out last.
+    /// Takes the ticket of the offered half that was taken out last.
     pub(crate) fn take_ticket(&self) -> Arc<Ticket<S>> {
         // SAFETY: as in `push`.
         let tickets = unsafe { &mut *self.tickets.get() };
@@ -108,7 +107,7 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Whether a half has not been offered.
+    /// Returns whether a half has not been offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }

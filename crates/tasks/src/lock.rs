@@ -1,4 +1,4 @@
-//! Locks for tasks. While its lock is taken, a task is deferred, and its worker runs other tasks.
+//! Locks for tasks. While a lock is taken, other tasks with the same lock are deferred.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -10,13 +10,12 @@ use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
 /// A lock for the tasks of a phase. Only one of the tasks that are [locked](crate::Task::locked) by
-/// it runs at a time.
+/// the same lock runs at a time.
 ///
-/// While one task has the lock, the other locked tasks are deferred. Deferred tasks get the lock in
-/// the order in which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The phase that the lock belongs to. Only tasks of this phase may use the lock.
+    /// The phase of the lock. Only tasks of this phase may use the lock.
     phase: usize,
     scope: PhantomData<&'scope ()>,
 }
@@ -31,7 +30,7 @@ impl<S: Spe> Clone for TaskLock<'_, S> {
 }
 
 impl<S: Spe> TaskLock<'_, S> {
-    /// A free lock for the tasks of a phase.
+    /// Makes a free lock for the tasks of a phase.
     pub(crate) fn new(phase: usize) -> Self {
         Self {
             state: Arc::new(Mutex::new(LockState::new())),

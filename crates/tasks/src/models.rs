@@ -23,7 +23,7 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// The seat of a thread, at which the thread waits. Its methods do the same as `Wait::wait_until`
+/// The seat of a thread, at which the thread waits. The methods do the same as `Wait::wait_until`
 /// and `Wake::notify` of a machine.
 #[derive(Default)]
 struct Seat {
@@ -48,7 +48,7 @@ impl Seat {
     }
 }
 
-/// Runs a model in all orders with this number of preemptions, or any number if it is `None`.
+/// Runs a model in all orders with up to `preemptions` preemptions, or with any number if `None`.
 fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
@@ -73,7 +73,7 @@ impl Lent {
         self.0.with_mut(|lent| unsafe { *lent += number });
     }
 
-    /// The owner goes on, and uses the memory for another purpose.
+    /// Uses the memory for another purpose, after the owner has gone on.
     fn take(&self) -> u32 {
         // SAFETY: as in `add`.
         self.0
@@ -81,7 +81,7 @@ impl Lent {
     }
 }
 
-/// The half goes through a queue. The operations of this queue do not order other memory accesses.
+/// The half goes through a queue that does not order other memory accesses.
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
@@ -147,8 +147,7 @@ struct Scope {
     owner: Seat,
     /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// The memory of the scope, which the owner frees. After that, no thread that ends a task
-    /// accesses the count.
+    /// The memory of the scope. After the owner has freed it, no other thread accesses the count.
     state: Arc<Lent>,
 }
 

@@ -1,9 +1,9 @@
 //! The program of a worker: its jobs, and the threads that run them.
 //!
 //! A worker is a program on an SPE. Its jobs run on cooperative threads. One thread runs jobs until
-//! a job waits, and then another thread takes the next job. So a job may wait for any event, and no
-//! job runs on the stack of another job. Whenever all threads have a job, the program itself starts
-//! another thread.
+//! a job waits, and then another thread takes the next job. Therefore a job may wait for any event,
+//! and no job runs on the stack of another job. Whenever all threads have a job, the program itself
+//! starts another thread.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -12,8 +12,8 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
-// Rejected: waiting tasks that run other tasks on their own stack. Such a wait cannot end before
-// the task on top of the stack ends. If that task waits for a task below it, the wait never ends.
+// Rejected: a waiting task runs other tasks on top of its own stack. The wait cannot end before the
+// task on top ends. If the task on top waits for the task below, neither task ever ends.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -35,7 +35,8 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// The threads with which a worker starts: one runs jobs, and one takes over when a job waits.
+/// The number of threads with which a worker starts: one runs jobs, and one takes over when a job
+/// waits.
 const THREADS: usize = 2;
 
 /// The number of threads without a job that a worker keeps.
@@ -67,7 +68,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of its ended tasks that its count does not include yet.
+    /// A scope, and the number of ended tasks that the count of the scope does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
     /// The threads that wait for room in the queue.
     pub(crate) room: Room,
@@ -77,7 +78,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) depth: RefCell<Depth>,
     /// Whether data that ended tasks have written may still be on its way out of the local store.
     pub(crate) has_puts: Cell<bool>,
-    /// Whether a task waits for its data. Meanwhile no other task begins.
+    /// Whether a task waits for its data. If so, no other task begins.
     pub(crate) is_staging: Cell<bool>,
     /// Whether a task waits for the room of other tasks.
     pub(crate) wants_room: Cell<bool>,
@@ -122,7 +123,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Rotated: among workers at the same distance, each begins with a different one.
+        // The list is rotated, so workers at the same distance are tried in a different order by
+        // each worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -154,11 +156,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// The program of the worker: runs jobs until the pool is closed.
+    /// Runs jobs until the pool is closed.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for the threads that a worker starts with.
+    /// Returns [`StackError`] if the local store has no room for the threads that a worker starts
+    /// with.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -174,9 +177,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Where stacks take room in the local store, the store may have no room for another
-                // thread. Then waiting tasks keep all threads, and other tasks run only when one of
-                // the waiting tasks has ended.
+                // If the local store has no room for another thread, waiting tasks keep all
+                // threads, and other tasks run only when a waiting task has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -223,7 +225,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
-        // Another thread may have begun the idle time since this one ran its last job.
+        // Another thread may have begun the idle time since this thread ran its last job.
         if self.idle_since.get().is_some() {
             self.is_idle_no_more(self.spe.now());
         }
@@ -231,7 +233,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // Counts the ended tasks of another scope first, because this job may wait for them.
+        // Counts the ended tasks of another scope first, because this job may wait for these tasks.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
@@ -258,8 +260,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task of this worker waits for its data, the worker does not lie down.
-                // When the data has arrived, this thread is notified.
+                // While a task of this worker waits for its data, the worker does not lie down,
+                // because the arrival of the data notifies this thread.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -272,8 +274,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Called when the calling thread is about to wait for a job, or for other jobs of the pool. If
-    /// no other thread runs a job, the idle time begins.
+    /// Begins the idle time if no other thread runs a job. The calling thread is about to wait.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
@@ -298,7 +299,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Whether this worker can take a job. If not, asks others for part of their private work.
+    /// Returns whether this worker can take a job. If not, asks other workers for their halves of
+    /// `join`.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -343,7 +345,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // The frames belong to other threads, which wait. The calling thread has no frames.
+        // The frames belong to waiting threads, because the calling thread has no frames.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -393,15 +395,15 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a worker
-    /// to take it.
+    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a
+    /// worker.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
         if self.has_looked.get() {
-            // Wakes an idle thread of this worker, which takes over if the calling thread waits.
+            // Wakes an idle thread of this worker, which runs the job if the calling thread waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
@@ -427,19 +429,19 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// The number of jobs in the worker's own queue.
+    /// Returns the number of jobs in the worker's own queue.
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
     }
 
-    /// The number of jobs in a queue, as this worker sees the queue.
+    /// Returns the number of jobs in a queue, as this worker sees the queue.
     #[inline]
     pub(crate) fn queued_at(&self, destination: Destination) -> usize {
         self.shared.queued_at(destination, || self.queued_here())
     }
 
-    /// About the number of jobs in all queues.
+    /// Returns the approximate number of jobs in all queues.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
         let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
@@ -471,7 +473,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was put aside. Returns false if no half is left.
+    /// Offers the oldest half of a `join` that was not offered. Returns false if no half is left.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;
@@ -543,11 +545,10 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // Puts staged tasks back into the queue. If the run was cancelled, they are dropped from
-        // there.
+        // Puts staged tasks back into the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
-        // Counts the ended tasks even if this thread was cancelled, so that threads that wait for
-        // them go on.
+        // Counts the ended tasks even if this thread was cancelled, because other threads wait for
+        // these tasks.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

@@ -1,8 +1,4 @@
-//! Loops over ranges and slices, which are split as late as possible.
-//!
-//! A worker runs a loop in order. When another worker has nothing to do and asks for work, the
-//! worker gives away the second half of the remaining items. Each half is split again in the same
-//! way. So programs need not choose a size of pieces, and items may take very different times.
+//! Loops over ranges and slices, which are split as late as possible: see [`Worker::for_each`].
 
 use std::ops::Range;
 
@@ -13,8 +9,8 @@ use crate::worker::Worker;
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// Items are cheap if a block of them takes less time than this. With a check after each cheap
-/// item, the checks would take more than about 1 % of the time, and the compiler could not
+/// If a block of items takes less time than this, the items are cheap. With a check after each
+/// cheap item, the checks would take more than about 1 % of the time, and the compiler could not
 /// vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
@@ -129,7 +125,7 @@ struct Loop<I, F, R> {
 }
 
 impl<I, F, R> Loop<I, F, R> {
-    /// Runs the loop over `items`. `value` is the value of the items before them.
+    /// Runs the loop over `items`. `value` is the value of the items before `items`.
     fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
@@ -162,7 +158,7 @@ impl<I, F, R> Loop<I, F, R> {
     }
 
     /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller. If
-    /// another worker asks for work, stops and returns true. At least two items are left then.
+    /// another worker asks for work while at least two items are left, stops and returns true.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -194,8 +190,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// The calling worker begins with the first index and goes on in order. When another worker has
     /// nothing to do and asks for work, a worker in the loop gives away half of its remaining
-    /// indices. So a few expensive indices are distributed as well as many cheap ones, and the
-    /// program need not choose a size of pieces.
+    /// indices. Therefore a few expensive indices are distributed as well as many cheap indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -292,9 +287,9 @@ impl<S: Spe> Worker<'_, S> {
     /// the workers, as [`for_each`](Self::for_each) does.
     ///
     /// The values keep their order, so `reduce` must be associative but need not be commutative.
-    /// `identity` makes a value that leaves another value as it is when the two are reduced. Each
-    /// part of the loop begins with such a value. Each run splits the loop at different places, so
-    /// the rounding of a sum of floating-point numbers may differ.
+    /// Each part of the loop begins with a value of `identity`, which must not change the result of
+    /// `reduce`. Each run splits the loop at different places, so the rounding of a sum of
+    /// floating-point numbers may differ.
     ///
     /// ```
     /// use cellworks_machine::Spe;

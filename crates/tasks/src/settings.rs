@@ -1,6 +1,6 @@
 //! The settings of a pool.
 
-/// How tasks of phases come to the workers that run them.
+/// The way in which tasks of phases come to the workers.
 ///
 /// The setting concerns only tasks of phases: closures of [`Worker::join`](crate::Worker::join) and
 /// of scopes are always distributed by stealing.
@@ -12,7 +12,8 @@
 /// MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Each worker has a queue. When its queue is empty, a worker takes tasks from other queues.
+    /// Each worker has a queue. If its queue is empty, a worker takes tasks from queues of other
+    /// workers.
     #[default]
     Stealing,
     /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
@@ -23,7 +24,7 @@ pub enum Scheduler {
     ///
     /// An inbox holds two tasks. No more tasks are staged ahead, even if
     /// [`Pool::staging`](crate::Pool::staging) sets a larger number. While the prefilter is full,
-    /// submitting waits. So a million tasks need no more memory than some thousand.
+    /// submitting waits.
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
     /// which workers take one task at a time, first in, first out. Nothing is diced or staged
@@ -31,13 +32,13 @@ pub enum Scheduler {
     Mars,
 }
 
-/// How many tasks a worker stages ahead of the one that it runs.
+/// The number of tasks that a worker stages ahead of the running task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
     /// The number adapts. It grows by one whenever a task has waited for its data for more than a
-    /// twentieth of its time, and falls by one when tasks do not wait. On a machine that is not
-    /// [confined to local stores](cellworks_machine::Spe::is_confined_to_local_store) no tasks are
-    /// staged ahead.
+    /// twentieth of its time, and falls by one when 16 tasks in a row did not wait. On a machine
+    /// that is not [confined to local stores](cellworks_machine::Spe::is_confined_to_local_store)
+    /// no tasks are staged ahead.
     #[default]
     Automatic,
     /// This number of tasks, or fewer if the local store has no room.

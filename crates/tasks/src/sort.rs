@@ -1,4 +1,4 @@
-//! Sorting by merging: workers sort halves at the same time, and several workers merge them.
+//! Sorting by merging: several workers sort halves at the same time, and then merge them.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,8 @@ use crate::worker::Worker;
 /// many pieces all workers end at about the same time, and merging still takes little time.
 const PIECES: usize = 8;
 
-/// The smallest piece. Sorting a smaller one takes less time than another worker needs to begin.
+/// The smallest number of items of a piece. Sorting fewer items takes less time than another worker
+/// needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
 /// The settings of a sort.
@@ -21,7 +22,7 @@ struct Sort<C> {
 }
 
 impl<C> Sort<C> {
-    /// Sorts the items of `from` into `to`. When the method is called, `to` is a copy of `from`.
+    /// Sorts the items of `from` into `to`. The caller passes a copy of `from` as `to`.
     fn sort_into<S: Spe, T>(&self, worker: &Worker<'_, S>, from: &mut [T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -52,8 +53,8 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer slice is divided in the middle. The other slice is divided where that middle
-        // item would stand.
+        // The longer slice is divided in the middle. The shorter slice is divided where the middle
+        // item of the longer slice would stand.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();

@@ -1,9 +1,8 @@
-//! The side of a worker: the kernel, which runs on the worker's SPE. It takes tasks out of the
-//! buffers in main memory and records when they have ended.
+//! The side of a worker: the kernel, which runs on the worker's SPE.
 
-// Rejected: simulating each check-out of a worker that finds no task. Such a worker would poll the
-// queue millions of times in a run. Instead it waits until tasks have come. The worker pays for the
-// check-out that finds these tasks, and for the check-out before.
+// Rejected: simulating each check-out of a worker that finds no task, because there would be
+// millions in a run. Instead the worker waits until tasks have come. It pays for the check-out that
+// finds these tasks, and for the previous check-out.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -114,7 +113,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         word.expect("the words are in a region of their own")
     }
 
-    /// `SpinLock::Acquire` of figure 4.3.
+    /// Locks a buffer, as `SpinLock::Acquire` of figure 4.3 does.
     fn acquire(&self, level: Level) {
         const IN_REGION: &str = "the locks are in a region of their own";
         let (mfc, local_store) = (self.spe.mfc(), self.spe.local_store());
@@ -158,7 +157,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         })
     }
 
-    /// Gets a buffer. The caller holds its lock.
+    /// Gets a buffer. The caller holds the lock of the buffer.
     fn get_buffer(&self, of: &LocalBuffer, level: Level) -> Buffer<InLocal<'_>> {
         self.get(of.address(), self.queues.buffer(level), BUFFER_BYTES);
         self.buffer(of)
@@ -168,14 +167,15 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.put(of.address(), self.queues.buffer(level), BUFFER_BYTES);
     }
 
-    /// The addresses of head, tail and length of a buffer, in the local store and in main memory.
+    /// Returns the addresses of head, tail and length of a buffer, in the local store and in main
+    /// memory.
     fn control(&self, of: &LocalBuffer, level: Level) -> (LsAddr, EffectiveAddress) {
         let local = LsAddr(of.address().0 + CONTROL as u32);
         let main = EffectiveAddress(self.queues.buffer(level).0 + CONTROL as u64);
         (local, main)
     }
 
-    /// Fills the inbox: the check-out of figure 4.4. Returns false if the buffers hold no task.
+    /// Fills the inbox by the check-out of figure 4.4. Returns false if the buffers hold no task.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -196,9 +196,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper says that a subset of the reorder buffer is moved, but not which. Here as
-            // many tasks are moved as fill the inboxes of all workers, so that the other tasks can
-            // still be reordered and diced.
+            // The paper does not say how many tasks move. Here the moved tasks fill the inboxes of
+            // all workers, so that the other tasks can still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
                 self.release(Level::ReorderBuffer);
@@ -227,7 +226,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         true
     }
 
-    /// The check-out of MARS, which takes one task from its only queue.
+    /// Takes one task by the check-out of MARS, which has only one queue.
     fn check_out_one(&self) -> bool {
         self.acquire(Level::Ready);
         let (control, control_in_main) = self.control(&self.ready, Level::Ready);
@@ -259,7 +258,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         });
     }
 
-    /// The next task of the inbox, with its object.
+    /// Takes the next task of the inbox, and gets the object of the task.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
             let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
@@ -329,8 +328,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         tasks
     }
 
-    /// Reads the gate, at which workers stay between the phases of the main program. If the gate is
-    /// closed, the worker stays there.
+    /// Reads the finished gate, at which workers stay between the phases of the main program.
     fn look_at_gate(&self) {
         self.gate_seen.set(self.queues.gate_moves());
         let gate = self.look_at(Word::FinishedGate);
@@ -375,7 +373,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Calls `look`, unless another thread of this worker is using the buffers in the local store.
+    /// If no other thread of this worker uses the buffers in the local store, calls `look`.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;

@@ -20,7 +20,7 @@
 //! take the time in `costs`. The simulated PPE is one thread, on which the main program and the
 //! scheduler take turns. When the main program has submitted some tasks, the scheduler imports
 //! them. When the main program waits and a worker has changed a buffer, the scheduler imports and
-//! dices. So no task is diced while the main program still submits.
+//! dices.
 //!
 //! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
 //! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
@@ -36,8 +36,7 @@
 //! and SPEs take one task at a time and get its object. The PPE does nothing else, and tasks are
 //! neither diced nor staged ahead. The barrier of MARS is the counter of tasks that have not ended.
 //!
-//! Both schedulers work on all machines that are Cells. The host is one of them, and performs the
-//! same operations in its own way.
+//! Both schedulers work on all machines that are Cells, including the host.
 
 mod buffer;
 mod costs;
@@ -65,7 +64,7 @@ use scheduler::PpeScheduler;
 
 /// The side of a worker: its access to the queues.
 pub(crate) trait WorkerSide<S: Spe> {
-    /// Whether [`take`](Self::take) may find a task or other work.
+    /// Returns whether [`take`](Self::take) may find a task or other work.
     fn may_find(&self) -> bool;
 
     /// Takes a task, if the worker can find one. Also flushes the outbox and reads the gate.
@@ -78,13 +77,13 @@ pub(crate) trait WorkerSide<S: Spe> {
     /// Puts back a task that the worker has taken.
     fn put_back(&self, task: Arc<Node<S>>);
 
-    /// Puts a task into the outbox: one that a task has submitted, or that has become ready.
+    /// Puts a task into the outbox. The task was submitted by a task, or has become ready.
     fn post(&self, task: Arc<Node<S>>);
 
     /// Gets the binary of a task that is about to run, if the local store does not hold the binary.
     fn load(&self, task: &Node<S>);
 
-    /// Called when a task of a phase of the main program, or a part of such a task, has ended.
+    /// Records that a task of a phase of the main program, or a part of such a task, has ended.
     fn job_ended(&self);
 }
 
@@ -93,23 +92,23 @@ pub(crate) trait MainSide<S: Spe> {
     /// Submits a task. While the queues have no room, waits.
     fn post(&self, task: Arc<Node<S>>);
 
-    /// Called when a phase of the main program begins (`BeginSubmit` of the paper).
+    /// Begins a phase of the main program (`BeginSubmit` of the paper).
     fn phase_begins(&self);
 
-    /// Called when the main program has submitted all its tasks to a phase (`EndSubmit`).
+    /// Records that the main program has submitted all its tasks to a phase (`EndSubmit`).
     fn all_submitted(&self);
 
     /// Waits at the completion gate (`WaitForCompletion`), after all tasks of the phase have ended.
     ///
     /// # Errors
     ///
-    /// The payload of a filter that has panicked.
+    /// Returns the payload of a filter that has panicked.
     fn phase_ends(&self) -> Result<(), Payload>;
 
     /// Runs the PPE's scheduler: imports, filters and dices.
     fn serve(&self);
 
-    /// Whether the PPE's scheduler has work.
+    /// Returns whether the PPE's scheduler has work.
     fn is_wanted(&self) -> bool;
 }
 
@@ -128,11 +127,9 @@ pub(crate) struct Sides<M: Machine> {
 pub(crate) type WhatSidesShare<M> =
     fn(&M, Scheduler, &[SpeId]) -> Result<Queues<<M as Machine>::Spe>, AllocateError>;
 
-/// Makes the side of a worker.
 pub(crate) type SideOfWorker<S> =
     for<'a> fn(&'a S, &'a Queues<S>) -> Result<Box<dyn WorkerSide<S> + 'a>, StageError>;
 
-/// Makes the side of the main program.
 pub(crate) type SideOfMain<M> = for<'a> fn(
     &'a <M as Machine>::Core,
     &'a Queues<<M as Machine>::Spe>,
