@@ -2,7 +2,7 @@
 //!
 //! The phase borrows the slice, and tasks [declare](crate::Task::after) their order. When a task is
 //! submitted, the phase checks each use of a block. A task that changes a block must come after all
-//! tasks that use the block and were submitted before. A task that reads a block must come after
+//! tasks that use the block and were submitted earlier. A task that reads a block must come after
 //! the task that changed the block last.
 
 // Rejected: running the tasks of a block in the order in which they are submitted. If a program
@@ -46,7 +46,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
         self.slice.len() / self.block
     }
 
-    /// Returns the data of a task that reads a block.
+    /// Returns a block as data that a task reads.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
         Read::of_block(self.block(block), self.usage(block, false))
     }
 
-    /// Returns the data of a task that changes a block.
+    /// Returns a block as data that a task changes.
     ///
     /// # Panics
     ///
@@ -89,14 +89,14 @@ impl<'d, T: Pod> Blocks<'d, T> {
 pub(crate) struct Users<S: Spe> {
     /// The users of each block. A key is the address of a slice, and the number of a block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The declared order. Maps the number of a task to the tasks before it. Ended tasks stay in
-    /// this map, because the check must not depend on how fast tasks run.
+    /// The declared order. Maps the number of a task to the tasks that the task comes after. Ended
+    /// tasks stay in this map, because the check must not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 
 struct UsersOfBlock<S: Spe> {
     changed_by: Option<Arc<Node<S>>>,
-    /// The tasks that have read the block since it was last changed.
+    /// The tasks that have read the block since the last change.
     read_by: Vec<Arc<Node<S>>>,
 }
 
@@ -124,7 +124,7 @@ impl<S: Spe> Users<S> {
                 if before == other.number {
                     return true;
                 }
-                // A task can come only after tasks that were submitted before it.
+                // A task can come only after earlier submitted tasks.
                 if before > other.number && seen.insert(before) {
                     to_visit.push(before);
                 }
@@ -133,12 +133,12 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Checks that a task comes after the tasks that its blocks require, and records its blocks.
+    /// Checks that a task comes after the earlier users of its blocks, as the module requires, and
+    /// records the uses.
     ///
     /// # Errors
     ///
-    /// Returns [`TaskError`], and records nothing, if the task does not come after one of these
-    /// tasks.
+    /// Returns [`TaskError`], and records nothing, if the task does not come after an earlier user.
     pub(crate) fn admit(
         &mut self,
         phase: usize,

@@ -2,8 +2,8 @@
 //!
 //! Any worker can start and end tasks of a scope. A locked instruction for each task would cost
 //! more than a small task. Therefore the owner, which made the scope, counts the tasks that it
-//! starts in a plain number, and adds this number to the shared number when it begins to wait.
-//! Workers count ended tasks in batches (`WorkerProgram::task_ended`).
+//! starts in a plain number. When the owner begins to wait, it adds this number to the shared
+//! number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 
@@ -12,7 +12,6 @@ use crate::sync::{AtomicIsize, Ordering};
 /// The number that the owner adds to `shared` when it begins to wait.
 const OWNER_WAITS: isize = 1 << (isize::BITS - 3);
 
-/// The number of tasks of a scope that have not ended.
 pub(crate) struct Count {
     /// The number of tasks that the owner has started and not yet added to `shared`.
     by_owner: Cell<isize>,
@@ -54,8 +53,8 @@ impl Count {
     }
 
     /// Counts tasks that have ended. Returns true if these were the last tasks and the owner waits.
-    /// In this case the caller must wake the owner. Right after the call, the owner may free the
-    /// scope and this value.
+    /// If so, the caller must wake the owner. Right after the call, the owner may free the scope
+    /// and this value.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
         // `Release` makes the writes of the tasks visible to the owner.

@@ -53,14 +53,14 @@ pub struct WorkerCounters {
     pub deferred: u64,
     /// The number of tasks that were staged while another task ran.
     pub staged_ahead: u64,
-    /// The number of tasks that were staged ahead in vain, because another task needed their room.
+    /// The number of tasks that were staged ahead in vain, because another task needed the room.
     pub wasted: u64,
-    /// The time in which the worker had no task, or all its tasks waited for other tasks or for
-    /// room in a queue. A task that waits for another event, such as its data, counts as running.
+    /// The time in which the worker had no task, or in which all tasks of the worker waited for
+    /// other tasks or for room in a queue. A task that waits for another event, such as its data,
+    /// counts as running.
     pub idle: Span,
 }
 
-/// The counters of a worker while it runs.
 #[derive(Default)]
 pub(crate) struct WorkerCells {
     pub(crate) tasks: Cell<u64>,

@@ -1,5 +1,6 @@
 //! The data of tasks. A task declares the data that it reads and writes. The pool stages the data:
-//! gets it into the local store before the task runs, and puts it back afterwards.
+//! it gets the data into the local store before the task runs, and puts written data back
+//! afterwards.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -16,7 +17,7 @@ pub trait Viewed {
     type View<'v>;
 }
 
-/// Data that a task reads or writes: one of these kinds, or several in a tuple.
+/// Data that a task reads or writes. The types that implement this trait are:
 ///
 /// | kind | the body receives | before the body runs | after it has run |
 /// |---|---|---|---|
@@ -55,11 +56,11 @@ pub unsafe trait Data: Viewed + Send + Sized {
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
     /// Returns the part with these pieces. If each part of a task needs all of the data, returns
-    /// all.
+    /// all of the data.
     ///
     /// # Safety
     ///
-    /// If this value and its parts are used at the same time, they do not overlap.
+    /// If two of the values `self` and its parts are used at the same time, they do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// Returns a second value for the same data.
@@ -178,8 +179,8 @@ impl<'d, T: Pod> Read<'d, T> {
     }
 }
 
-/// A slice, or a [block](crate::Blocks::update), that a task changes. The slice is got before the
-/// body runs, and put back afterwards.
+/// A slice, or a [block](crate::Blocks::update), that a task changes. The slice is staged before
+/// the body runs, and put back afterwards.
 pub struct Update<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
@@ -335,7 +336,7 @@ data_of_slice! {
     arrive: |room| room => StagedMut
 }
 
-/// A range of numbers, such as the rows or columns that a task works on. It can be split.
+/// A range of numbers that can be split, such as the rows or columns that a task works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part(pub Range<usize>);
 

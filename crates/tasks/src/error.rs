@@ -56,7 +56,7 @@ pub enum TaskError {
         /// The number of pieces of each element of the task's data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, at least one of them changes the block, and the program has not
+    /// A task uses a block after another task, a task changes the block, and the program has not
     /// declared an order of the two tasks.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",

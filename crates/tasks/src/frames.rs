@@ -1,4 +1,4 @@
-//! Frames: the second closures (halves) of the `join` calls of a thread that have not begun.
+//! Frames: the second closures (halves) that the `join` calls of a thread have not begun.
 //!
 //! A `join` adds its half, runs the first closure, and takes the half out again, without atomic
 //! operations. When another worker asks for work, the worker of the thread offers the oldest half,
@@ -74,7 +74,7 @@ impl<S: Spe> Frames<S> {
         }
     }
 
-    /// Adds a half and returns its place. The half must not move until it is taken out.
+    /// Adds a half and returns its place. The half must not move while it is in the list.
     #[inline(always)]
     pub(crate) fn push(&self, frame: Frame<S>) -> usize {
         // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends its fields.
@@ -89,8 +89,8 @@ impl<S: Spe> Frames<S> {
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. The caller passes it because a load of the place
-    /// would wait for the store of the previous `join`.
+    /// `place` is the place of the newest half. The caller passes `place`, because a load would
+    /// wait for the store of the previous `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -113,8 +113,8 @@ impl<S: Spe> Frames<S> {
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that has not been offered, with the ticket that `ticket` makes for
-    /// it. Returns `None` if all halves have been offered.
+    /// Offers the oldest half that was not offered. `ticket` makes the ticket. Returns `None` if
+    /// all halves were offered.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

@@ -18,7 +18,7 @@ struct Half<B, R> {
 }
 
 impl<B, R> Half<B, R> {
-    /// Runs the closure on the worker that has taken it.
+    /// Runs the closure on another worker, which has taken the offer.
     ///
     /// # Safety
     ///
@@ -91,9 +91,9 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` within `first` has removed its half, even if it panicked.
+        // SAFETY: each `join` within `first` has removed its half, even if the `join` panicked.
         if unsafe { self.frames().pop(place) } {
-            // SAFETY: the half was never offered, so no other worker has taken it.
+            // SAFETY: the half was never offered, so no other worker has taken the half.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
             return self.both(first, second);
         }

@@ -81,12 +81,10 @@ impl<T> LockState<T> {
     }
 }
 
-/// Takes a lock for a task and returns true, or defers the task and returns false.
 pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
     locked(lock).take(|| Arc::clone(task))
 }
 
-/// Releases a lock. If a task was deferred, returns the task that has the lock now.
 pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
     locked(lock).give_back()
 }

@@ -3,14 +3,14 @@
 //!
 //! The models check these properties:
 //!
-//! - Either the owner of a half of a `join` or one other worker runs the half. If another worker
-//!   runs it, the owner goes on, and frees the half, only when that worker has left it.
+//! - Either the owner of a half of a `join` or one other worker runs the half. The owner frees the
+//!   half only when the other worker no longer uses the half.
 //! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
 //!   sees the writes of the tasks, and may free the scope at once.
-//! - No worker sleeps while a queue holds a job, nor the main program while a queue has room.
+//! - No worker sleeps while a queue holds a job. The main program does not sleep while a queue has
+//!   room.
 //!
-//! A waiting worker sleeps until another thread wakes it. If no thread does, loom reports a
-//! deadlock.
+//! If no thread wakes a sleeping worker, loom reports a deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -55,7 +55,7 @@ fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Memory on the stack of its owner. Another worker may use it until the owner goes on.
+/// Memory on the stack of its owner. Another worker may use the memory until the owner goes on.
 struct Lent(UnsafeCell<u32>);
 
 // SAFETY: loom reports accesses that have no order.
@@ -147,7 +147,8 @@ struct Scope {
     owner: Seat,
     /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// The memory of the scope. After the owner has freed it, no other thread accesses the count.
+    /// The memory of the scope. After the owner has freed the memory, no other thread accesses the
+    /// count.
     state: Arc<Lent>,
 }
 
@@ -202,7 +203,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker counts all tasks that have ended on it in one step.
+/// A worker counts all tasks that it has run in one step.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {
@@ -212,7 +213,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
             unsafe { scope.count.start_by_owner() };
             let scope = Arc::clone(&scope);
             thread::spawn(move || {
-                // The first task starts the second one.
+                // The first task starts the second task.
                 scope.count.start();
                 scope.written[0].add(1);
                 scope.written[1].add(1);
@@ -224,7 +225,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     });
 }
 
-/// Another worker starts and ends the second task. The second task may end before the first one.
+/// Another worker starts and ends the second task. The second task may end before the first task.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     check(Some(3), || {
@@ -289,7 +290,7 @@ impl Workers {
         })
     }
 
-    /// Waits for a job and takes it, as `WorkerProgram::next` does.
+    /// Waits for a job and takes the job, as `WorkerProgram::next` does.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {

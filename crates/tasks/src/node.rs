@@ -39,10 +39,10 @@ pub struct Node<S: Spe> {
     /// The number of the worker that has run the task, or [`NOWHERE`] until a worker runs it.
     ran_on: AtomicUsize,
     /// The number of tasks before this task that have not ended, plus 1 until this task has been
-    /// submitted. If the task was diced, the number of parts that have not ended.
+    /// submitted. For a diced task, the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run, because it was cancelled or a task before it did not run or
-    /// failed.
+    /// Whether the task must not run, because the task was cancelled, or an earlier task did not
+    /// run or failed.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
     /// Whether the task has its lock.
@@ -58,11 +58,9 @@ const NOWHERE: usize = usize::MAX;
 
 /// The tasks before and after a task, and the programs that wait for the task.
 struct Others<S: Spe> {
-    /// How the task has ended.
     end: Option<End>,
     /// The tasks before this task. Empty when this task has ended.
     before: Vec<Arc<Node<S>>>,
-    /// The tasks after this task.
     after: Vec<Arc<Node<S>>>,
     /// The processors on which programs wait for the end of the task.
     waiting: Vec<Processor>,
@@ -127,12 +125,10 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Returns the task's name in errors and traces. Tasks of one kind have the same name.
     pub(crate) fn name(&self) -> &Cow<'static, str> {
         &self.name
     }
 
-    /// Returns whether the task has its lock.
     pub(crate) fn has_its_lock(&self) -> bool {
         self.has_lock.load(Ordering::Relaxed)
     }
@@ -150,7 +146,7 @@ impl<S: Spe> Node<S> {
     ///
     /// # Safety
     ///
-    /// The caller has taken the task out of a queue, or has not put it into one yet.
+    /// The caller has taken the task out of a queue, or has not put the task into a queue yet.
     pub(crate) unsafe fn work(&self) -> &(dyn Work<S> + 'static) {
         // SAFETY: by the contract of this function.
         let work = unsafe { &*self.work.get() };
@@ -167,12 +163,11 @@ impl<S: Spe> Node<S> {
         unsafe { *self.work.get() = None };
     }
 
-    /// Records the tasks before this task.
     pub(crate) fn put_after(&self, before: &[Arc<Node<S>>]) {
         locked(&self.others).before = before.to_vec();
     }
 
-    /// Makes the tasks in `before` release this task when they end.
+    /// Makes the end of each task in `before` release this task.
     pub(crate) fn wait_for_those_before(self: &Arc<Self>, before: &[Arc<Node<S>>]) {
         for other in before {
             let mut others = locked(&other.others);
@@ -215,7 +210,7 @@ impl<S: Spe> Node<S> {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
 
-    /// Marks the task as one that must not run.
+    /// Marks the task, which then must not run.
     pub(crate) fn drop_it(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -224,7 +219,6 @@ impl<S: Spe> Node<S> {
         self.whole().is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Records that a worker begins to run the task.
     pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
         let whole = self.whole();
         whole.has_begun.store(true, Ordering::Relaxed);

@@ -10,7 +10,7 @@
 
 // Rejected: halves of joins in the deque, because removing a half from the deque needs a fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
-// the clock. A worker that asks for work gets an answer sooner than that.
+// the clock. A request of a worker without work is answered sooner.
 
 use crate::sync::{AtomicU8, Ordering};
 

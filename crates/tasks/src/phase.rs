@@ -81,7 +81,7 @@ impl<S: Spe> Waits<S> {
         })
         .collect();
         let mut waits = locked(&self.0);
-        // Maps each task that the loop below finds to the task that waits for the found task.
+        // Maps each task that the loop below finds to a task that waits for the found task.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
@@ -177,8 +177,8 @@ impl<S: Spe> Handle<'_, S> {
     ///
     /// # Errors
     ///
-    /// - Returns [`TaskError::Circle`] if the wait would never end, because this task is the
-    ///   calling task, waits for the calling task, or comes after the calling task.
+    /// - Returns [`TaskError::Circle`] if this task is the calling task, waits for the calling
+    ///   task, or comes after the calling task.
     /// - Returns [`TaskError::DidNotRun`] if this task was cancelled or has failed, or if an
     ///   earlier task has failed.
     ///
@@ -263,12 +263,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task. The task runs when all tasks before it have ended and a worker takes it.
-    /// `from` is the caller's worker or main program.
+    /// Submits a task. The task runs when all tasks before the task have ended and a worker takes
+    /// the task. `from` is the caller's worker or main program.
     ///
-    /// While thousands of tasks wait to be run, this call waits until half of them have been taken,
-    /// as [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main
-    /// memory, only the main program waits. A task that submits other tasks does not wait.
+    /// While thousands of tasks wait to be run, this call waits, as
+    /// [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main memory,
+    /// only the main program waits. A task that submits other tasks does not wait.
     ///
     /// # Errors
     ///
@@ -357,7 +357,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 
     /// Splits a slice into blocks of `block` elements. Tasks of this phase use a block one after
-    /// the other, in an order that they declare.
+    /// the other, in a declared order.
     ///
     /// # Panics
     ///

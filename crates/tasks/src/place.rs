@@ -22,13 +22,11 @@ pub(crate) mod sealed {
 
     /// Methods that only this crate calls.
     pub trait Sealed<S: Spe> {
-        /// Returns the processor of this place.
         fn processor(&self) -> Processor;
 
-        /// Returns a number that identifies the pool.
         fn pool(&self) -> usize;
 
-        /// Puts a job into a queue, and wakes a worker for it.
+        /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
         /// If many jobs are in the queue, waits until few are left. The caller has just started a
@@ -59,7 +57,6 @@ pub(crate) mod sealed {
             Destination::Starter
         }
 
-        /// Notifies the processor `to`, which may be waiting.
         fn notify(&self, to: Processor);
 
         /// Begins a phase of this place.

@@ -1,4 +1,4 @@
-//! A pool of workers, and the main program that uses it.
+//! A pool of workers, and the main program that uses the pool.
 
 use std::cell::Cell;
 use std::fmt;
@@ -128,7 +128,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         }
     }
 
-    /// Sets the number of workers. They run on the first SPEs of the machine.
+    /// Sets the number of workers, which run on the first SPEs of the machine.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
@@ -144,8 +144,9 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 
     /// Adds a filter: a function that may reorder or drop tasks. Filters work only with
-    /// [`Scheduler::ThreeLevel`]. Whenever tasks have come to its reorder buffer, the PPE calls the
-    /// filters one after the other. A filter gets all tasks of the buffer, ordered by priority.
+    /// [`Scheduler::ThreeLevel`]. Whenever tasks have come to the reorder buffer of this scheduler,
+    /// the PPE calls the filters one after the other. A filter gets all tasks of the buffer,
+    /// ordered by priority.
     ///
     /// A dropped task does not run, as if it had been [cancelled](crate::Handle::cancel). If
     /// another task comes after a dropped task, or a program waits for a dropped task, the phase
@@ -323,8 +324,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// Makes the queues in main memory. Returns them with the functions that make the sides.
-    /// Returns `None` if the scheduler has no queues in main memory.
+    /// Makes the queues in main memory and returns a [`Central`]. Returns `None` if the scheduler
+    /// has no queues in main memory.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);
@@ -371,7 +372,7 @@ pub struct Main<'p, M: Machine> {
 }
 
 impl<M: Machine> Main<'_, M> {
-    /// Returns the PPE that runs the main program. It can compute, wait and read the clock.
+    /// Returns the PPE that runs the main program, to compute, wait and read the clock.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }

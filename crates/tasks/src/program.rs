@@ -42,7 +42,6 @@ const THREADS: usize = 2;
 /// The number of threads without a job that a worker keeps.
 const SPARE_THREADS: usize = 8;
 
-/// One worker of a pool.
 pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
@@ -52,11 +51,10 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
-    /// The frames of the worker's threads. A pointer is valid as long as it is in this list.
+    /// The frames of the worker's threads. A pointer is valid as long as the pointer is in this
+    /// list.
     frames: RefCell<Vec<*const Frames<S>>>,
-    /// The number of threads that have no job.
     idle_threads: Cell<usize>,
-    /// The number of threads that have a job.
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
@@ -70,13 +68,11 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     starter: Cell<Option<Sleeper>>,
     /// A scope, and the number of ended tasks that the count of the scope does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
-    /// The threads that wait for room in the queue.
     pub(crate) room: Room,
     /// The tasks that run next. Their data is on its way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
-    /// The number of tasks that should be staged ahead.
     pub(crate) depth: RefCell<Depth>,
-    /// Whether data that ended tasks have written may still be on its way out of the local store.
+    /// Whether data that ended tasks have written may still be leaving the local store.
     pub(crate) has_puts: Cell<bool>,
     /// Whether a task waits for its data. If so, no other task begins.
     pub(crate) is_staging: Cell<bool>,
@@ -188,7 +184,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         })
     }
 
-    /// Runs jobs on one thread.
     fn run_jobs(&self) {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.frames());
@@ -212,7 +207,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Lets other threads go on if their waits are over.
+                // Lets other threads of this worker go on if the events that they wait for have
+                // happened.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -239,7 +235,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Waits for the next job to run and returns it. Returns `None` when the pool is closed.
+    /// Waits for the next job to run and returns the job. Returns `None` when the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
             if !self.is_staging.get() {
@@ -260,8 +256,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task of this worker waits for its data, the worker does not lie down,
-                // because the arrival of the data notifies this thread.
+                // While a task of this worker waits for data, the worker does not sleep, because
+                // the arrival of the data notifies this thread.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -333,7 +329,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
-    /// Takes a job of this worker, or of another worker.
     fn take(&self) -> Option<Job<S>> {
         self.make_room();
         let shared = self.shared;
@@ -429,13 +424,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns the number of jobs in the worker's own queue.
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
     }
 
-    /// Returns the number of jobs in a queue, as this worker sees the queue.
     #[inline]
     pub(crate) fn queued_at(&self, destination: Destination) -> usize {
         self.shared.queued_at(destination, || self.queued_here())
@@ -468,7 +461,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     fn oldest_thread(&self) -> Option<*const Frames<S>> {
         let threads = self.frames.borrow();
-        // SAFETY: a pointer is valid as long as it is listed.
+        // SAFETY: a pointer is valid as long as the pointer is listed.
         let has_private = |frames: &&*const Frames<S>| unsafe { (***frames).has_private() };
         threads.iter().find(has_private).copied()
     }
@@ -483,7 +476,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             frame,
             owner: Processor::Spe(self.spe.id()),
         };
-        // SAFETY: a pointer is valid as long as it is listed.
+        // SAFETY: a pointer is valid as long as the pointer is listed.
         let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
             return false;
         };
@@ -508,7 +501,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Adds the ended tasks that this worker has counted to the count of their scope.
+    /// Adds the ended tasks that this worker has counted to the count of the scope.
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.replace((ptr::null(), 0));
         let mut left = Ok(());
@@ -520,7 +513,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
 
-    /// Adds tasks that have ended to the count of their scope.
     fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
         // SAFETY: null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {

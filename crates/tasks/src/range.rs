@@ -14,7 +14,6 @@ const BLOCK: usize = 32;
 /// vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
-/// The items of a loop.
 trait Items: Send {
     type Item;
 
@@ -47,7 +46,6 @@ impl Items for Range<usize> {
     }
 }
 
-/// The items of a slice.
 struct Slice<'a, T> {
     /// The index of the first item.
     first: usize,
@@ -117,7 +115,7 @@ impl<'a, T: Send> Items for Chunks<'a, T> {
     }
 }
 
-/// A loop. It calls `step` with each item, and `reduce` with the values of two parts.
+/// A loop, which calls `step` with each item, and `reduce` with the values of two parts.
 struct Loop<I, F, R> {
     identity: I,
     step: F,

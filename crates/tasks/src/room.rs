@@ -15,8 +15,8 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of jobs in a queue at which a program that starts jobs has to wait. It is a power of
-/// two, as are the sizes of the queue's buffer.
+/// The number of jobs in a queue at which a program that starts jobs has to wait. The number is a
+/// power of two, like the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program goes on.
@@ -32,7 +32,7 @@ const MOST_WAITING: usize = 8;
 pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
 impl<S: Spe> WorkerProgram<'_, S> {
-    /// Waits until few jobs are left in a queue that this worker puts jobs into.
+    /// Waits until few jobs are left in a queue into which this worker puts jobs.
     ///
     /// # Errors
     ///
@@ -62,8 +62,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A woken thread removes itself from the list. If other threads have filled the queue again
-        // meanwhile, the woken thread waits again.
+        // A woken thread removes itself from the list. If the queue is full again, the woken thread
+        // waits again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);
@@ -114,7 +114,7 @@ impl FreshRoom {
 }
 
 impl<S: Spe> Shared<S> {
-    /// Waits on the PPE until few jobs are left in a queue that the main program puts jobs into.
+    /// Waits on the PPE until few jobs are left in a queue into which the main program puts jobs.
     ///
     /// # Errors
     ///

@@ -43,8 +43,8 @@ impl Depth {
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // If tasks are not confined, they use data in place, and the CPU's own prefetch works
-            // as well.
+            // Tasks that are not confined use data in place, and the CPU's own prefetch works as
+            // well.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -75,7 +75,8 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken.
+    /// Runs a task that this worker took out of a queue. If the lock of the task is taken, defers
+    /// the task.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // `guarded` includes the waits for the data, because they may be cancelled too.
+            // `guarded` includes the waits for the data, because these waits may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -184,7 +185,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker took the task out of a queue and has begun none of its transfers.
+            // SAFETY: this worker took the task out of a queue and has begun no transfer of the
+            // task.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -215,9 +217,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `begin`, which stages the next task. While the local store has no room, first waits
-    /// until written data has left, then gives up the tasks that are staged ahead, and last waits
-    /// until other tasks of this worker end.
+    /// Calls `begin`, which stages the next task. If the local store has no room, waits until
+    /// written data has left. If there is still no room, gives up the tasks that are staged ahead,
+    /// and waits until other tasks of this worker end.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -398,7 +400,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 }
 
 /// Releases a task's lock, and lets the tasks and programs go on that wait for the task. The task
-/// and all its parts have ended.
+/// has ended.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)

@@ -67,7 +67,7 @@ impl ScopeState {
     ///
     /// # Errors
     ///
-    /// Returns `panic` if the run was cancelled. The caller must pass it on.
+    /// Returns `panic` if the run was cancelled. The caller must pass `panic` on.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -89,7 +89,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// If `body` panics, the call that made the scope panics after all closures have ended.
     ///
     /// While thousands of closures wait to be run, this call waits until workers have taken half of
-    /// them. During this wait other tasks run, on stacks of their own.
+    /// the closures. During this wait other tasks run, on stacks of their own.
     ///
     /// # Panics
     ///

@@ -6,10 +6,8 @@
 /// of scopes are always distributed by stealing.
 ///
 /// `ThreeLevel` and `Mars` need a machine that is a [Cell](cellworks_machine::CellMachine). The
-/// host is a Cell too. On a simulated machine the steps of these schedulers take the time of their
-/// operations: atomic updates of locks, and DMA of queues, of the objects of tasks and of their
-/// binaries. The schedulers use about 25 KiB of each local store, tag group 31 of the MFCs and 1
-/// MiB of main memory.
+/// host is a Cell too. These schedulers use about 25 KiB of each local store, tag group 31 of the
+/// MFCs and 1 MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
     /// Each worker has a queue. If its queue is empty, a worker takes tasks from queues of other
@@ -35,10 +33,10 @@ pub enum Scheduler {
 /// The number of tasks that a worker stages ahead of the running task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
-    /// The number adapts. It grows by one whenever a task has waited for its data for more than a
-    /// twentieth of its time, and falls by one when 16 tasks in a row did not wait. On a machine
-    /// that is not [confined to local stores](cellworks_machine::Spe::is_confined_to_local_store)
-    /// no tasks are staged ahead.
+    /// The number adapts. Whenever a task has waited for its data for more than a twentieth of the
+    /// task's time, the number grows by one. When 16 tasks in a row did not wait, the number falls
+    /// by one. On a machine that is not [confined to local
+    /// stores](cellworks_machine::Spe::is_confined_to_local_store) no tasks are staged ahead.
     #[default]
     Automatic,
     /// This number of tasks, or fewer if the local store has no room.

@@ -18,21 +18,18 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
 use crate::three_level::Queues;
 
-/// The data that the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
     pub(crate) room: FreshRoom,
-    /// All tasks of high priority, and all tasks of low priority.
     pub(crate) high: Injector<Job<S>>,
     pub(crate) low: Injector<Job<S>>,
-    /// Whether a task with a priority other than the normal one has ever been submitted.
+    /// Whether a task with high or low priority was ever submitted.
     pub(crate) has_priorities: AtomicBool,
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
-    /// The tasks that wait for other tasks.
     pub(crate) waits: Waits<S>,
     /// The queues in main memory for tasks of phases, if the scheduler has such queues.
     pub(crate) central: Option<Queues<S>>,
@@ -60,7 +57,7 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Whether another worker has nothing to do and asks for part of this worker's private work.
+    /// Whether another worker asks this worker for a half of a `join`.
     pub(crate) wanted: CachePadded<AtomicBool>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     is_stuck: AtomicBool,
@@ -146,14 +143,13 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Adds a job that the main program starts.
     pub(crate) fn push_fresh(&self, job: Job<S>) {
         if let Err(job) = self.push_to_its_place(job) {
             self.fresh.push(job);
         }
     }
 
-    /// Returns the queue to which a job goes, independent of the place that starts it.
+    /// Returns the queue to which a job goes.
     #[inline(always)]
     pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
         let Job::Task(task) = job else {
@@ -172,7 +168,7 @@ impl<S: Spe> Shared<S> {
     ///
     /// # Errors
     ///
-    /// Returns the job if the job goes to the queue of the place that starts it.
+    /// Returns the job if the job goes to the queue of the place that starts the job.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {

@@ -1,15 +1,15 @@
 //! Sleepers: the workers that wait for a task. A worker with a new task can wake a sleeper.
 //!
 //! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
-//! with a new task puts it into a queue and then [checks for sleepers](Sleepers::one_to_wake). Each
-//! of the two workers has a barrier between its two steps, so at least one of the two steps is
-//! seen. The worker without a task makes the heavy barrier.
+//! with a new task puts the task into a queue and then [checks for
+//! sleepers](Sleepers::one_to_wake). Each worker has a barrier between the two steps. Therefore the
+//! first worker finds the task, or the second worker sees the sleeper. The worker without a task
+//! makes the heavy barrier.
 
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, barrier};
 
-/// The workers that wait for a task.
 pub(crate) struct Sleepers {
     asleep: CachePadded<AtomicUsize>,
     workers: Box<[CachePadded<AtomicBool>]>,

@@ -14,7 +14,6 @@ const PIECES: usize = 8;
 /// needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
-/// The settings of a sort.
 struct Sort<C> {
     compare: C,
     /// The number of items of a piece that one worker sorts or merges by itself.
@@ -109,7 +108,7 @@ impl<S: Spe> Worker<'_, S> {
     /// # Panics
     ///
     /// If a comparison panics, this method panics with the same panic. The slice then holds only
-    /// items that it held before, but some items may be missing and others may occur twice.
+    /// its old items, but some items may be missing and others may occur twice.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }

@@ -100,8 +100,8 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
-    /// up.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls are
+    /// allowed.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
@@ -135,13 +135,11 @@ impl<'d, S: Spe> Task<'d, S> {
 
 /// A task without the types of its data and body.
 pub(crate) trait Work<S: Spe>: Send {
-    /// Returns the number of bytes of local store that the task's data takes.
     fn bytes(&self) -> usize;
 
     /// Returns the number of pieces of each element of the task's data that can be split, in order.
     fn pieces(&self) -> Vec<usize>;
 
-    /// Calls `named` with each block that the task uses.
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
 
     /// Returns whether the program has given the task a function that splits it (a dice).
@@ -222,7 +220,6 @@ struct OnItsWay<'s, S: Spe, D: Data + 's, F, G> {
     how: Arc<How<F, G>>,
 }
 
-/// Waits for the data of a task and runs its body.
 fn run_with<'s, S, D, F>(
     ahead: D::Ahead<'s, S>,
     body: &F,

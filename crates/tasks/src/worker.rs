@@ -54,7 +54,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         }
     }
 
-    /// Returns the SPE that runs this task. It can stage data, compute, wait and read the clock.
+    /// Returns the SPE that runs this task, to stage data, compute, wait and read the clock.
     pub fn spe(&self) -> &S {
         self.program.spe
     }
@@ -122,7 +122,6 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.spe.is_cancelled()
     }
 
-    /// Runs part of a task and catches its panic.
     #[inline(always)]
     pub(crate) fn guarded<R>(&self, part: impl FnOnce() -> R) -> Result<R, Payload> {
         catch_unwind(AssertUnwindSafe(part))

@@ -54,7 +54,7 @@ pub(crate) struct Block {
     /// The description of what the thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
-    /// The threads after and before this one in its `Rotation`, if the thread is in one.
+    /// The next and the previous thread in the `Rotation`, if this thread is in a rotation.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
     /// The next block in the pool, or in the queue of threads that were woken on a frozen core.
@@ -157,12 +157,10 @@ impl Block {
         self.task.replace(task)
     }
 
-    /// Returns the description of the thread's work, if the thread has a description.
     pub(crate) fn task(&self) -> Option<&str> {
         self.task.get()
     }
 
-    /// Sets or removes the thread's name.
     pub(crate) fn set_name(&self, name: Option<Box<str>>) {
         drop(self.name.replace(name));
     }
@@ -200,14 +198,13 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only a caller of `replace` frees the text. Spawning sets names, the running
-        // thread sets its own, and recycling an ended thread removes them. So no foreign code, such
-        // as a `Display`, can call `replace` while a borrow from here is alive.
+        // SAFETY: only a caller of `replace` frees the text. Texts change when a thread is spawned,
+        // sets its own description, or is recycled. Therefore no foreign code, such as a `Display`,
+        // can call `replace` while a borrow from `get` is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }
 
-/// Prints a thread as reports and errors name it.
 pub(crate) struct Label<'a>(&'a Block);
 
 impl fmt::Display for Label<'_> {

@@ -104,18 +104,18 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with other threads, lets each of them have its turn and
+/// If the running thread takes turns with other threads, lets each other thread have a turn and
 /// returns true. Otherwise returns false at once.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
 /// for them. A turn is a switch that does not use the ready queue, because the next thread is
-/// known. If a thread waits, or starts or wakes another thread, it takes no more turns until it
+/// known. A thread that waits, or starts or wakes another thread, takes no more turns until it
 /// calls `begin_turns` again. A thread that unwinds takes no turns.
 ///
 /// Use [`yield_now`] unless the cost of a switch matters: `yield_now` lets every ready thread of
 /// the core run, and can be called anywhere. Turns are for a few threads of one scope that do the
 /// same work and switch after some nanoseconds of work. The other threads of the core run only
-/// after each of these threads had a turn.
+/// after each thread that takes turns had its turn.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -143,7 +143,7 @@ pub fn yield_now() {
 pub fn take_turn() -> bool {
     let s = here();
     s.refuse_if_owned("take_turn");
-    // SAFETY: nothing is called, and there is a running thread.
+    // SAFETY: the closure calls nothing, and a thread is running.
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
@@ -218,8 +218,7 @@ pub fn cancel_all() {
     });
 }
 
-/// Returns whether another thread of this core is ready, which the calling thread would delay by
-/// spinning.
+/// Returns whether another thread of this core is ready. Spinning would delay this thread.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
@@ -260,13 +259,12 @@ pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }
 
-/// Returns the largest number of bytes of its stack that the running thread has used so far,
-/// including its closure. `None` for the main thread, which runs on the stack of the OS thread.
+/// Returns the largest number of bytes of stack that the running thread has used so far, including
+/// the closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// The function searches for the lowest byte of the stack that is not zero. If other threads used
-/// this stack of the pool before, the result is the deepest use since the stack was mapped. The
-/// search misses frames if their lowest bytes are zero or were never written. The call takes a
-/// system call and reads up to a page.
+/// The function searches for the lowest nonzero byte of the stack. If other threads used the same
+/// stack before, the result is the deepest use since the stack was mapped. The search misses frames
+/// with lowest bytes that are zero or were never written.
 ///
 /// # Panics
 ///

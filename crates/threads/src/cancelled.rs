@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// The payload that unwinds a cancelled thread.
@@ -19,7 +18,7 @@ impl Cancelled {
     }
 }
 
-/// Drops a payload. If its destructor panics, the payload of that panic is leaked.
+/// Drops a payload. If the destructor panics, leaks the payload of the second panic.
 pub(crate) fn discard(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

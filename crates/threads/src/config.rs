@@ -8,10 +8,10 @@ pub struct Config {
     ///
     /// A new stack reserves addresses, but no memory. The kernel commits the memory of each page
     /// when the page is first touched. Sizes below 16 KiB are raised to 16 KiB, because a panic
-    /// needs about half of that. The main thread runs on the stack of its OS thread.
+    /// needs about 8 KiB. The main thread runs on the stack of its OS thread.
     pub stack_bytes: usize,
-    /// The names of the calls that give a thread a larger stack. The report of a stack overflow
-    /// shows them. The default names calls of this crate.
+    /// The names of the calls that give a thread a larger stack, for the report of a stack
+    /// overflow. The default names calls of this crate.
     pub larger_stacks: &'static str,
 }
 
@@ -30,9 +30,9 @@ pub trait Idle {
     /// Waits until an event has happened outside of the core, and unparks the threads that the
     /// event concerns.
     ///
-    /// The core calls this method when no thread is ready and at least one waits. The method runs
-    /// on the stack of the thread that has just waited or ended. If it returns
-    /// [`Verdict::Continue`] and no thread is ready, the core calls it again.
+    /// The core calls this method when no thread is ready and at least one thread waits. The method
+    /// runs on the stack of the thread that has just waited or ended. If no thread is ready after a
+    /// [`Verdict::Continue`], the core calls the method again.
     ///
     /// The method may unpark threads, cancel the core and ask for
     /// [`blocked_threads`](crate::blocked_threads). In this method, calls that wait or spawn panic,

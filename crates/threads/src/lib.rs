@@ -1,11 +1,11 @@
 //! Cooperative threads. Each thread has its own stack and never moves to another core. A switch
 //! between two threads takes a few nanoseconds.
 //!
-//! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: one runs until
-//! it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that
-//! has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the thread
-//! that opened the scope. Two threads of a core never run at the same time, so no value has to be
-//! `Send`.
+//! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: a thread runs
+//! until it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread
+//! that has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the
+//! thread that opened the scope. Two threads of a core never run at the same time, so no value has
+//! to be `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -79,8 +79,8 @@
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
 //!   the core, because `std` counts panics for each OS thread. If another thread panics meanwhile,
-//!   `std` may print its panic as a nested one, but the panic is caught and passed on as usual. If
-//!   another thread has locked a `std::sync::Mutex` before and unlocks it meanwhile, the mutex
+//!   `std` may print the panic as a nested panic, but the panic is caught and passed on as usual.
+//!   If another thread has locked a `std::sync::Mutex` before and unlocks it meanwhile, the mutex
 //!   becomes poisoned.
 //! - `run` cannot return before all cancelled threads have ended. A thread never ends if it catches
 //!   [`Cancelled`] again and again and waits, or if its destructors wait for ever. After about a
@@ -89,7 +89,7 @@
 //!   thread begins, or catches, a panic *while another thread waits in a destructor during
 //!   unwinding*. If the cancelled thread has begun a panic and waits in a destructor of its own,
 //!   the wait may cause a second panic, which ends the process. If the cancelled thread has caught
-//!   the payload that unwound it, its waits may return at once instead of unwinding.
+//!   its [`Cancelled`], its waits may return at once instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
@@ -102,9 +102,9 @@
 //!
 //! - Each stack takes two mappings of the kernel's `vm.max_map_count`. The default of 65,530 allows
 //!   about 32,000 threads in a process.
-//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then locks
-//!   it, the core hangs: `std` blocks the OS thread, and with it the thread that could unlock. The
-//!   same holds for all other blocking calls of `std`, and for initialising a `LazyLock` or
+//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then takes
+//!   the lock, the core hangs: `std` blocks the OS thread, and so also the thread that could
+//!   unlock. The same holds for other blocking calls of `std`, and for initialising a `LazyLock` or
 //!   `OnceLock` with a closure that yields.
 //! - A loop that waits without yielding keeps every other thread of the core from running.
 //! - Do not yield inside a call that sets a thread-local and restores its old value afterwards, as
@@ -118,7 +118,7 @@
 //!
 //! # What does not compile
 //!
-//! Everything that belongs to a core stays on its OS thread:
+//! Handles and scopes of a core stay on its OS thread:
 //!
 //! ```compile_fail,E0277
 //! # use cellworks_threads::*;
@@ -133,7 +133,7 @@
 //! });
 //! ```
 //!
-//! A thread cannot borrow a value that its scope outlives, and its handle cannot leave the scope:
+//! A thread cannot borrow a value that the scope outlives, and a handle cannot leave the scope:
 //!
 //! ```compile_fail,E0373
 //! # use cellworks_threads::*;

@@ -2,9 +2,9 @@
 //! setting to change.
 //!
 //! The crate installs a handler of SIGSEGV and SIGBUS once in a process. The handler runs on an
-//! alternate stack. It checks whether the address of the fault lies in the guard of the running
-//! thread of this core. It also reports an overflow of the stack of an OS thread that runs the main
-//! program of a machine.
+//! alternate stack. The handler checks whether the address of the fault lies in the guard of the
+//! running thread of this core, or in the guard of an OS thread that runs the main program of a
+//! machine.
 //!
 //! Every other fault goes to the handler that was installed before, usually the handler of `std`.
 
@@ -31,14 +31,15 @@ pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 /// The function with which the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// The size of the alternate stack for an OS thread that has none. The handler needs a few KiB. The
-/// kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with the largest
-/// vector registers.
+/// The size of the alternate stack for an OS thread without an alternate stack. The handler needs a
+/// few KiB. The kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with
+/// the largest vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// While this value lives, the OS thread that made it reports stack overflows.
+/// While this value lives, its OS thread reports stack overflows.
 pub(crate) struct Guarded {
-    /// The alternate stack that `new` installed. `None` if the OS thread already had one.
+    /// The alternate stack that `new` installed. `None` if the OS thread already had an alternate
+    /// stack.
     installed: Option<Stack>,
 }
 
@@ -132,7 +133,6 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut 
     chain(signal, info, machine);
 }
 
-/// Writes a message to standard error, and ends the process.
 fn abort_with(text: fmt::Arguments<'_>) -> ! {
     let mut message = Message::default();
     let _ = message.write_fmt(text);
@@ -161,7 +161,7 @@ thread_local! {
 }
 
 impl MainStack {
-    /// Returns the stack of the calling OS thread, if the C library knows it.
+    /// Returns the stack of the calling OS thread, if the C library knows the stack.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
         // SAFETY: the first call fills in the attributes, the next calls read them, and the last
@@ -183,8 +183,8 @@ impl MainStack {
     }
 
     /// Returns whether the address lies in the guard. In some C libraries the guard is a part of
-    /// the stack, and in others it lies below the stack. Therefore this method checks the addresses
-    /// on either side of `lowest`.
+    /// the stack. In other C libraries the guard lies below the stack. Therefore this method checks
+    /// the addresses on either side of `lowest`.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
@@ -193,7 +193,7 @@ impl MainStack {
 /// Runs the main program of a machine on this OS thread. If the program overflows the stack, the
 /// report names the main program.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
-    /// Restores the old value when it is dropped.
+    /// Restores the old value on drop.
     struct Before(Option<MainStack>);
     impl Drop for Before {
         fn drop(&mut self) {

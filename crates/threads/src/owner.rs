@@ -34,8 +34,8 @@ impl Owner {
     ///
     /// # Safety
     ///
-    /// The caller uses the owner only on those cores, and gives programs no access to it. Other
-    /// owners may rely on being the only ones that wake their threads.
+    /// The caller uses the owner only on these cores, and gives programs no access to the owner,
+    /// because an owner may rely on waking its threads itself.
     pub const unsafe fn new() -> Self {
         Self(())
     }
@@ -80,7 +80,7 @@ impl Owner {
     /// Runs `program` on an OS thread that runs no core. The functions that panic on a core of this
     /// owner also panic in `program`.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
-        /// Restores the old value when it is dropped.
+        /// Restores the old value on drop.
         struct Before(bool);
         impl Drop for Before {
             fn drop(&mut self) {
@@ -115,7 +115,7 @@ impl Owner {
     #[inline(always)]
     pub fn take_turn(self) -> bool {
         let s = here();
-        // SAFETY: nothing is called, and there is a running thread.
+        // SAFETY: the closure calls nothing, and a thread is running.
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
@@ -125,7 +125,7 @@ impl Owner {
     /// # Safety
     ///
     /// The caller is inside of [`run`](Self::run). `before` calls no function of this crate, not
-    /// even indirectly, because that could make the check invalid.
+    /// even indirectly, because such a call could end the turns.
     #[inline(always)]
     pub unsafe fn take_turn_after(self, before: impl FnOnce()) -> bool {
         // SAFETY: by the contract of this function.
@@ -192,13 +192,13 @@ impl Owner {
         Thread::running(here())
     }
 
-    /// Suspends the calling thread of a cancelled core until `done` returns true. Use it when other
-    /// threads, perhaps of other cores, still borrow the calling thread's stack. The other threads
-    /// of this core are unwound meanwhile.
+    /// Suspends the calling thread of a cancelled core until `done` returns true. The other threads
+    /// of this core are unwound meanwhile. Use this method when other threads, perhaps of other
+    /// cores, still borrow the calling thread's stack.
     ///
-    /// The method calls `done` repeatedly. Call the method between catching a
-    /// [`Cancelled`](crate::Cancelled) and resuming it, never while the thread unwinds. Outside of
-    /// [`run`](Self::run), the OS thread yields to other OS threads until `done` returns true.
+    /// The method calls `done` repeatedly. Call the method after a [`Cancelled`](crate::Cancelled)
+    /// was caught, and never while the thread unwinds. Outside of [`run`](Self::run), the OS thread
+    /// yields to other OS threads until `done` returns true.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

@@ -11,7 +11,7 @@ use std::process::abort;
 /// catches one panic for each of its work items stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// The number of waits that take about as long as one unwinding. These waits return at once.
+/// The number of waits (which return at once) that take about as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
 /// Counts the failed attempts to end a cancelled thread. After about a second of attempts, ends the
@@ -31,7 +31,7 @@ impl Patience {
     }
 
     /// Counts an unwinding of the thread. `who` is the name of the thread in the error, and
-    /// `programs` returns the programs that run, one in each line.
+    /// `programs` returns a line for each program that runs.
     pub fn unwinds(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(WAITS_OF_AN_UNWINDING, who, programs);
     }

@@ -14,11 +14,11 @@
 //! queue.
 //!
 //! While the threads take turns, the ready queue appears empty. Therefore every operation except a
-//! turn takes the slow path for an empty queue. Before a thread parks, ends, or spawns or wakes
-//! another thread, it leaves the circle, and its parent is put into the ready queue.
+//! turn takes the slow path for an empty queue. A thread that parks, ends, or spawns or wakes
+//! another thread first leaves the circle, and puts its parent into the ready queue.
 //!
-//! If other threads of the core are ready, each thread of the circle has one turn. This is a round.
-//! After a round, the other threads run.
+//! In a round, each thread of the circle has one turn. If other threads of the core are ready, they
+//! run after the round.
 
 // Rejected: prefetching several threads ahead. A turn has less than 30 instructions, so a prefetch
 // costs more than it gains.
@@ -30,11 +30,12 @@ use std::ptr;
 
 use crate::block::Block;
 
-/// The threads of a scope that take turns.
+/// The threads of a scope that take turns: see the module.
 ///
-/// Blocks in a rotation are valid: they belong to threads of the running core that have not ended.
-/// The `turn` of a block equals its `ahead`, except in two cases: in the block at which the round
-/// pauses, and in all blocks after the core was cancelled. Therefore a turn checks only `turn`.
+/// Blocks in a rotation are valid, because they belong to threads of the running core that have not
+/// ended. The `turn` of a block equals its `ahead`, except in two cases: in the block at which the
+/// round pauses, and in all blocks after the core was cancelled. Therefore a turn checks only
+/// `turn`.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
@@ -102,7 +103,7 @@ impl Rotation {
         }
     }
 
-    /// Removes the running thread. The thread after it has the next turn.
+    /// Removes the running thread.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
         // SAFETY: valid blocks, see `Rotation`. If the rotation has no other block, `behind` and
@@ -162,7 +163,7 @@ mod tests {
                 .iter()
                 .filter(leaves)
                 .for_each(|block| rotation.remove(block));
-            // The round continues with the thread after the one that was removed last.
+            // The first thread of the round may now be any remaining thread.
             let mut stay = turns(&rotation);
             stay.sort_unstable();
             let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));

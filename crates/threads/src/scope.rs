@@ -91,7 +91,6 @@ impl ScopeState {
     }
 }
 
-/// The description of a wait at the end of a scope.
 struct Drained<'a>(&'a ScopeState);
 
 impl fmt::Display for Drained<'_> {
@@ -103,7 +102,6 @@ impl fmt::Display for Drained<'_> {
     }
 }
 
-/// The description of a wait in `join`.
 struct Joined<'a>(&'a Block);
 
 impl fmt::Display for Joined<'_> {
@@ -117,8 +115,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// or ends.
     ///
     /// The size of the thread's stack is [`Config::stack_bytes`](crate::Config::stack_bytes). `f`
-    /// and its result lie on this stack, so `spawn` allocates nothing while the pool has a free
-    /// stack.
+    /// and its result lie on this stack, so `spawn` allocates nothing while the pool has a stack.
     ///
     /// # Panics
     ///
@@ -310,13 +307,13 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
         unsafe { result.write(Ok(value)) };
     }));
     if let Err(panic) = outcome {
-        // SAFETY: the room is large enough for the result, and it holds neither the closure nor a
+        // SAFETY: the room is large enough for the result, and holds neither the closure nor a
         // result.
         unsafe { result.write(Err(panic)) };
     }
 }
 
-/// Ends the running thread and continues another one.
+/// Ends the running thread and continues another thread.
 fn end(s: &Scheduler, block: &Block) -> ! {
     // SAFETY: the scope waits for its threads, so the scope's state lives until the last thread has
     // ended.

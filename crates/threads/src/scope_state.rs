@@ -8,7 +8,6 @@ use crate::cancelled::{Cancelled, Payload, discard};
 use crate::list::List;
 use crate::rotation::Rotation;
 
-/// The data of a scope.
 pub(crate) struct ScopeState {
     /// The number of threads that have not ended.
     pub(crate) running: Cell<usize>,

@@ -107,7 +107,7 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // A page that is not resident was never touched, or was swapped out. If it was swapped out,
+        // A page that is not resident was never touched, or was swapped out. For a swapped-out page
         // the result is too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
@@ -122,7 +122,6 @@ impl Stack {
     }
 }
 
-/// Returns the number of bytes of a memory page.
 pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
     *PAGE_BYTES.get_or_init(|| {

@@ -38,15 +38,15 @@ impl Thread {
         self.try_unpark();
     }
 
-    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) it and
-    /// returns true, even if it has ended. Otherwise does nothing and returns false.
+    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) the thread
+    /// and returns true, even if the thread has ended. Otherwise returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Returns whether this thread is the running one. The caller makes sure that this thread has
-    /// not ended, because a later thread may get its control block.
+    /// Returns whether this thread is running. The caller makes sure that this thread has not
+    /// ended, because a later thread may get its control block.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))

@@ -1,4 +1,4 @@
-//! The bounded queue of figure 4.2. It lies in main memory and, between transfers, in a local
+//! The bounded queue of figure 4.2, which lies in main memory or, between transfers, in a local
 //! store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
@@ -20,7 +20,6 @@ pub(super) const CONTROL: usize = BUFFER_TASKS * ELEMENT_BYTES;
 /// The number of bytes of head, tail and length, which fill a line.
 pub(super) const CONTROL_BYTES: usize = 128;
 
-/// The number of bytes of a buffer.
 pub(super) const BUFFER_BYTES: usize = CONTROL + CONTROL_BYTES;
 
 const HEAD: usize = CONTROL;

@@ -5,9 +5,9 @@
 
 /// If a reorder buffer holds fewer than `enough` tasks, replaces the tasks by their parts.
 ///
-/// `dice` gets a task that may be diced and the wanted number of parts. It pushes the parts, or the
-/// task itself if the task cannot be split. If `dice` pushes more parts than were missing, the
-/// figure would dice all following tasks, because it subtracts without a check. Here dicing stops.
+/// `dice` gets a task that may be diced and the wanted number of parts. `dice` pushes the parts, or
+/// the task itself if the task cannot be split. If `dice` pushes more parts than were missing, the
+/// figure would dice all following tasks, but here dicing stops.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,

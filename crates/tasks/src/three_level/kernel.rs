@@ -1,8 +1,8 @@
 //! The side of a worker: the kernel, which runs on the worker's SPE.
 
 // Rejected: simulating each check-out of a worker that finds no task, because there would be
-// millions in a run. Instead the worker waits until tasks have come. It pays for the check-out that
-// finds these tasks, and for the previous check-out.
+// millions in a run. Instead the worker waits until tasks have come. The worker pays for the
+// check-out that finds these tasks, and for the previous check-out.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,19 +18,17 @@ use super::costs::{BINARY_BYTES, INBOX_TASKS, SPE_MOVE, SPE_STEP, SPE_TASK, TASK
 use super::queues::{Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
 use crate::node::Node;
 
-/// The tag group of the kernel's transfers.
 const TAG: Tag = Tag::of::<31>();
 
 /// The name under which the kernel reserves local store, for the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
-/// The bytes that one poll of a lock gets (figure 4.3).
+/// The number of bytes that a poll of a lock gets (figure 4.3).
 const POLL_BYTES: usize = 8;
 
 /// The bytes of the quadword in which an element of a buffer lies.
 const QUADWORD_BYTES: usize = 16;
 
-/// The kernel of a worker.
 pub(super) struct Kernel<'a, S: CellSpe> {
     spe: &'a S,
     queues: &'a Queues<S>,
@@ -43,7 +41,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     binary: LocalBuffer,
     inbox: RefCell<VecDeque<Taken>>,
     outbox: RefCell<VecDeque<u32>>,
-    /// Whether the buffer had no room for the tasks in the outbox.
+    /// Whether the buffer of submitted tasks had no room for the tasks in the outbox.
     is_stuck: Cell<bool>,
     /// Whether a thread of this worker uses the buffers in the local store.
     is_busy: Cell<bool>,
@@ -53,7 +51,8 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The number of the last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The kind of tasks that the binary in the local store belongs to.
+    /// The number of the task name (`Queues::kind_of`) to which the binary in the local store
+    /// belongs.
     kind: Cell<Option<u32>>,
 }
 

@@ -17,9 +17,9 @@ use crate::node::Node;
 use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
-/// A buffer, and the lock that guards it. The PPE's scheduler takes two locks in the order of the
-/// first row, and workers in the order of the second row. A worker that flushes its outbox takes
-/// only the lock of the prefilter.
+/// A buffer with its lock. The PPE's scheduler takes two locks in the order of the first row, and
+/// workers in the order of the second row. A worker that flushes its outbox takes only the lock of
+/// the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -38,7 +38,7 @@ pub(super) enum Level {
 /// A word of main memory. Each word has its own line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// 1 if the buffer is not locked, 0 if a processor has locked it.
+    /// 0 if a processor has locked the buffer, otherwise 1.
     Lock(Level),
     /// The number of tasks of phases of the main program that have not ended.
     Jobs,
@@ -57,7 +57,7 @@ pub(super) enum Word {
 /// The number of places for objects of tasks.
 const OBJECTS: usize = 4 * BUFFER_TASKS;
 
-/// The distance in bytes from one object of a task to the next.
+/// The distance in bytes between the objects of two tasks.
 const OBJECT_STRIDE: usize = TASK_BYTES.next_multiple_of(LINE_BYTES);
 
 const BUFFERS_AT: usize = 8 * LINE_BYTES;
@@ -65,7 +65,6 @@ const OBJECTS_AT: usize = (BUFFERS_AT + 3 * BUFFER_BYTES).next_multiple_of(4_096
 const BINARY_AT: usize = OBJECTS_AT + OBJECTS * OBJECT_STRIDE;
 const REGION_BYTES: usize = BINARY_AT + BINARY_BYTES;
 
-/// The queues that the workers and the PPE share.
 pub(crate) struct Queues<S: Spe> {
     scheduler: Scheduler,
     workers: Box<[SpeId]>,
@@ -104,7 +103,6 @@ pub(super) struct Counts {
     pub(super) dropped: Count,
 }
 
-/// A number to which all processors add.
 pub(super) struct Count(AtomicUsize);
 
 impl Default for Count {
@@ -185,7 +183,6 @@ impl<S: Spe> Queues<S> {
         })
     }
 
-    /// Returns the object of a task.
     pub(super) fn object(&self, task: u32) -> EffectiveAddress {
         // There may be more tasks than objects. Tasks that share an object share only the place of
         // transfers.
@@ -193,8 +190,8 @@ impl<S: Spe> Queues<S> {
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }
 
-    /// Returns the code and data of a kind of tasks. All kinds share one place, because only the
-    /// time of the transfer matters.
+    /// Returns the address of the code and data of a task. All tasks share this address, because
+    /// only the time of the transfer matters.
     pub(super) fn binary(&self) -> EffectiveAddress {
         self.memory.at(BINARY_AT)
     }
@@ -218,7 +215,7 @@ impl<S: Spe> Queues<S> {
         Some(task)
     }
 
-    /// Returns a task of the table without taking it out.
+    /// Returns a task without taking the task out of the table.
     pub(super) fn get(&self, number: u32) -> Option<Arc<Node<S>>> {
         locked(&self.tasks).pending[number as usize].clone()
     }

@@ -22,12 +22,11 @@ use crate::place::sealed::Sealed;
 use crate::running::end_whole;
 use crate::task::Priority;
 
-/// The PPE's scheduler: see the module.
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// The number of tasks in the reorder buffer below which the scheduler dices. `None` if it
-    /// never dices.
+    /// The number of tasks in the reorder buffer below which the scheduler dices. `None` if no task
+    /// is diced.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
@@ -43,7 +42,7 @@ pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     filter_panic: RefCell<Option<Payload>>,
 }
 
-/// A task that the scheduler has taken out of the reorder buffer for the time of a pass.
+/// A task in the reorder buffer, during a pass.
 struct Entry<S: cellworks_machine::Spe> {
     number: u32,
     task: Arc<Node<S>>,
@@ -216,7 +215,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
         let has_come = imported > 0 || reordered.len() > before;
         if found.more_jobs > 0 {
-            // The count is raised before a worker can end one of the parts.
+            // The count is raised before a worker can end a part.
             self.update(Word::Jobs, AtomicOp::Add(found.more_jobs as u32));
         }
         self.release(Level::ReorderBuffer);
@@ -238,7 +237,6 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Calls the filters.
     fn filter(&self, entries: Vec<Entry<C::Spe>>, found: &mut Found<C::Spe>) -> Vec<Entry<C::Spe>> {
         if self.filters.is_empty() || self.filter_panic.borrow().is_some() {
             return entries;
@@ -295,7 +293,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         })
     }
 
-    /// Dices one task, or leaves it as it is.
+    /// Dices a task. If the task cannot be split, leaves the task unchanged.
     fn dice_one(
         &self,
         entry: Entry<C::Spe>,

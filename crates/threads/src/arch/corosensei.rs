@@ -66,7 +66,7 @@ thread_local! {
 /// # Safety
 ///
 /// `limit..top` is writable, lies above a guard page, and has room for a frame. No other code uses
-/// it until the thread has ended.
+/// this memory until the thread has ended.
 pub(crate) unsafe fn prepare(
     limit: *mut u8,
     top: *mut u8,
@@ -89,9 +89,8 @@ pub(crate) unsafe fn prepare(
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the function holds only pointers, so it lives as long as the coroutine uses it. The
-    // place of the record is free by the contract of `prepare`. If an ended thread left data there,
-    // the data need no destructor.
+    // SAFETY: the function holds only pointers, so it may live for ever. The place of the record is
+    // free by the contract of `prepare`. Data of an ended thread in this place need no destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),
@@ -114,7 +113,8 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     unsafe { (*save).set(Context(running)) };
     if !running.is_null() {
         WANTED.set(to);
-        // SAFETY: a running coroutine has stored its yielder, and this code runs on its stack.
+        // SAFETY: a running coroutine has stored its yielder, and this code runs on the stack of
+        // the coroutine.
         unsafe { (*(*running).yielder.get()).suspend(()) };
         return;
     }

@@ -3,7 +3,7 @@
 //! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
 //!   replaces the context of a thread that takes turns.
 //! - [`prepare`](x86_64::prepare): makes a context that starts a function on a fresh stack.
-//! - [`switch`](x86_64::switch): leaves the running context and continues another one.
+//! - [`switch`](x86_64::switch): leaves the running context and continues another context.
 //! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. A frame does
 //!   not lie on the thread's stack.
 //! - [`turn`](x86_64::turn): switches from one frame to another, and accesses no stack.

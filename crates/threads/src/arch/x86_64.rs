@@ -24,8 +24,7 @@
 //! compiler saves only the registers that are live in the caller, often none. The assembly saves
 //! rbx and rbp, because the compiler reserves these registers and does not allow declaring them
 //! clobbered. A turn also saves r12 to r14 itself. A `jmp` continues the other thread, because the
-//! processor would mispredict a `ret`: its return stack holds the calls of the thread that the
-//! switch leaves.
+//! processor would mispredict a `ret`.
 //!
 //! The switch does not save the control bits of mxcsr and of the x87 control word, because Rust
 //! assumes their default values everywhere.
@@ -56,8 +55,8 @@ impl Context {
 ///
 /// # Safety
 ///
-/// `limit..top` is writable and has room for a frame. No other code uses it until the thread has
-/// ended.
+/// `limit..top` is writable and has room for a frame. No other code uses this memory until the
+/// thread has ended.
 pub(crate) unsafe fn prepare(
     _limit: *mut u8,
     top: *mut u8,
@@ -120,8 +119,8 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// `to`, and the frame stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
-    // SAFETY: as in `switch`. The code that `to` points to expects the frame in rsi, as it does in
-    // `turn`.
+    // SAFETY: as in `switch`. The code that continues the frame `to` expects the address of the
+    // frame in rsi.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
@@ -135,8 +134,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
-    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: with
-    // it, the compiler may use the memory below the stack pointer, where `Frame::take` writes.
+    // frame passes the address of the frame in rsi. Nothing is pushed, but `nostack` must not be
+    // claimed, because `Frame::take` writes below the stack pointer.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -168,8 +167,8 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The code that continues the thread. Before it runs, the stack pointer is set, and rsi holds
-    /// the address of this frame.
+    /// The code that continues the thread. When this code begins, the stack pointer is set, and rsi
+    /// holds the address of this frame.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -212,8 +211,8 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame, so that [`switch`] can continue
-    /// it. Returns `None` if no thread is suspended in the frame.
+    /// Takes the context of the suspended thread out of the frame, for [`switch`]. Returns `None`
+    /// if no thread is suspended in the frame.
     ///
     /// # Safety
     ///
@@ -247,7 +246,7 @@ unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Prefetches the frame that [`switch`] pops when it continues `context`. `context` may be stale.
+/// Prefetches the words that [`switch`] pops when it continues `context`. `context` may be stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -257,8 +256,8 @@ pub(crate) fn prefetch(context: Context) {
 
 /// Calls the entry function with its argument. It is the outermost frame of every stack.
 ///
-/// The undefined `rip` tells unwinders that a backtrace ends here. The `rbp` of zero tells the same
-/// to debuggers that follow frame pointers.
+/// The undefined `rip` ends backtraces of unwinders. The `rbp` of zero ends backtraces by frame
+/// pointers.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

@@ -1,4 +1,4 @@
-//! Cancellation: the threads of a core are unwound, the youngest one first.
+//! Cancellation: the threads of a core are unwound, the youngest thread first.
 
 use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
@@ -101,7 +101,7 @@ impl Scheduler {
     /// Takes the thread that has waited longest in [`outlast`](Self::outlast).
     pub(super) fn next_that_outlasts(&self) -> Option<Context> {
         let next = self.run().outlasting.borrow_mut().pop_front()?;
-        // SAFETY: the thread is suspended in the call of `outlast` that put it into the queue.
+        // SAFETY: a thread in the queue is suspended in its call of `outlast`.
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 

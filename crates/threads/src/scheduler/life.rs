@@ -107,10 +107,6 @@ impl Scheduler {
     }
 
     /// See [`Blocks::take`](super::blocks::Blocks::take).
-    ///
-    /// # Panics
-    ///
-    /// Panics if the kernel refuses to map another stack.
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,
@@ -121,12 +117,11 @@ impl Scheduler {
         self.run().blocks.take(bytes, extra, name)
     }
 
-    /// Puts the block of an ended thread, and its stack, into the pool.
     pub(crate) fn recycle(&self, block: &Block) {
         self.run().blocks.put(block);
     }
 
-    /// Records that a new thread runs. It is the first call on the thread's stack.
+    /// Records that a new thread runs. This is the first call on the thread's stack.
     pub(crate) fn arrive(&self, me: &Block) {
         #[cfg(cellworks_sanitizer)]
         self.run().blocks.sanitized.arrive_first();
@@ -158,15 +153,16 @@ impl Scheduler {
 }
 
 /// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
-/// names of the calls that give a thread a larger stack. Otherwise, or if this OS thread is not a
-/// core, returns `None`. A signal handler may call this function.
+/// names of the calls that give a thread a larger stack. Otherwise returns `None`. A signal handler
+/// may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or the block of a thread of this run. The signal handler returns before the
         // run ends.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn sets `current` to the next thread while it still runs on the stack of the previous
-        // thread or of the parent. Therefore the guards of these two threads are checked too.
+        // thread or of the parent. Therefore the guards of the previous thread and of the parent
+        // are checked too.
         // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [

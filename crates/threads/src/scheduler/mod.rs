@@ -1,4 +1,4 @@
-//! The scheduler of one core: which thread runs, which are ready, and which wait.
+//! The scheduler of one core.
 //!
 //! ```text
 //!             ready queue: a ring of saved stack pointers
@@ -10,7 +10,7 @@
 //!
 //! The scheduler is a const thread-local without destructor: one load relative to the thread
 //! register finds its address. A reference in each thread's frame was measured to be twice as slow,
-//! because the load of the next queue entry would wait for the load of that frame. A thread never
+//! because the load of the next queue entry would wait for the load of the frame. A thread never
 //! leaves its OS thread, so the address stays valid across switches.
 //!
 //! A scheduler has four modes:
@@ -24,17 +24,6 @@
 //! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. Each thread
 //!   that was ready is continued once. After that, the youngest live thread is always continued. On
 //!   a cancelled core a thread waits only for the threads of its scopes, which are younger.
-//!
-//! | file | contents |
-//! |---|---|
-//! | this one | the state that every switch accesses, and how to find it |
-//! | `ready` | the ready queue |
-//! | `life` | how a run begins and ends, and how a thread begins and ends |
-//! | `switching` | which thread goes on when another yields, waits or ends, and wake-ups |
-//! | `turns` | the mode *rotating* |
-//! | `frozen` | the mode *frozen*: calls of foreign code |
-//! | `cancellation` | the mode *cancelled*, and unwinding |
-//! | `run`, `blocks` | the data that is rarely accessed: mainly the control blocks and their stacks |
 
 mod blocks;
 mod cancellation;
@@ -71,8 +60,7 @@ pub(crate) struct Scheduler {
     mode: Cell<u8>,
     /// Whether a suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
     others_unwinding: Cell<bool>,
-    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner). If they do,
-    /// programs must not start, suspend or wake them.
+    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner).
     pub(crate) is_owned: Cell<bool>,
     /// The end of the range of serial numbers of this run.
     end_serial: Cell<u64>,
@@ -119,9 +107,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// Returns the scheduler of this OS thread.
-///
-/// Use `here` in hot code, because a closure passed to [`with`] is not always inlined.
+/// Returns the scheduler of this OS thread. A closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
@@ -137,13 +123,11 @@ impl Scheduler {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
     }
 
-    /// Returns whether this OS thread runs cooperative threads.
     #[inline(always)]
     pub(crate) fn is_running(&self) -> bool {
         !self.current.get().is_null()
     }
 
-    /// Returns whether the running thread has this block.
     #[inline(always)]
     pub(crate) fn runs(&self, block: *const Block) -> bool {
         ptr::eq(self.current.get(), block)

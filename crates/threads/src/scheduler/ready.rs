@@ -8,7 +8,6 @@ use crate::arch::{self, Context};
 /// The distance in places from the head of the ready queue to the place that is prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
-/// The number of places of a new ring.
 const FIRST_PLACES: usize = 64;
 
 /// The memory of a ready queue. All of its places are initialised.
@@ -104,9 +103,9 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and reserves the place behind all others for the running
-    /// thread. Returns the first thread and the reserved place. The caller makes sure that the
-    /// queue is not empty.
+    /// Takes the first ready thread, and reserves the place behind the last ready thread for the
+    /// running thread. Returns the first thread and the reserved place. The caller makes sure that
+    /// the queue is not empty.
     ///
     /// The number of ready threads stays the same, so only one index changes. A yield should do few
     /// stores: if each store misses the cache, the stores of several yields together fill the store
@@ -120,7 +119,6 @@ impl Ready {
         (next, self.place(tail))
     }
 
-    /// Removes all threads.
     pub(super) fn clear(&self) {
         self.len.set(0);
     }
@@ -136,7 +134,6 @@ impl Ready {
         self.len.set(hidden);
     }
 
-    /// Doubles the number of places.
     #[cold]
     pub(super) fn grow(&self, places: &Places) {
         let mut larger = vec![Cell::new(Context::NONE); 2 * self.capacity()];

@@ -33,7 +33,6 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Prepares a run of a core on this OS thread.
     pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")
@@ -55,7 +54,6 @@ impl Run {
         }
     }
 
-    /// Takes the list `woken`.
     pub(super) fn take_woken(&self) -> (*const Block, *const Block) {
         self.woken.replace((ptr::null(), ptr::null()))
     }

@@ -1,4 +1,4 @@
-//! Switching and waking: which thread goes on when another one yields, waits or ends.
+//! Switching and waking: which thread goes on when another thread yields, waits or ends.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -19,7 +19,8 @@ impl Scheduler {
         let me = self.current.get();
         // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
         // was in the ready queue, which holds each suspended thread at most once. A yield, a
-        // wake-up or the creation of a thread pushes it, and the switch to the thread takes it out.
+        // wake-up or the creation of a thread pushes the thread, and the switch to the thread takes
+        // it out.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
@@ -133,12 +134,12 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first ready one. The caller makes sure that a
+    /// Parks the running thread and continues the first ready thread. The caller makes sure that a
     /// thread is ready and that the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, because everything after the switch depends on its load of the stack
-        // pointer.
+        // The pop comes first, because it loads the stack pointer, on which all code after the
+        // switch depends.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -171,8 +172,9 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         next.state.set(State::Ready);
-        // SAFETY: `next` was parked, so it is suspended and in no queue. Its state is `Ready` from
-        // now on, so only this line continues it. Contexts of live threads lie on mapped stacks.
+        // SAFETY: `next` was parked, so it is suspended and in no queue. The state of `next` is
+        // `Ready` from now on, so only this line continues `next`. Contexts of live threads lie on
+        // mapped stacks.
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -180,7 +182,7 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Suspends the running thread until it is woken or the core is cancelled.
+    /// Suspends the running thread until the thread is woken or the core is cancelled.
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
         self.end_turns();
         let me = self.current();
@@ -193,8 +195,8 @@ impl Scheduler {
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or `next` is a suspended thread of a
-            // cancelled core, and the ready queue of such a core stays empty. So only this line
-            // continues it. Contexts of live threads lie on mapped stacks.
+            // cancelled core, and the ready queue of a cancelled core stays empty. So only this
+            // line continues `next`. Contexts of live threads lie on mapped stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
@@ -277,7 +279,6 @@ impl Scheduler {
         }
     }
 
-    /// Makes a waiting thread ready.
     #[inline(always)]
     pub(crate) fn wake(&self, block: &Block) {
         block.state.set(State::Ready);
@@ -322,7 +323,7 @@ impl Scheduler {
 
     /// Returns the thread to continue when the running thread cannot go on. `waiting` is the
     /// running thread, or `None` if the running thread has ended. Returns `None` if the running
-    /// thread can go on because it was woken or cancelled.
+    /// thread was woken or cancelled, and so can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
             // This check comes first, because the running thread is in no queue. If another thread

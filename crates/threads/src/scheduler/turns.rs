@@ -46,8 +46,8 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current` to the next thread, so the next thread does
-    /// not set it again.
+    /// The thread that gives up its turn sets `current`, so the next thread need not set `current`
+    /// again.
     ///
     /// # Safety
     ///
@@ -154,7 +154,7 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// Restores the ready queue, and puts the parent of the rotation's threads into it.
+    /// Restores the ready queue, and adds the parent of the rotation's threads.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
         self.ready.show(scope.rotation.ready.get());
@@ -173,7 +173,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Returns whether a thread other than the running one is ready.
+    /// Returns whether a thread other than the running thread is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
@@ -188,8 +188,8 @@ impl Scheduler {
     }
 }
 
-/// Looks up the scheduler instead of taking it as an argument, because callers that often take
-/// turns would keep such an argument in their frames.
+/// Looks up the scheduler, because callers that often take turns would keep an argument in their
+/// frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
