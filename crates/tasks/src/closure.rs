@@ -1,6 +1,5 @@
-//! Closures in a queue. The queue stores a small closure in place.
-//!
-//! A box for each closure would take longer than a small closure runs.
+//! Closures in a queue. The queue stores a small closure in place, because a box would take longer
+//! than a small closure runs.
 
 // Rejected: the crate smallbox, which cannot call an `FnOnce`. Each closure took two indirect calls
 // and 64 bytes.

@@ -21,8 +21,8 @@ pub trait Viewed {
 ///
 /// | kind | the body receives | before the body runs | after it has run |
 /// |---|---|---|---|
-/// | [`Read`] | `&[T]` | the slice is got | |
-/// | [`Update`] | `&mut [T]` | the slice is got | the slice is put back |
+/// | [`Read`] | `&[T]` | the slice is staged | |
+/// | [`Update`] | `&mut [T]` | the slice is staged | the slice is put back |
 /// | [`Write`] | `&mut [T]` | room is reserved | the slice is put back |
 /// | [`Part`] | `Range<usize>` | | |
 /// | [`Value`] | a copy | | |
@@ -88,20 +88,18 @@ pub unsafe trait Data: Viewed + Send + Sized {
     where
         Self: 's;
 
-    /// Returns the view that the body receives.
     #[doc(hidden)]
     fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
     where
         Self: 's;
 
-    /// Calls `named` with each block that the data uses.
     #[doc(hidden)]
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
 /// The rows of a slice that a task uses. The slice may be a block.
 ///
-/// `slice` is a pointer, because several tasks that use a block one after the other exist at once.
+/// `slice` is a pointer, because several tasks that use the same block exist at the same time.
 struct Rows<T> {
     slice: NonNull<[T]>,
     /// The number of elements of a row. Rows are not split.

@@ -56,8 +56,8 @@ pub enum TaskError {
         /// The number of pieces of each element of the task's data that can be split.
         pieces: Vec<usize>,
     },
-    /// A task uses a block after another task, a task changes the block, and the program has not
-    /// declared an order of the two tasks.
+    /// Two tasks use a block, one or both change the block, and the program has not declared the
+    /// order of the tasks.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -131,7 +131,6 @@ pub enum TaskError {
     },
 }
 
-/// The parts that a dice (a function that splits a task) returned are not the whole task.
 pub(crate) struct DiceError {
     pub(crate) pieces: Vec<usize>,
     pub(crate) in_parts: Vec<usize>,

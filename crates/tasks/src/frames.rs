@@ -113,8 +113,8 @@ impl<S: Spe> Frames<S> {
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that was not offered. `ticket` makes the ticket. Returns `None` if
-    /// all halves were offered.
+    /// Offers the oldest half that was not offered. `ticket` makes the ticket of the half. Returns
+    /// `None` if all halves were offered.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

@@ -73,7 +73,7 @@ impl<T> LockState<T> {
     }
 
     /// Releases the lock. If tasks are deferred, gives the lock to the task that was deferred
-    /// first, and returns that task.
+    /// first, and returns this task.
     pub(crate) fn give_back(&mut self) -> Option<T> {
         let next = self.deferred.pop_front();
         self.is_taken = next.is_some();

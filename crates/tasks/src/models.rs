@@ -23,8 +23,8 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// The seat of a thread, at which the thread waits. The methods do the same as `Wait::wait_until`
-/// and `Wake::notify` of a machine.
+/// A place at which a thread waits. The methods do the same as `Wait::wait_until` and
+/// `Wake::notify` of a machine.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,

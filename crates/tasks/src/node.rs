@@ -50,7 +50,6 @@ pub struct Node<S: Spe> {
     others: Mutex<Others<S>>,
 }
 
-/// A lock that tasks share.
 type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
 /// No worker has this number.

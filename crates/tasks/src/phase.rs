@@ -275,7 +275,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// Returns [`TaskError`] in these cases, and drops the task:
     ///
     /// - The task uses a block that another task uses, and does not come after the other task.
-    /// - The task changes a block and names the block twice, or may be diced but cannot be diced.
+    /// - The task changes a block and names the block twice, or the pool has no way to dice the
+    ///   task.
     /// - The task comes after a task of another phase, or has a lock or a block of another phase.
     ///
     /// # Panics

@@ -29,8 +29,8 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
-        /// If many jobs are in the queue, waits until few are left. The caller has just started a
-        /// closure.
+        /// If many jobs are in the queue, waits until few jobs are left. The caller has just
+        /// started a closure.
         ///
         /// # Errors
         ///
@@ -65,7 +65,7 @@ pub(crate) mod sealed {
         /// Records that the program at this place has submitted all its tasks to a phase.
         fn all_submitted(&self) {}
 
-        /// Ends a phase of this place. All tasks of the phase have ended.
+        /// Ends a phase of this place after all tasks of the phase have ended.
         ///
         /// # Errors
         ///

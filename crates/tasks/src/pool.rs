@@ -188,8 +188,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers, runs `main` on the PPE, and returns its result when the workers have
-    /// ended.
+    /// Starts the workers, runs `main` on the PPE, and returns the result of `main` when the
+    /// workers have ended.
     ///
     /// ```
     /// use cellworks_machine::Machine;

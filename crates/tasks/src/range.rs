@@ -285,9 +285,9 @@ impl<S: Spe> Worker<'_, S> {
     /// the workers, as [`for_each`](Self::for_each) does.
     ///
     /// The values keep their order, so `reduce` must be associative but need not be commutative.
-    /// Each part of the loop begins with a value of `identity`, which must not change the result of
-    /// `reduce`. Each run splits the loop at different places, so the rounding of a sum of
-    /// floating-point numbers may differ.
+    /// Each part of the loop begins with the neutral value of `reduce`, which `identity` makes.
+    /// Each run splits the loop at different places, so the rounding of a sum of floating-point
+    /// numbers may differ.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -301,7 +301,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Panics with the panic of `identity`, `map` or `reduce`.
+    /// Passes on a panic of `identity`, `map` or `reduce`.
     pub fn map_reduce<T, I, F, R>(&self, range: Range<usize>, identity: I, map: F, reduce: R) -> T
     where
         T: Send,

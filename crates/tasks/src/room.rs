@@ -72,7 +72,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     }
 
     /// If few jobs are left in a queue, wakes a main program that waits for room. The worker has
-    /// just taken a job from this queue, into which all processors put jobs.
+    /// just taken a job from the queue, which is not the worker's own queue.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {

@@ -55,8 +55,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number to the last task, which took the time `took` and waited for its data for
-    /// `waited`.
+    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, and
+    /// waited for its data for the time `waited`.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -399,8 +399,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Releases a task's lock, and lets the tasks and programs go on that wait for the task. The task
-/// has ended.
+/// Releases the lock of an ended task, and lets the tasks and programs go on that wait for the
+/// task.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)

@@ -136,7 +136,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended, even if the result is an error.
+/// Waits until all closures of a scope have ended, even if the run was cancelled.
 ///
 /// # Errors
 ///

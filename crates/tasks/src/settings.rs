@@ -17,8 +17,8 @@ pub enum Scheduler {
     /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
     /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
     /// Whenever the main program submits or waits, the PPE imports tasks into the reorder buffer,
-    /// orders them by priority, calls the [filters](crate::Pool::filter) and dices tasks. Workers
-    /// check tasks out. A phase of the main program ends with a barrier of all workers.
+    /// orders these tasks by priority, calls the [filters](crate::Pool::filter) and dices tasks.
+    /// Workers check tasks out. A phase of the main program ends with a barrier of all workers.
     ///
     /// An inbox holds two tasks. No more tasks are staged ahead, even if
     /// [`Pool::staging`](crate::Pool::staging) sets a larger number. While the prefilter is full,

@@ -116,7 +116,7 @@ impl<S: Spe> Shared<S> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Ends the workers. All jobs of the main program have ended.
+    /// Ends the workers after all jobs of the main program have ended.
     pub(crate) fn close(&self, notify: impl Fn(Processor)) {
         self.closed.store(true, Ordering::Release);
         self.workers

@@ -3,8 +3,8 @@
 //! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
 //! with a new task puts the task into a queue and then [checks for
 //! sleepers](Sleepers::one_to_wake). Each worker has a barrier between the two steps. Therefore the
-//! first worker finds the task, or the second worker sees the sleeper. The worker without a task
-//! makes the heavy barrier.
+//! worker without a task finds the task, or the other worker sees the sleeper. The worker without a
+//! task makes the heavy barrier.
 
 use crossbeam_utils::CachePadded;
 

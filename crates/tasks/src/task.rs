@@ -2,7 +2,7 @@
 
 // Rejected: costs of tasks as hints for splitting or stealing. `Priority::High` for long tasks is
 // enough. For example, 96 tasks and a last task that takes 32 times as long take 4.90 ms on 4
-// workers of a simulated PS3. If the last task has high priority, they take 3.20 ms, the least
+// workers of a simulated PS3. If the last task has high priority, all tasks take 3.20 ms, the least
 // possible.
 
 use std::borrow::Cow;

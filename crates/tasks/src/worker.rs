@@ -19,7 +19,7 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker that runs a task. With its methods the task starts more work.
+/// The worker that runs a task. The task starts more work with the methods of the worker.
 ///
 /// Other workers can neither receive nor share the value:
 ///

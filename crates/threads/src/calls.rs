@@ -90,8 +90,8 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
 /// If no other thread is ready, or outside of [`run`], does nothing.
 ///
 /// If the core has been cancelled, unwinds the calling thread, as every call that waits does. If
-/// the calling thread is already unwinding, returns at once, because `std::thread::panicking()`
-/// would return true in other threads.
+/// the calling thread is already unwinding, returns at once, because otherwise
+/// `std::thread::panicking()` would return true in other threads.
 ///
 /// # Panics
 ///
@@ -242,7 +242,8 @@ pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Returns whether the running thread is unwinding, or outside of [`run`] the OS thread.
+/// Returns whether the running thread is unwinding. Outside of [`run`], returns whether the OS
+/// thread is unwinding.
 ///
 /// While a thread waits in a destructor during unwinding, `std::thread::panicking` returns true for
 /// all threads of the core.

@@ -95,8 +95,8 @@
 //! # Machines
 //!
 //! A machine is a library that runs programs of its users on cooperative threads and schedules them
-//! itself. It runs its cores as their [`Owner`]. If a program on such a core calls a function of
-//! this crate that starts, suspends or wakes threads, the function panics.
+//! itself. A machine runs its cores as an [`Owner`]. If a program on a core with an owner calls a
+//! function of this crate that starts, suspends or wakes threads, the function panics.
 //!
 //! # Limits
 //!

@@ -9,7 +9,7 @@ use crate::block::Block;
 /// A list of blocks in the order in which they were added.
 ///
 /// Blocks in a list are valid: every list of the crate holds only blocks of the running core, which
-/// stay in their places until its run ends.
+/// stay in their places until the run ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,

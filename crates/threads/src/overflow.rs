@@ -237,8 +237,7 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// A text on the stack, because a signal handler must not allocate. Text beyond its size is
-/// dropped.
+/// A text on the stack, because a signal handler must not allocate. Longer texts are cut.
 struct Message {
     text: [u8; 512],
     len: usize,

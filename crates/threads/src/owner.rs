@@ -34,8 +34,8 @@ impl Owner {
     ///
     /// # Safety
     ///
-    /// The caller uses the owner only on these cores, and gives programs no access to the owner,
-    /// because an owner may rely on waking its threads itself.
+    /// The caller uses the owner only on these cores, and gives programs no access to the owner.
+    /// Another owner may rely on being the only waker of its threads.
     pub const unsafe fn new() -> Self {
         Self(())
     }

@@ -261,11 +261,11 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
     }
 }
 
-/// Runs the closure of a new thread and ends the thread. It is the first function on the thread's
+/// Runs the closure of a new thread and ends the thread. This function is the first on the thread's
 /// stack.
 ///
-/// The frame of this function is small. Therefore, if the closure is too large for the stack, the
-/// stack overflows in `run_closure`, when the scheduler already knows the running thread.
+/// The frame of this function is small. Therefore a closure that is too large for the stack
+/// overflows the stack in `run_closure`, when the scheduler already knows the running thread.
 ///
 /// # Safety
 ///

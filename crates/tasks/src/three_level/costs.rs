@@ -12,8 +12,8 @@ pub(super) const SPE_STEP: Cycles = Cycles(150);
 /// figure 4.2, some 20 instructions with 4 loads of 6 cycles each.
 pub(super) const SPE_MOVE: Cycles = Cycles(40);
 
-/// The time of an SPE for the descriptor of a task, before the task begins (figure 4.5): some 40
-/// instructions and two branches without a hint.
+/// The time that an SPE needs for the descriptor of a task, before the task begins (figure 4.5):
+/// some 40 instructions and two branches without a hint.
 pub(super) const SPE_TASK: Cycles = Cycles(100);
 
 /// The time of making the object of a task or of a part, on the PPE (figure 4.1: 192 bytes, two

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     /// Dices tasks with these numbers of pieces. A task with one piece cannot be split. Returns the
-    /// tasks afterwards, and the number of parts that each call of `dice` asked for.
+    /// resulting tasks, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;

@@ -56,7 +56,6 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     kind: Cell<Option<u32>>,
 }
 
-/// A task in the inbox.
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
@@ -310,8 +309,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each.
-    /// Returns the number of pushed tasks.
+    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each pushed
+    /// task. Returns the number of pushed tasks.
     fn flush_into(&self, buffer: &Buffer<InLocal<'_>>, pushed: &dyn Fn(usize)) -> usize {
         let mut tasks = 0;
         while !buffer.is_full() {

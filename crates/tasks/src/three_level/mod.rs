@@ -35,8 +35,6 @@
 //! this buffer, and SPEs take one task at a time and get the object of the task. The PPE does
 //! nothing else, and tasks are neither diced nor staged ahead. The barrier of MARS is the counter
 //! of tasks that have not ended.
-//!
-//! Both schedulers work on all machines that are Cells, including the host.
 
 mod buffer;
 mod costs;

@@ -42,7 +42,6 @@ pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     filter_panic: RefCell<Option<Payload>>,
 }
 
-/// A task in the reorder buffer, during a pass.
 struct Entry<S: cellworks_machine::Spe> {
     number: u32,
     task: Arc<Node<S>>,
@@ -352,7 +351,6 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         unsafe { task.drop_work() };
     }
 
-    /// Ends the tasks that filters have dropped, and the tasks with a dice that failed.
     fn end_found(&self, found: Found<C::Spe>) {
         for Entry { number, .. } in found.dropped {
             let Some(task) = self.queues.take(number) else {
@@ -407,7 +405,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Sends the workers to the gate. All tasks of the phase have ended.
+    /// Sends the workers to the gate after all tasks of the phase have ended.
     fn close(&self) {
         let phase = self.phase.get();
         if self.queues.is_mars() {

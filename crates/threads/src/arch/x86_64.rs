@@ -135,7 +135,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
     // frame passes the address of the frame in rsi. Nothing is pushed, but `nostack` must not be
-    // claimed, because `Frame::take` writes below the stack pointer.
+    // claimed, because the compiler could then use the memory below the stack pointer, where
+    // `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -254,7 +255,8 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// Calls the entry function with its argument. It is the outermost frame of every stack.
+/// Calls the entry function with its argument. This function has the outermost frame of every
+/// stack.
 ///
 /// The undefined `rip` ends backtraces of unwinders. The `rbp` of zero ends backtraces by frame
 /// pointers.

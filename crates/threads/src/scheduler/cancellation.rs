@@ -106,7 +106,7 @@ impl Scheduler {
     }
 
     /// Returns the context of a suspended thread of a cancelled core. If the thread was in a
-    /// rotation, its context is in its frame.
+    /// rotation, the context is in the thread's frame.
     pub(super) fn suspended_at(thread: &Block) -> Context {
         // SAFETY: the thread does not run, because the caller is another thread of the same core.
         // Blocks stay in their places.
@@ -136,8 +136,8 @@ impl Scheduler {
     ///
     /// `std` counts panics for each OS thread. Therefore `panicking()` is also true while another
     /// thread waits in a destructor during *its own* unwinding. The flag `others_unwinding` says
-    /// whether another thread may do so. It is set when a thread is suspended while `panicking()`
-    /// is true, and cleared when `panicking()` is false.
+    /// whether another thread may be unwinding. It is set when a thread is suspended while
+    /// `panicking()` is true, and cleared when `panicking()` is false.
     ///
     /// While the flag is set, this function returns the last record about the running thread. The
     /// record is wrong if the thread has begun, or caught, a panic since.

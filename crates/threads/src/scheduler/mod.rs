@@ -46,8 +46,8 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that switches access. The fields for switches and wake-ups come first, in one
-/// cache line.
+/// The part of a core that a switch accesses. The fields for switches and wake-ups come first, in
+/// one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,

@@ -25,9 +25,9 @@ impl Scheduler {
             Some(next) if !panicking() => {
                 before();
                 // SAFETY: `turn` is not null, so the running thread is in a rotation, and `next` is
-                // its next thread: the end of the mode *rotating* removes the running thread from
-                // the rotation. `next` is not `me`, because a rotation of one thread pauses at that
-                // thread.
+                // its next thread, because each operation that ends the mode *rotating* removes the
+                // running thread. `next` is not `me`, because a rotation of one thread pauses at
+                // that thread.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -188,8 +188,7 @@ impl Scheduler {
     }
 }
 
-/// Looks up the scheduler, because callers that often take turns would keep an argument in their
-/// frames.
+/// Looks up the scheduler. Callers that often take turns would keep an argument in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
