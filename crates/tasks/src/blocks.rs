@@ -5,9 +5,8 @@
 //! tasks that use the block and were submitted earlier. A task that reads a block must come after
 //! the task that changed the block last.
 
-// Rejected: running the tasks of a block in the order in which they are submitted. If a program
-// submitted two tasks in the wrong order, its result would be wrong. A declared order can be
-// checked.
+// Rejected: running the tasks of a block in the order in which they are submitted. Only a declared
+// order can be checked.
 // Rejected: references as handles of blocks. Two tasks would hold a shared and an exclusive
 // reference at the same time, although they run one after the other.
 

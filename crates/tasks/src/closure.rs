@@ -1,7 +1,7 @@
 //! Closures in a queue. The queue stores a small closure in place, because a box would take longer
 //! than a small closure runs.
 
-// Rejected: the crate smallbox, which cannot call an `FnOnce`. Each closure took two indirect calls
+// Rejected: the crate smallbox, which cannot call an `FnOnce`: a closure took two indirect calls
 // and 64 bytes.
 // Rejected: a destructor of closures in the queue. The compiler kept each copy in memory for the
 // case of a panic, and each copy waited for the stores of the copy before.
@@ -15,8 +15,7 @@ use crate::worker::Worker;
 /// The memory for the data of a small closure, such as three references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once, or is [discarded](Self::discard). The type has no destructor, for
-/// speed.
+/// A closure that runs once, or is [discarded](Self::discard). Has no destructor, for speed.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
     /// Reads the closure from the words, and runs the closure on the worker. Without a worker,

@@ -17,8 +17,7 @@ pub struct Counters {
 /// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has such queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
-    /// The number of tasks that the PPE's scheduler has moved from the prefilter to the reorder
-    /// buffer.
+    /// The number of tasks that the PPE's scheduler moved from prefilter to reorder buffer.
     pub imported: u64,
     /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,

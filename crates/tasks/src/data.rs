@@ -1,6 +1,5 @@
 //! The data of tasks. A task declares the data that it reads and writes. The pool stages the data:
-//! it gets the data into the local store before the task runs, and puts written data back
-//! afterwards.
+//! it gets the data into the local store before the task runs, and puts written data back.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -165,8 +164,7 @@ pub struct Read<'d, T> {
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
-    /// Makes the data of a slice that is not split, because each part of a task needs the whole
-    /// slice.
+    /// Makes the data of a slice that is not split: each part of a task needs the whole slice.
     pub fn new(slice: &'d [T]) -> Self {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
@@ -224,8 +222,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// Implements [`Data`] for slices. `splits` says whether a part of a task gets only a part of the
-/// slice.
+/// Implements [`Data`] for slices. `splits` says whether a part of a task gets a part of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;

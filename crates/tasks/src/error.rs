@@ -112,8 +112,7 @@ pub enum TaskError {
         /// next task. The last task waits for the first task.
         tasks: Vec<String>,
     },
-    /// A filter has dropped a task, but another task comes after this task or a program waits for
-    /// it.
+    /// A filter has dropped a task that another task comes after or a program waits for.
     #[error(
         "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
          filter keep it (`Pool::filter`)"
@@ -122,8 +121,7 @@ pub enum TaskError {
         /// Name and number of the task.
         task: String,
     },
-    /// A program waited for a task that did not run, because the task was cancelled or an earlier
-    /// task failed.
+    /// A program waited for a task that was cancelled, or that comes after a failed task.
     #[error("task {task} did not run: it was cancelled, or a task that comes before it has failed")]
     DidNotRun {
         /// Name and number of the task.

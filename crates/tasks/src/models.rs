@@ -7,8 +7,7 @@
 //!   half only when the other worker no longer uses the half.
 //! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
 //!   sees the writes of the tasks, and may free the scope at once.
-//! - No worker sleeps while a queue holds a job. The main program does not sleep while a queue has
-//!   room.
+//! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
 //!
 //! If no thread wakes a sleeping worker, loom reports a deadlock.
 
@@ -147,8 +146,7 @@ struct Scope {
     owner: Seat,
     /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// The memory of the scope. After the owner has freed the memory, no other thread accesses the
-    /// count.
+    /// The memory of the scope. After the owner has freed it, no thread accesses the count.
     state: Arc<Lent>,
 }
 

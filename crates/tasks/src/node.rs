@@ -41,8 +41,7 @@ pub struct Node<S: Spe> {
     /// The number of tasks before this task that have not ended, plus 1 until this task has been
     /// submitted. For a diced task, the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run, because the task was cancelled, or an earlier task did not
-    /// run or failed.
+    /// Whether the task must not run: it was cancelled, or an earlier task failed or did not run.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
     /// Whether the task has its lock.
@@ -199,8 +198,7 @@ impl<S: Spe> Node<S> {
 
     /// Subtracts one from `left`. Returns true if `left` is now 0.
     pub(crate) fn release(&self) -> bool {
-        // Acquire and release make the writes of the earlier tasks visible to the worker that runs
-        // this task.
+        // Acquire and release make the writes of earlier tasks visible to the worker of this task.
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 

@@ -54,8 +54,7 @@ impl Offer {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Returns whether the work has ended. If so, the owner sees everything that the work has
-    /// written.
+    /// Returns whether the work has ended. If so, the owner sees all writes of the work.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

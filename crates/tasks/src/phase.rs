@@ -71,8 +71,7 @@ impl<S: Spe> Waits<S> {
     /// Returns [`TaskError::Circle`] if `target` cannot end before `waiter`.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that has made the phase of the waiting task, and so on
-        // outwards.
+        // The waiting task, the task that made the phase of the waiting task, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
             // SAFETY: the waiting task runs and belongs to the phases of these tasks, so these
@@ -225,11 +224,10 @@ impl<S: Spe> Handle<'_, S> {
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// Makes a task, which the program then [submits](Self::submit). When the task runs, `body`
-    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks of one
-    /// kind have the same name.
+    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks that do
+    /// the same work have the same name.
     ///
-    /// `body` may run on any worker. If the task [may be diced](Task::diced), `body` may run once
-    /// for each part.
+    /// `body` may run on any worker, and once for each part if the task is [diced](Task::diced).
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -275,8 +273,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// Returns [`TaskError`] in these cases, and drops the task:
     ///
     /// - The task uses a block that another task uses, and does not come after the other task.
-    /// - The task changes a block and names the block twice, or the pool has no way to dice the
-    ///   task.
+    /// - The task changes a block and names the block twice, or the pool cannot dice the task.
     /// - The task comes after a task of another phase, or has a lock or a block of another phase.
     ///
     /// # Panics

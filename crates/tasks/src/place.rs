@@ -40,8 +40,8 @@ pub(crate) mod sealed {
         }
 
         /// If many jobs are in the queue `destination`, waits as
-        /// [`wait_for_room`](Self::wait_for_room) does. The caller has just submitted the task with
-        /// this number.
+        /// [`wait_for_room`](Self::wait_for_room) does. The caller has just submitted task
+        /// `number`.
         ///
         /// # Errors
         ///
@@ -80,8 +80,7 @@ pub(crate) mod sealed {
         /// Returns the record of the tasks of the pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even if the run is cancelled. Other tasks run during
-        /// the wait.
+        /// Waits until `done` returns true, even in a cancelled run. Meanwhile other tasks run.
         ///
         /// # Errors
         ///
@@ -108,7 +107,7 @@ pub(crate) fn wait_for<S: Spe>(
 }
 
 /// Waits until `done` returns true, by calling `wait` with `done`. If `wait` returns false because
-/// the caller is already unwinding, waits in another way and returns an error.
+/// the caller is already unwinding, waits by `outlast` and returns an error.
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,

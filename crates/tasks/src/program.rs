@@ -1,9 +1,9 @@
 //! The program of a worker: its jobs, and the threads that run them.
 //!
-//! A worker is a program on an SPE. Its jobs run on cooperative threads. One thread runs jobs until
-//! a job waits, and then another thread takes the next job. Therefore a job may wait for any event,
-//! and no job runs on the stack of another job. Whenever all threads have a job, the program itself
-//! starts another thread.
+//! A worker is a program on an SPE, with jobs that run on cooperative threads. One thread runs jobs
+//! until a job waits, and then another thread takes the next job. Therefore a job may wait for any
+//! event, and no job runs on the stack of another job. Whenever all threads have a job, the program
+//! itself starts another thread.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -35,8 +35,7 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// The number of threads with which a worker starts: one runs jobs, and one takes over when a job
-/// waits.
+/// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
 
 /// The number of threads without a job that a worker keeps.
@@ -51,8 +50,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
-    /// The frames of the worker's threads. A pointer is valid as long as the pointer is in this
-    /// list.
+    /// The frames of the worker's threads. A pointer in this list is valid.
     frames: RefCell<Vec<*const Frames<S>>>,
     idle_threads: Cell<usize>,
     pub(crate) busy_threads: Cell<usize>,
@@ -69,7 +67,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// A scope, and the number of ended tasks that the count of the scope does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
     pub(crate) room: Room,
-    /// The tasks that run next. Their data is on its way to the local store.
+    /// The tasks that run next, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     pub(crate) depth: RefCell<Depth>,
     /// Whether data that ended tasks have written may still be leaving the local store.
@@ -119,8 +117,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The list is rotated, so workers at the same distance are tried in a different order by
-        // each worker.
+        // The list is rotated: each worker tries workers at the same distance in another order.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -156,8 +153,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Errors
     ///
-    /// Returns [`StackError`] if the local store has no room for the threads that a worker starts
-    /// with.
+    /// Returns [`StackError`] if the local store has no room for the first threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -173,7 +169,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // If the local store has no room for another thread, waiting tasks keep all
+                // If the local store has no room for another thread, waiting tasks occupy all
                 // threads, and other tasks run only when a waiting task has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
@@ -207,8 +203,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Lets other threads of this worker go on if the events that they wait for have
-                // happened.
+                // Lets threads of this worker go on that wait for an event that has happened.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -295,8 +290,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Returns whether this worker can take a job. If not, asks other workers for their halves of
-    /// `join`.
+    /// Returns whether this worker can take a job. If not, asks other workers for work.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -390,8 +384,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a
-    /// worker.
+    /// Puts a job into the own queue, the queue of a priority, or an inbox. Wakes a worker.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
@@ -492,7 +485,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             if of == scope || of.is_null() {
                 return self.ended.set((scope, tasks + 1));
             }
-            // This call may wait, and another thread may count an ended task during the wait.
+            // `hand_in_ended` may wait, and another thread may count an ended task during the wait.
             let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
             if let Err(cancelled) = handed_in {
                 self.count((scope, 1));
@@ -539,8 +532,7 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
         // Puts staged tasks back into the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
-        // Counts the ended tasks even if this thread was cancelled, because other threads wait for
-        // these tasks.
+        // Even if this thread was cancelled, other threads wait for the tasks that have ended.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

@@ -183,12 +183,11 @@ impl<I, F, R> Loop<I, F, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Calls `body` with each index of `range`, on any of the workers. Returns when all calls have
-    /// ended.
+    /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
-    /// The calling worker begins with the first index and goes on in order. When another worker has
-    /// nothing to do and asks for work, a worker in the loop gives away half of its remaining
-    /// indices. Therefore a few expensive indices are distributed as well as many cheap indices.
+    /// The calling worker begins with the first index and goes on in order. When another worker
+    /// asks for work, a worker in the loop gives away half of its remaining indices. Therefore a
+    /// few expensive indices are distributed as well as many cheap indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -237,8 +236,7 @@ impl<S: Spe> Worker<'_, S> {
     }
 
     /// Calls `body` as [`for_each`](Self::for_each) does, with each piece of `size` items of a
-    /// slice and the piece's number. If `size` does not divide the length, the last piece is
-    /// shorter.
+    /// slice and the piece's number. The last piece may be shorter.
     ///
     /// ```
     /// use cellworks_machine::Spe;

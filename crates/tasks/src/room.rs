@@ -22,9 +22,8 @@ pub(crate) const MOST_QUEUED: usize = 4_096;
 /// The number of jobs in the queue at which the waiting program goes on.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
-/// The largest number of threads of one worker that wait for room at the same time. Without this
-/// limit, closures that start closures would all wait, each with a stack. Closures beyond the limit
-/// do not wait.
+/// The largest number of threads of one worker that wait for room at the same time. Without the
+/// limit, closures that start closures would all wait, each with a stack.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -62,8 +61,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A woken thread removes itself from the list. If the queue is full again, the woken thread
-        // waits again.
+        // A woken thread removes itself from the list. If the queue is full again, it waits again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);

@@ -43,8 +43,7 @@ impl Depth {
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // Tasks that are not confined use data in place, and the CPU's own prefetch works as
-            // well.
+            // Tasks that are not confined use data in place, and the CPU itself prefetches.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -75,8 +74,7 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue. If the lock of the task is taken, defers
-    /// the task.
+    /// Runs a task that this worker took out of a queue. If the task's lock is taken, defers it.
     ///
     /// # Errors
     ///
@@ -185,8 +183,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker took the task out of a queue and has begun no transfer of the
-            // task.
+            // SAFETY: this worker took the task out of a queue and began no transfer of it.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -280,7 +277,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins to stage the next tasks in the queue of this worker.
+    /// Begins to stage the next tasks of this worker.
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
@@ -399,8 +396,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Releases the lock of an ended task, and lets the tasks and programs go on that wait for the
-/// task.
+/// Releases the lock of an ended task, and the tasks and programs that wait for the task.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)

@@ -181,7 +181,7 @@ impl<S: Spe> Shared<S> {
             Destination::Low => &self.low,
         };
         queue.push(job);
-        // This store comes after the push, so a worker that sees the flag finds the task.
+        // The store comes after the push, so a worker that sees the flag finds the task.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
     }

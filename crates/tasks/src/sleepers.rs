@@ -52,8 +52,7 @@ impl Sleepers {
         slept
     }
 
-    /// Returns whether the caller should wake a worker. The caller has just put a task into a
-    /// queue.
+    /// Returns whether the caller, which has just pushed a task, should wake a worker.
     #[inline(always)]
     pub(crate) fn are_there(&self) -> bool {
         barrier::light();

@@ -113,8 +113,7 @@ impl<S: Spe> Worker<'_, S> {
         self.sort_by(items, T::cmp);
     }
 
-    /// Sorts as [`sort`](Self::sort) does, by a key of each item. The key is computed for each
-    /// comparison.
+    /// Sorts as [`sort`](Self::sort) does, by keys, which are computed for each comparison.
     ///
     /// # Panics
     ///

@@ -14,8 +14,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicUsize, Ordering},
 };
 
-/// Locks a mutex. Ignores poisoning, because the data of every mutex of this crate stays
-/// consistent.
+/// Locks a mutex. Ignores poisoning, because the data of each mutex stays consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -2,8 +2,7 @@
 
 // Rejected: costs of tasks as hints for splitting or stealing. `Priority::High` for long tasks is
 // enough. For example, 96 tasks and a last task that takes 32 times as long take 4.90 ms on 4
-// workers of a simulated PS3. If the last task has high priority, all tasks take 3.20 ms, the least
-// possible.
+// workers of a simulated PS3, and 3.20 ms if the last task has high priority.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,16 +91,16 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 
     /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. The data
-    /// of the task is split into parts with about the same number of pieces, and the body runs once
-    /// for each part.
+    /// is split into parts with about the same number of pieces, and the body runs once for each
+    /// part.
     #[must_use]
     pub fn diced(mut self) -> Self {
         self.dices = true;
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls are
-    /// allowed.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
+    /// up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
@@ -149,7 +148,7 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Errors
     ///
-    /// Returns [`StageError`] if the local store has no room. In that case no transfer has begun.
+    /// Returns [`StageError`], and begins no transfer, if the local store has no room.
     ///
     /// # Safety
     ///

@@ -65,9 +65,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     }
 
     /// Calls `f` with a scope, in which `f` can start closures one by one. Returns when all of
-    /// these closures have ended. The closures may borrow values that outlive this call.
-    ///
-    /// During the wait, other tasks of this worker run.
+    /// these closures have ended. During the wait, other tasks of this worker run. The closures may
+    /// borrow values that outlive this call.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -84,8 +83,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of `f`, or else the first panic of a closure, when all closures have
-    /// ended.
+    /// When all closures have ended, passes on the panic of `f`, or else of the first closure.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,

@@ -1,5 +1,4 @@
-//! Two cooperative threads share a cell: a writer of letters, and a reader that waits for the
-//! letters.
+//! Two cooperative threads share a cell: a writer of letters, and a reader that waits for them.
 //!
 //! Run with `cargo run -p cellworks-threads --example letters`.
 

@@ -55,8 +55,7 @@ impl Stacks {
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;
-        // SAFETY: `saved` is the value that AddressSanitizer returned for this stack, or null on a
-        // fresh stack.
+        // SAFETY: AddressSanitizer returned `saved` for this stack, or it is null on a fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
         // The first switch of a run leaves the main thread.
         if self.main.get().is_none() {
@@ -78,8 +77,7 @@ impl Stacks {
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let (bottom, bytes) = self.of(to);
         let mut saved = ptr::null_mut();
-        // SAFETY: `bottom` and `bytes` describe the stack on which `to` lies, and `switch` goes to
-        // this stack.
+        // SAFETY: `bottom` and `bytes` describe the stack of `to`, and `switch` goes to this stack.
         unsafe {
             __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
         }

@@ -254,8 +254,7 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// Returns the threads of this core that wait now, in the order of creation. Empty outside of
-/// [`run`].
+/// Returns the waiting threads of this core, in the order of creation. Empty outside of [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }

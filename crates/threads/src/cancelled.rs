@@ -7,8 +7,7 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 
 /// The payload that unwinds a cancelled thread.
 ///
-/// If a thread catches this payload with `catch_unwind`, the next call that waits unwinds the
-/// thread again.
+/// If a thread catches this payload, the next call that waits unwinds the thread again.
 #[derive(Debug)]
 pub struct Cancelled(());
 

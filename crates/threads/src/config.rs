@@ -24,8 +24,7 @@ impl Default for Config {
     }
 }
 
-/// The hook that a core calls when none of its threads is ready. It waits for events outside of the
-/// core.
+/// The hook that a core without ready threads calls, to wait for events outside of the core.
 pub trait Idle {
     /// Waits until an event has happened outside of the core, and unparks the threads that the
     /// event concerns.

@@ -4,8 +4,8 @@
 //! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: a thread runs
 //! until it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread
 //! that has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the
-//! thread that opened the scope. Two threads of a core never run at the same time, so no value has
-//! to be `Send`.
+//! thread that opened the scope. Only one thread of a core runs at a time, so no value has to be
+//! `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -72,10 +72,9 @@
 //! - A scope never returns or unwinds before all of its threads have ended. A stack is never freed
 //!   while frames are on it.
 //! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all threads of the core
-//!   are unwound, the youngest first. Every call that waits or yields unwinds the calling thread.
-//!   If a thread catches [`Cancelled`], its next wait or yield unwinds it again. If a destructor
-//!   waits or yields during unwinding, the call returns at once, because a second panic would end
-//!   the process.
+//!   are unwound, the youngest first. Every call that waits or yields unwinds the calling thread,
+//!   also after the thread has caught a [`Cancelled`]. If a destructor waits or yields during
+//!   unwinding, the call returns at once, because a second panic would end the process.
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
 //!   the core, because `std` counts panics for each OS thread. If another thread panics meanwhile,
@@ -113,8 +112,7 @@
 //!   requires their defaults anyway.
 //! - The crate runs on Linux only, because it asks the C library where stacks lie. On x86-64 the
 //!   switch is our own assembly. On other processors, and with the feature `corosensei`, the switch
-//!   is the corosensei crate. Only our own assembly tells AddressSanitizer and ThreadSanitizer of
-//!   switches.
+//!   is the corosensei crate. Only our assembly tells AddressSanitizer and ThreadSanitizer.
 //!
 //! # What does not compile
 //!

@@ -1,5 +1,4 @@
-//! A doubly linked list of control blocks. The links are in the blocks, so the list allocates
-//! nothing.
+//! A doubly linked list of control blocks, with links in the blocks, so no node is allocated.
 
 use std::cell::Cell;
 use std::ptr;

@@ -3,8 +3,7 @@
 //!
 //! The crate installs a handler of SIGSEGV and SIGBUS once in a process. The handler runs on an
 //! alternate stack. The handler checks whether the address of the fault lies in the guard of the
-//! running thread of this core, or in the guard of an OS thread that runs the main program of a
-//! machine.
+//! running thread of this core, or of an OS thread that runs the main program of a machine.
 //!
 //! Every other fault goes to the handler that was installed before, usually the handler of `std`.
 
@@ -38,8 +37,7 @@ const ALTERNATE_BYTES: usize = 64 * 1024;
 
 /// While this value lives, its OS thread reports stack overflows.
 pub(crate) struct Guarded {
-    /// The alternate stack that `new` installed. `None` if the OS thread already had an alternate
-    /// stack.
+    /// The alternate stack. `None` if the OS thread already had an alternate stack.
     installed: Option<Stack>,
 }
 

@@ -15,8 +15,7 @@ use crate::thread::Thread;
 /// A machine runs the programs of its users on cooperative threads, and only the machine knows what
 /// each thread waits for. If a program parked or woke a thread, the program would break assumptions
 /// of the machine. Therefore, on a core that [`Owner::run`] began, the functions of this crate that
-/// start, suspend, wake or cancel threads panic. The machine uses the methods of its `Owner`
-/// instead.
+/// start, suspend, wake or cancel threads panic. The machine uses its `Owner` instead.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -91,8 +90,7 @@ impl Owner {
         program()
     }
 
-    /// Does the same as [`crate::scope`](crate::scope()). Reports of blocked threads name the place
-    /// `at`.
+    /// Does the same as [`crate::scope`](crate::scope()). Reports name the place `at`.
     ///
     /// # Panics
     ///
@@ -150,16 +148,14 @@ impl Owner {
     }
 
     /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
-    /// and returns true. Otherwise, inside of [`Idle::idle`], or on a cancelled core, returns false
-    /// at once.
+    /// and returns true. Otherwise, in [`Idle::idle`], or on a cancelled core, returns false.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
         here().try_park(why)
     }
 
-    /// Ends the park of `next`, parks the running thread, and continues `next` before all ready
-    /// threads.
+    /// Ends the park of `next`, parks the running thread, and continues `next` at once.
     ///
     /// If `next` is not parked, the call does the same as `next.unpark()` and then
     /// [`park`](Self::park).

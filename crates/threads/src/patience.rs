@@ -1,7 +1,7 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: `run` leaves such a thread suspended for ever and returns. The thread's stack holds
-// borrows of values that the caller of `run` owns.
+// Rejected: `run` returns and leaves a cancelled thread that never ends suspended. The thread's
+// stack holds borrows of values that the caller of `run` owns.
 
 use std::cell::Cell;
 use std::fmt::Display;

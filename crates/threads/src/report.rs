@@ -32,7 +32,7 @@ impl fmt::Display for BlockedThread {
 
 /// The error of [`run`](crate::run) if the threads of the core were cancelled.
 ///
-/// Its text has one line for the error, and one line for each thread that waited.
+/// The text has one line for the error, and one line for each thread that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.

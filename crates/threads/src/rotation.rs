@@ -10,8 +10,7 @@
 //!
 //! If a thread of a scope calls [`begin_turns`](crate::begin_turns) while its parent waits for the
 //! scope to end, the thread enters the rotation of the scope. The threads of a rotation form a
-//! circle of pointers in their blocks. Instead of these threads, their parent is in the ready
-//! queue.
+//! circle of pointers in their blocks. Instead, their parent is in the ready queue.
 //!
 //! While the threads take turns, the ready queue appears empty. Therefore every operation except a
 //! turn takes the slow path for an empty queue. A thread that parks, ends, or spawns or wakes
@@ -34,12 +33,11 @@ use crate::block::Block;
 ///
 /// Blocks in a rotation are valid, because they belong to threads of the running core that have not
 /// ended. The `turn` of a block equals its `ahead`, except in two cases: in the block at which the
-/// round pauses, and in all blocks after the core was cancelled. Therefore a turn checks only
-/// `turn`.
+/// round pauses, and in all blocks of a cancelled core. Therefore a turn checks only `turn`.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// The last thread of the round, if its turn takes the slow path because other threads are
+    /// The last thread of the round, if it has to take the slow path because other threads are
     /// ready or because the rotation has no other thread. Null otherwise.
     pause: Cell<*const Block>,
     /// The number of threads that were ready when the parent was last continued.
@@ -78,8 +76,7 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`. If the rotation was empty, `behind` and `ahead` are
-        // `block`.
+        // SAFETY: valid blocks, see `Rotation`. In a rotation of one, both are `block`.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);

@@ -111,8 +111,7 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`. The thread first runs when the calling thread yields, waits
-    /// or ends.
+    /// Starts a thread that runs `f`, first when the calling thread yields, waits or ends.
     ///
     /// The size of the thread's stack is [`Config::stack_bytes`](crate::Config::stack_bytes). `f`
     /// and its result lie on this stack, so `spawn` allocates nothing while the pool has a stack.
@@ -155,8 +154,7 @@ impl<'scope> Builder<'scope, '_> {
     }
 
     /// Sets the size of the thread's stack in bytes, instead of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Sizes below 16 KiB are raised to 16
-    /// KiB.
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). The least size is 16 KiB.
     ///
     /// Each size has its own pool of stacks, so use few different sizes.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
@@ -261,8 +259,7 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
     }
 }
 
-/// Runs the closure of a new thread and ends the thread. This function is the first on the thread's
-/// stack.
+/// Runs the closure of a new thread and ends the thread, as the first function on its stack.
 ///
 /// The frame of this function is small. Therefore a closure that is too large for the stack
 /// overflows the stack in `run_closure`, when the scheduler already knows the running thread.
@@ -307,16 +304,14 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
         unsafe { result.write(Ok(value)) };
     }));
     if let Err(panic) = outcome {
-        // SAFETY: the room is large enough for the result, and holds neither the closure nor a
-        // result.
+        // SAFETY: the room is large enough for the result, and holds no other value.
         unsafe { result.write(Err(panic)) };
     }
 }
 
 /// Ends the running thread and continues another thread.
 fn end(s: &Scheduler, block: &Block) -> ! {
-    // SAFETY: the scope waits for its threads, so the scope's state lives until the last thread has
-    // ended.
+    // SAFETY: the scope waits for its threads, so the state lives until the last thread has ended.
     let scope = unsafe { &*ScopeState::of(block) };
     s.end_turns();
     s.dismiss(block);

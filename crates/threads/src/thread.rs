@@ -46,7 +46,7 @@ impl Thread {
     }
 
     /// Returns whether this thread is running. The caller makes sure that this thread has not
-    /// ended, because a later thread may get its control block.
+    /// ended, because a later thread may get the same control block.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))

@@ -251,8 +251,7 @@ const CASES: &[Case] = &[
         check: |output| {
             assert!(output.status.success(), "{output:?}");
             contains(output, "a turn");
-            // AddressSanitizer prints its name if the stack pointer lies outside of the announced
-            // stack.
+            // AddressSanitizer prints its name if the stack pointer is not in the announced stack.
             assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
         },
     },

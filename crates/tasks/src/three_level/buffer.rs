@@ -1,5 +1,4 @@
-//! The bounded queue of figure 4.2, which lies in main memory or, between transfers, in a local
-//! store.
+//! The bounded queue of figure 4.2, in main memory or, between transfers, in a local store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
 // would break memory safety. Here buffers hold numbers, and a separate table holds the tasks.

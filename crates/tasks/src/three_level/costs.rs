@@ -32,8 +32,7 @@ pub(super) const PPE_MOVE: Cycles = Cycles(60);
 /// object of the task.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
-/// The number of bytes of the object of a task: as in figure 4.1, with pointers of 4 bytes as on an
-/// SPE.
+/// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.
 pub(super) const TASK_BYTES: usize = 192;
 
 /// The number of bytes of the code and data (the binary) of tasks with the same name. An SPE gets

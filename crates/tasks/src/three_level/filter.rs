@@ -16,7 +16,7 @@ pub struct PendingTask<'a> {
 }
 
 impl PendingTask<'_> {
-    /// Returns the name of the task. Tasks of one kind have the same name.
+    /// Returns the name of the task. Tasks that do the same work have the same name.
     pub fn name(&self) -> &str {
         self.name
     }

@@ -51,8 +51,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The number of the last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The number of the task name (`Queues::kind_of`) to which the binary in the local store
-    /// belongs.
+    /// The number of the task name (`Queues::kind_of`) of the binary in the local store.
     kind: Cell<Option<u32>>,
 }
 
@@ -165,8 +164,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.put(of.address(), self.queues.buffer(level), BUFFER_BYTES);
     }
 
-    /// Returns the addresses of head, tail and length of a buffer, in the local store and in main
-    /// memory.
+    /// Returns the addresses of head, tail and length of a buffer, in local store and main memory.
     fn control(&self, of: &LocalBuffer, level: Level) -> (LsAddr, EffectiveAddress) {
         let local = LsAddr(of.address().0 + CONTROL as u32);
         let main = EffectiveAddress(self.queues.buffer(level).0 + CONTROL as u64);
@@ -362,8 +360,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out. If the last check-out found no task and no task has come since, does
-    /// nothing.
+    /// Checks tasks out. If no task has come since a check-out found no task, does nothing.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {

@@ -109,14 +109,13 @@ pub(crate) trait MainSide<S: Spe> {
     fn is_wanted(&self) -> bool;
 }
 
-/// The functions that make the two kinds of sides, on a machine that is a Cell.
+/// The functions that make the queues and the sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
     /// Makes the queues, which the sides share.
     pub(crate) queues: WhatSidesShare<M>,
     /// Makes the side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
-    /// Makes the side of the main program. Its scheduler dices if fewer tasks than the given number
-    /// are left.
+    /// Makes the side of the main program. Tasks are diced below the given number of tasks.
     pub(crate) of_main: SideOfMain<M>,
 }
 

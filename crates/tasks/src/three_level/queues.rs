@@ -18,8 +18,8 @@ use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
 /// A buffer with its lock. The PPE's scheduler takes two locks in the order of the first row, and
-/// workers in the order of the second row. A worker that flushes its outbox takes only the lock of
-/// the prefilter.
+/// workers in the order of the second row. To flush its outbox, a worker takes only the lock of the
+/// prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -184,8 +184,7 @@ impl<S: Spe> Queues<S> {
     }
 
     pub(super) fn object(&self, task: u32) -> EffectiveAddress {
-        // There may be more tasks than objects. Tasks that share an object share only the place of
-        // transfers.
+        // Tasks may share an object, because only the time of the transfer matters.
         let object = task as usize % OBJECTS;
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }

@@ -1,5 +1,4 @@
-//! The side of the main program, and the PPE's scheduler, which imports, orders, filters and dices
-//! tasks.
+//! The side of the main program: the PPE's scheduler imports, orders, filters and dices tasks.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -25,8 +24,7 @@ use crate::task::Priority;
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// The number of tasks in the reorder buffer below which the scheduler dices. `None` if no task
-    /// is diced.
+    /// The number of tasks in the reorder buffer below which tasks are diced, or `None`.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
@@ -106,8 +104,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // On a simulated machine this yield does nothing, because the simulation has one OS
-            // thread.
+            // On a simulated machine this yield does nothing: there is one OS thread.
             std::thread::yield_now();
         }
     }

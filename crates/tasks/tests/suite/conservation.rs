@@ -1,5 +1,4 @@
-//! Random programs in random schedules: every task runs exactly once, and the result of the task
-//! arrives.
+//! Random programs in random schedules: every task runs exactly once, and its result arrives.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -54,8 +53,7 @@ impl Tree {
         }
     }
 
-    /// Runs the program. Each task adds one to its own element of `runs`. Returns the number of
-    /// tasks.
+    /// Runs the program. Each task adds 1 to its element of `runs`. Returns the number of tasks.
     fn run<S: Spe>(&self, worker: &Worker<'_, S>, runs: &[AtomicUsize]) -> usize {
         runs[0].fetch_add(1, Ordering::Relaxed);
         let rest = &runs[1..];

@@ -23,8 +23,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Runs a program of a pool on a PS3. Returns the activities of the pool's workers, and the
-/// counters.
+/// Runs a program of a pool on a PS3. Returns the activities of the workers, and the counters.
 fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
     let kept = Kept::default();
     let ps3 = Description::built_in("ps3").unwrap();
@@ -141,8 +140,7 @@ fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Ve
     pairs.map(|(with_it, without)| with_it - without).collect()
 }
 
-/// Compares times up to a hundredth of a millisecond, far more than starting and ending tasks
-/// takes.
+/// Compares times up to 0.01 ms, far more than starting and ending tasks takes.
 #[track_caller]
 fn assert_near(idle: &[f64], expected: &[f64]) {
     let is_near = |(idle, expected): (&f64, &f64)| (idle - expected).abs() < 0.01;

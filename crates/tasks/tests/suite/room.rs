@@ -22,8 +22,7 @@ crate::on_every_machine!(
 /// workers have taken.
 const BOUND: usize = 4_096 + 4 * 64;
 
-/// The number of closures that have begun, and the largest number of started closures that had not
-/// begun.
+/// The number of begun closures, and the largest number of started closures that had not begun.
 #[derive(Default)]
 struct Queue {
     begun: AtomicUsize,

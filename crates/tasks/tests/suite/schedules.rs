@@ -109,8 +109,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
         main.phase(|phase| {
             let blocks = phase.blocks(&mut numbers, BLOCK);
             let lock = phase.lock();
-            // For each block: the last task that changes the block, and the later tasks that read
-            // the block.
+            // For each block: the last task that changes it, and the later tasks that read it.
             let mut changed: [Option<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut read: [Vec<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut rest = &mut table[..];

@@ -1,5 +1,4 @@
-//! Tests of the schedulers with queues in main memory: the scheduler of the Jack Rabbit thesis, and
-//! MARS.
+//! Tests of the schedulers with queues in main memory: that of the Jack Rabbit thesis, and MARS.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! Programs that hang on pools where a task waits on the stack of another task.
 //!
 //! Each program comes from a report to rayon, with the number of the report. The tasks wait as
-//! programs of a machine do, because a call that blocks the OS thread would keep the worker in this
-//! pool too.
+//! programs of a machine do, because a call that blocks the OS thread would block the worker here
+//! too.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -99,8 +99,7 @@ fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1205: readers start parallel work while a writer waits. The waiting writer keeps more
-/// readers out.
+/// Report 1205: readers start parallel work while a writer waits. The writer keeps new readers out.
 fn readers_work_in_parallel_while_a_writer_waits<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -148,8 +147,7 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     });
 }
 
-/// The first halves of two nested joins wait for the second half of the inner join, which may lie
-/// on any worker.
+/// The first halves of two nested joins wait for the second half of the inner join.
 fn the_second_half_of_a_join_waits_for_the_first_of_another<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let set = [const { AtomicBool::new(false) }; 3];

@@ -1,5 +1,4 @@
-//! The switch for architectures without an assembly version in this crate. It uses corosensei's
-//! coroutines.
+//! The switch by corosensei's coroutines, for architectures without our own assembly.
 //!
 //! The main thread resumes a coroutine, and the coroutine suspends to the main thread. A loop on
 //! the main thread's stack makes symmetric switches of these operations:
@@ -113,8 +112,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     unsafe { (*save).set(Context(running)) };
     if !running.is_null() {
         WANTED.set(to);
-        // SAFETY: a running coroutine has stored its yielder, and this code runs on the stack of
-        // the coroutine.
+        // SAFETY: the running coroutine has stored its yielder, and this code runs on its stack.
         unsafe { (*(*running).yielder.get()).suspend(()) };
         return;
     }

@@ -22,5 +22,5 @@ pub(crate) use self::corosensei::{
     Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
 };
 
-/// The first function on a new stack. It must end with a switch, and neither return nor unwind.
+/// The first function on a new stack, which must end with a switch, and neither return nor unwind.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

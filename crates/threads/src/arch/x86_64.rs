@@ -1,7 +1,6 @@
 //! The switch for x86-64 under the System V ABI.
 //!
-//! A context is the stack pointer of a suspended thread. The thread's saved values lie on its
-//! stack.
+//! A context is the stack pointer of a suspended thread. Saved values lie on the stack.
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -119,8 +118,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// `to`, and the frame stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
-    // SAFETY: as in `switch`. The code that continues the frame `to` expects the address of the
-    // frame in rsi.
+    // SAFETY: as in `switch`. The code that continues the frame `to` expects `to` in rsi.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
@@ -255,11 +253,9 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// Calls the entry function with its argument. This function has the outermost frame of every
-/// stack.
+/// Calls the entry function, from the outermost frame of every stack.
 ///
-/// The undefined `rip` ends backtraces of unwinders. The `rbp` of zero ends backtraces by frame
-/// pointers.
+/// The undefined `rip` ends backtraces of unwinders, and the zero `rbp` those by frame pointers.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

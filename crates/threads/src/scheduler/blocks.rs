@@ -20,19 +20,18 @@ const STAGGER_PLACES: usize = 32;
 /// The number of blocks that are allocated together.
 const BLOCKS_OF_A_CHUNK: usize = 16;
 
-/// The room for a closure or its result on every stack, in addition to the bytes that the caller
-/// asked for.
+/// The room for a closure or its result on every stack, in addition to the requested bytes.
 pub(crate) const FREE_PAYLOAD_BYTES: usize = 512;
 
 /// The blocks of a run. Each block has a stack.
 pub(super) struct Blocks {
     /// The default size of a stack in bytes.
     stack_bytes: usize,
-    /// The pool of stacks of the default size. Its blocks are linked by `Block::next`.
+    /// The pool of stacks of the default size: blocks that are linked by `Block::next`.
     pool: Cell<*const Block>,
     /// The pools of stacks of other sizes. An entry holds the size in bytes and the first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
-    /// All blocks, in use or in a pool. Their chunks never grow, so blocks stay in their places.
+    /// All blocks, in use or in a pool. A chunk never grows, so blocks stay in their places.
     chunks: RefCell<Vec<Vec<Block>>>,
     #[cfg(cellworks_sanitizer)]
     pub(super) sanitized: crate::sanitizer::Stacks,

@@ -136,7 +136,7 @@ impl Scheduler {
     ///
     /// `std` counts panics for each OS thread. Therefore `panicking()` is also true while another
     /// thread waits in a destructor during *its own* unwinding. The flag `others_unwinding` says
-    /// whether another thread may be unwinding. It is set when a thread is suspended while
+    /// whether another thread may be unwinding. The flag is set when a thread is suspended while
     /// `panicking()` is true, and cleared when `panicking()` is false.
     ///
     /// While the flag is set, this function returns the last record about the running thread. The

@@ -74,8 +74,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Gives a new thread its numbers, adds it to the live threads, and makes room in the ready
-    /// queue.
+    /// Numbers a new thread, adds it to the live threads, and makes room in the ready queue.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -121,7 +120,7 @@ impl Scheduler {
         self.run().blocks.put(block);
     }
 
-    /// Records that a new thread runs. This is the first call on the thread's stack.
+    /// Records that a new thread runs. `arrive` is the first call on the thread's stack.
     pub(crate) fn arrive(&self, me: &Block) {
         #[cfg(cellworks_sanitizer)]
         self.run().blocks.sanitized.arrive_first();
@@ -157,8 +156,7 @@ impl Scheduler {
 /// may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: null or the block of a thread of this run. The signal handler returns before the
-        // run ends.
+        // SAFETY: null or a block of this run. The signal handler returns before the run ends.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn sets `current` to the next thread while it still runs on the stack of the previous
         // thread or of the parent. Therefore the guards of the previous thread and of the parent

@@ -79,8 +79,7 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// Set in addition to `ROTATING` if other threads are ready, or if the rotation has only one
-/// thread.
+/// Set in addition to `ROTATING` if other threads are ready, or the rotation has one thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -148,8 +147,7 @@ impl Scheduler {
     ///
     /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or the block of a thread of this run, which stays in its place until the end
-        // of the run.
+        // SAFETY: null or a block of this run, which stays in its place until the end of the run.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )

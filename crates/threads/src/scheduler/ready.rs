@@ -23,8 +23,7 @@ impl Places {
 #[repr(C)]
 pub(super) struct Ready {
     /// The ring has `mask + 1` places: a power of two, and at least the number of live threads. The
-    /// `len` places from `head` on hold threads. `head` indexes the ring modulo the number of
-    /// places.
+    /// `len` places from `head` on hold threads. `head` counts modulo the ring's size.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,

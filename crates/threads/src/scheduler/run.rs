@@ -13,7 +13,7 @@ use crate::config::{Config, Idle};
 use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
-/// The rarely accessed part of a core. It lies in the frame of `life::run`.
+/// The rarely accessed part of a core, in the frame of `life::run`.
 pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
@@ -37,8 +37,7 @@ impl Run {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")
         });
-        // SAFETY: only the lifetime changes. The scheduler clears its pointer to the run before the
-        // borrow ends.
+        // SAFETY: only the lifetime changes. The scheduler clears its `run` before the borrow ends.
         let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
         Run {
             idle,

@@ -186,8 +186,7 @@ impl Scheduler {
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
         self.end_turns();
         let me = self.current();
-        // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this
-        // call waits.
+        // SAFETY: only the lifetime changes. The pointer is used only while `state` is waiting.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);

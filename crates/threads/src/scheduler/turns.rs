@@ -17,8 +17,7 @@ impl Scheduler {
     /// The caller runs on a thread of this core, and `before` calls no function of this crate.
     #[inline(always)]
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
-        // SAFETY: the caller runs on a thread, and its block stays in its place until the end of
-        // the run.
+        // SAFETY: the caller runs on a thread. Blocks stay in their places until the run ends.
         let me = unsafe { &*self.current.get() };
         // SAFETY: null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
@@ -46,8 +45,7 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current`, so the next thread need not set `current`
-    /// again.
+    /// The thread that gives up its turn sets `current`, so the next thread need not do so.
     ///
     /// # Safety
     ///
@@ -108,8 +106,7 @@ impl Scheduler {
             false => ROTATING,
         });
         self.current.set(next);
-        // SAFETY: as in `turn`. `me` is in no queue, and only `stop_rotating` puts it into the
-        // ready queue.
+        // SAFETY: as in `turn`. `me` is in no queue until `stop_rotating` makes it ready.
         unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true

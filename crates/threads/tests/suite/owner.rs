@@ -1,5 +1,4 @@
-//! Tests of cores that belong to an owner. Programs on such a core cannot start, suspend or wake
-//! threads.
+//! Tests of cores that belong to an owner, where programs cannot start, suspend or wake threads.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
