@@ -1,8 +1,8 @@
 //! Closures in a queue. The queue stores a small closure in place, because a box would take longer
 //! than a small closure runs.
 
-// Rejected: the crate smallbox, which cannot call an `FnOnce`: a closure took two indirect calls
-// and 64 bytes.
+// Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
+// bytes.
 // Rejected: a destructor of closures in the queue. The compiler kept each copy in memory for the
 // case of a panic, and each copy waited for the stores of the copy before.
 

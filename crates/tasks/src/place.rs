@@ -40,8 +40,7 @@ pub(crate) mod sealed {
         }
 
         /// If many jobs are in the queue `destination`, waits as
-        /// [`wait_for_room`](Self::wait_for_room) does. The caller has just submitted task
-        /// `number`.
+        /// [`wait_for_room`](Self::wait_for_room) does. The caller has submitted task `number`.
         ///
         /// # Errors
         ///
@@ -107,7 +106,7 @@ pub(crate) fn wait_for<S: Spe>(
 }
 
 /// Waits until `done` returns true, by calling `wait` with `done`. If `wait` returns false because
-/// the caller is already unwinding, waits by `outlast` and returns an error.
+/// the caller is already unwinding, waits by `Wake::outlast` and returns an error.
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,

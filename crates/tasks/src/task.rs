@@ -91,16 +91,14 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 
     /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. The data
-    /// is split into parts with about the same number of pieces, and the body runs once for each
-    /// part.
+    /// is split into parts of about the same number of pieces, and the body runs for each part.
     #[must_use]
     pub fn diced(mut self) -> Self {
         self.dices = true;
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
-    /// up.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Calls add up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());

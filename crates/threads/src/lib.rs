@@ -28,8 +28,7 @@
 //!
 //! When all threads of a core wait, the core asks its [`Idle`] hook. If the hook answers that no
 //! event outside of the core can wake a thread, all threads are unwound. `run` then returns an
-//! error that describes each wait and its place. `cargo run -p cellworks-threads --example letters`
-//! prints:
+//! error that describes each wait. `cargo run -p cellworks-threads --example letters` prints:
 //!
 //! ```text
 //! blocked for ever: 1 thread of this core waits and nothing is left to wake them

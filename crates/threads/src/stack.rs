@@ -35,8 +35,7 @@ impl Stack {
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: the kernel chooses the address of the new mapping, so no memory in use is
-        // touched.
+        // SAFETY: the kernel chooses the address of the new mapping, so no used memory is touched.
         let mapping = unsafe {
             libc::mmap(
                 ptr::null_mut(),

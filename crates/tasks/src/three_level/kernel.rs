@@ -192,8 +192,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper does not say how many tasks move. Here the moved tasks fill the inboxes of
-            // all workers, so that the other tasks can still be reordered and diced.
+            // The paper does not say how many tasks leave the reorder buffer. Here these tasks fill
+            // the inboxes of all workers, so that the other tasks can still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
                 self.release(Level::ReorderBuffer);

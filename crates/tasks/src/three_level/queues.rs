@@ -18,8 +18,7 @@ use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
 /// A buffer with its lock. The PPE's scheduler takes two locks in the order of the first row, and
-/// workers in the order of the second row. To flush its outbox, a worker takes only the lock of the
-/// prefilter.
+/// workers in the order of the second row. To flush its outbox, a worker locks only the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer

@@ -1,8 +1,7 @@
 //! Programs that hang on pools where a task waits on the stack of another task.
 //!
 //! Each program comes from a report to rayon, with the number of the report. The tasks wait as
-//! programs of a machine do, because a call that blocks the OS thread would block the worker here
-//! too.
+//! programs of a machine do, because a call that blocks the OS thread would block the worker.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -19,8 +19,7 @@ impl Scheduler {
         let me = self.current.get();
         // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
         // was in the ready queue, which holds each suspended thread at most once. A yield, a
-        // wake-up or the creation of a thread pushes the thread, and the switch to the thread takes
-        // it out.
+        // wake-up or the creation of a thread pushes the thread, and a switch takes it out.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
@@ -186,7 +185,8 @@ impl Scheduler {
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
         self.end_turns();
         let me = self.current();
-        // SAFETY: only the lifetime changes. The pointer is used only while `state` is waiting.
+        // SAFETY: only the lifetime changes. `why` is used only while `state` says that the call
+        // waits.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);

@@ -45,7 +45,7 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current`, so the next thread need not do so.
+    /// The thread that gives up its turn sets `current`, which saves the next thread a store.
     ///
     /// # Safety
     ///

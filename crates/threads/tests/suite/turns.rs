@@ -334,8 +334,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
                     let mut words = [member; 12];
                     for round in 0..40 {
                         let was = words;
-                        // Some threads enter the rotation late, and all leave and enter it
-                        // repeatedly.
+                        // Some threads enter the rotation late. All leave it and enter again.
                         if round % 4 < member % 3 {
                             yield_now();
                         } else {
