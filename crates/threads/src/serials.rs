@@ -18,7 +18,7 @@ static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
 struct Numbers {
     /// The first number that has not been in any range. No thread has the number 0.
     fresh: u64,
-    /// Ranges that ended runs have returned. Each has at least half of its numbers.
+    /// Ranges that ended runs have returned. Each range has at least half of its numbers.
     returned: Vec<Range<u64>>,
 }
 
