@@ -1,13 +1,12 @@
-//! Blocks of a slice that tasks of one phase use one after the other.
+//! Blocks of a slice. Tasks of one phase use a block one after the other.
 //!
-//! Only one task at a time can borrow a slice mutably. If tasks use the same data in an order that
-//! they [declare](crate::Task::after), the phase borrows the slice and the tasks use blocks of it.
-//! When a task is submitted, the phase checks each use. A task that changes a block must come after
-//! all tasks that use the block and were submitted before. A task that reads a block must come
-//! after the task that changed the block last.
+//! The phase borrows the slice, and tasks [declare](crate::Task::after) their order. When a task is
+//! submitted, the phase checks each use of a block. A task that changes a block must come after all
+//! tasks that use the block and were submitted earlier. A task that reads a block must come after
+//! the task that changed the block last.
 
-// Rejected: running the tasks of a block in the order in which they are submitted. If two lines of
-// a program had the wrong order, its result would be wrong. A declared order can be checked.
+// Rejected: running the tasks of a block in the order in which they are submitted. Only a declared
+// order can be checked.
 // Rejected: references as handles of blocks. Two tasks would hold a shared and an exclusive
 // reference at the same time, although they run one after the other.
 
@@ -41,12 +40,12 @@ unsafe impl<T: Send> Send for Blocks<'_, T> {}
 unsafe impl<T: Send> Sync for Blocks<'_, T> {}
 
 impl<'d, T: Pod> Blocks<'d, T> {
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn count(&self) -> usize {
         self.slice.len() / self.block
     }
 
-    /// A block, for a task that reads it.
+    /// Returns a block as data that a task reads.
     ///
     /// # Panics
     ///
@@ -55,7 +54,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
         Read::of_block(self.block(block), self.usage(block, false))
     }
 
-    /// A block, for a task that changes it.
+    /// Returns a block as data that a task changes.
     ///
     /// # Panics
     ///
@@ -87,16 +86,16 @@ impl<'d, T: Pod> Blocks<'d, T> {
 
 /// The tasks that use the blocks of a phase.
 pub(crate) struct Users<S: Spe> {
-    /// The users of each block. The key is the address of its slice, and the number of the block.
+    /// The users of each block. A key is the address of a slice, and the number of a block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The declared order. Maps the number of a task to the tasks before it. Ended tasks stay here,
-    /// so that the check of the order does not depend on how fast tasks run.
+    /// The declared order. Maps the number of a task to the tasks that the task comes after. Ended
+    /// tasks stay in this map, because the check must not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 
 struct UsersOfBlock<S: Spe> {
     changed_by: Option<Arc<Node<S>>>,
-    /// The tasks that have read the block since it was last changed.
+    /// The tasks that have read the block since the last change.
     read_by: Vec<Arc<Node<S>>>,
 }
 
@@ -114,7 +113,7 @@ impl<S: Spe> Users<S> {
         self.before.insert(task.number, before);
     }
 
-    /// Whether `task` comes after `other`, directly or through other tasks.
+    /// Returns whether `task` comes after `other`, directly or through other tasks.
     fn is_ordered(&self, task: &Node<S>, other: &Node<S>) -> bool {
         let mut to_visit = vec![task.number];
         let mut seen = HashSet::new();
@@ -124,7 +123,7 @@ impl<S: Spe> Users<S> {
                 if before == other.number {
                     return true;
                 }
-                // A task can come only after tasks that were submitted before it.
+                // A task can come only after earlier submitted tasks.
                 if before > other.number && seen.insert(before) {
                     to_visit.push(before);
                 }
@@ -133,12 +132,12 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Checks that a task comes after the tasks that its blocks require, and records its blocks.
+    /// Checks that a task comes after the earlier users of its blocks, as the module requires, and
+    /// records the uses.
     ///
     /// # Errors
     ///
-    /// Returns [`TaskError`] if the task does not come after one of these tasks. Then nothing is
-    /// recorded.
+    /// Returns [`TaskError`], and records nothing, if the task does not come after an earlier user.
     pub(crate) fn admit(
         &mut self,
         phase: usize,
@@ -165,7 +164,7 @@ impl<S: Spe> Users<S> {
             let Some(users) = self.of_blocks.get(&(usage.slice, block)) else {
                 continue;
             };
-            // A task that reads the block must come after the task that last changed it.
+            // A task that reads the block must come after the task that last changed the block.
             let before: Vec<_> = match (&users.changed_by, changes && !users.read_by.is_empty()) {
                 (_, true) => users.read_by.iter().map(|reader| (reader, false)).collect(),
                 (writer, false) => writer.iter().map(|writer| (writer, true)).collect(),

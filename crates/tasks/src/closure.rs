@@ -1,11 +1,8 @@
-//! Closures in a queue. The queue stores a small closure in place.
-//!
-//! A box for each closure would take longer than a small closure runs, especially if another worker
-//! frees the box. Crates that store trait objects in place cannot call an `FnOnce`, or need a
-//! second call to drop a closure that has run.
+//! Closures in a queue. The queue stores a small closure in place, because a box would take longer
+//! than a small closure runs.
 
-// Rejected: the crate smallbox. It cannot call an `FnOnce`: each closure took two indirect calls
-// and 64 bytes.
+// Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
+// bytes.
 // Rejected: a destructor of closures in the queue. The compiler kept each copy in memory for the
 // case of a panic, and each copy waited for the stores of the copy before.
 
@@ -15,15 +12,14 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The room for the data of a small closure: some references.
+/// The memory for the data of a small closure, such as three references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once, or is [discarded](Self::discard). It has no destructor, for speed.
-/// With a destructor, the compiler would keep each copy on the way into and out of the queue in
-/// memory, in case of a panic.
+/// A closure that runs once, or is [discarded](Self::discard). Has no destructor, for speed.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words. Runs it on the worker, or without a worker drops it.
+    /// Reads the closure from the words, and runs the closure on the worker. Without a worker,
+    /// drops the closure.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

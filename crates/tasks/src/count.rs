@@ -1,24 +1,22 @@
 //! The number of tasks of a scope that have not ended.
 //!
-//! The scope's owner and other workers start tasks, which end on any worker. A locked instruction
-//! for each task would cost more than a small task, especially if two cores compete for the cache
-//! line. So the owner counts the tasks that it starts in a plain number. Only when the owner begins
-//! to wait, it adds this number to the shared number. Workers count ended tasks in batches
-//! (`WorkerProgram::task_ended`).
+//! Any worker can start and end tasks of a scope. A locked instruction for each task would cost
+//! more than a small task. Therefore the owner, which made the scope, counts the tasks that it
+//! starts in a plain number. When the owner begins to wait, it adds this number to the shared
+//! number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 
 use crate::sync::{AtomicIsize, Ordering};
 
-/// The owner adds this to the shared number when it begins to wait.
+/// The number that the owner adds to `shared` when it begins to wait.
 const OWNER_WAITS: isize = 1 << (isize::BITS - 3);
 
-/// The number of tasks of a scope that have not ended.
 pub(crate) struct Count {
-    /// The tasks that the owner has started and not yet added to `shared`.
+    /// The number of tasks that the owner has started and not yet added to `shared`.
     by_owner: Cell<isize>,
     owner_waits: Cell<bool>,
-    /// The tasks that other workers have started, minus all tasks that have ended.
+    /// The number of tasks that other workers have started, minus the number of ended tasks.
     shared: AtomicIsize,
 }
 
@@ -54,9 +52,9 @@ impl Count {
         }
     }
 
-    /// Counts tasks that have ended. Returns true if they were the last tasks and the owner waits:
-    /// the caller then wakes the owner. Right after the call, the owner may free the scope and this
-    /// value.
+    /// Counts tasks that have ended. Returns true if these were the last tasks and the owner waits.
+    /// If so, the caller must wake the owner. Right after the call, the owner may free the scope
+    /// and this value.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
         // `Release` makes the writes of the tasks visible to the owner.
@@ -64,7 +62,7 @@ impl Count {
         before - tasks == OWNER_WAITS
     }
 
-    /// Called when the owner begins to wait. Returns true if all tasks have already ended.
+    /// Records that the owner begins to wait. Returns true if all tasks have already ended.
     ///
     /// # Safety
     ///
@@ -77,7 +75,8 @@ impl Count {
         self.is_zero()
     }
 
-    /// Whether all tasks have ended. Call it only after [`begin_to_wait`](Self::begin_to_wait).
+    /// Returns whether all tasks have ended. Call it only after
+    /// [`begin_to_wait`](Self::begin_to_wait).
     pub(crate) fn is_zero(&self) -> bool {
         self.shared.load(Ordering::Acquire) == OWNER_WAITS
     }

@@ -14,10 +14,10 @@ pub struct Counters {
     pub scheduler: SchedulerCounters,
 }
 
-/// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has them.
+/// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has such queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
-    /// Tasks that the PPE's scheduler has moved from the prefilter to the reorder buffer.
+    /// The number of tasks that the PPE's scheduler moved from prefilter to reorder buffer.
     pub imported: u64,
     /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,
@@ -25,42 +25,41 @@ pub struct SchedulerCounters {
     pub empty_check_outs: u64,
     /// The number of times that a processor polled a lock that another processor held.
     pub lock_polls: u64,
-    /// Tasks that the PPE's scheduler has diced.
+    /// The number of tasks that the PPE's scheduler has diced.
     pub diced: u64,
-    /// The parts that dicing has made.
+    /// The number of parts that dicing has made.
     pub parts: u64,
     /// The number of times that the PPE's scheduler wanted to dice a task that cannot be diced.
     pub undiced: u64,
-    /// Tasks that filters have dropped.
+    /// The number of tasks that filters have dropped.
     pub dropped: u64,
 }
 
 /// Counts of the actions of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// Tasks of phases that the worker has run. Each part of a diced task counts.
+    /// The number of tasks of phases that the worker has run. Each part of a diced task counts.
     pub tasks: u64,
     /// The number of times that the worker took work from another worker.
     pub steals: u64,
-    /// Halves of `join` that the worker has offered to other workers.
+    /// The number of second closures of `join` that the worker has offered to other workers.
     pub offers: u64,
-    /// Tasks that the worker has diced.
+    /// The number of tasks that the worker has diced.
     pub diced: u64,
-    /// The parts that dicing has made.
+    /// The number of parts that dicing has made.
     pub parts: u64,
-    /// Tasks that the worker put aside because another task had their lock.
+    /// The number of times that the worker deferred a task because another task had the lock.
     pub deferred: u64,
-    /// Tasks for which the worker began to transfer the data while another task ran.
+    /// The number of tasks that were staged while another task ran.
     pub staged_ahead: u64,
-    /// The number of tasks that were staged ahead in vain, because another task needed their room.
+    /// The number of tasks that were staged ahead in vain, because another task needed the room.
     pub wasted: u64,
-    /// The time in which the worker ran no task: it had none, or all its tasks waited for other
-    /// tasks or for room in a queue. A task that waits for another event, such as its data or a
-    /// word of another program, counts as running.
+    /// The time in which the worker had no task, or in which all tasks of the worker waited for
+    /// other tasks or for room in a queue. A task that waits for another event, such as its data,
+    /// counts as running.
     pub idle: Span,
 }
 
-/// The counters of a worker while it runs.
 #[derive(Default)]
 pub(crate) struct WorkerCells {
     pub(crate) tasks: Cell<u64>,

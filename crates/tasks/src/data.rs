@@ -1,6 +1,5 @@
-//! The data of tasks. A task declares the data that it reads and writes, so that the pool can stage
-//! the data. To stage is to get data into the local store before a task runs, and to put it back
-//! afterwards.
+//! The data of tasks. A task declares the data that it reads and writes. The pool stages the data:
+//! it gets the data into the local store before the task runs, and puts written data back.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -11,31 +10,31 @@ use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut}
 
 use crate::block_use::BlockUse;
 
-/// The type that the body of a task receives for data of this type.
+/// Data that the body of a task can receive.
 pub trait Viewed {
-    /// A slice in the local store, or a copy.
+    /// The type that the body receives: a slice in the local store, or a copy.
     type View<'v>;
 }
 
-/// Data that a task reads or writes: one of these kinds, or several in a tuple.
+/// Data that a task reads or writes. The types that implement this trait are:
 ///
 /// | kind | the body receives | before the body runs | after it has run |
 /// |---|---|---|---|
-/// | [`Read`] | `&[T]` | the slice is got | |
-/// | [`Update`] | `&mut [T]` | the slice is got | it is put back |
-/// | [`Write`] | `&mut [T]` | there is room for it | it is put back |
+/// | [`Read`] | `&[T]` | the slice is staged | |
+/// | [`Update`] | `&mut [T]` | the slice is staged | the slice is put back |
+/// | [`Write`] | `&mut [T]` | room is reserved | the slice is put back |
 /// | [`Part`] | `Range<usize>` | | |
 /// | [`Value`] | a copy | | |
 /// | a tuple of these | a tuple | | |
 ///
 /// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for
-/// [`Update`] and [`Write`]. So tasks that run at the same time cannot change each other's data.
-/// Tasks that use the same data one after the other use [blocks](crate::Blocks).
+/// [`Update`] and [`Write`]. Therefore tasks that run at the same time cannot change each other's
+/// data. [Blocks](crate::Blocks) are data that several tasks change one after the other.
 ///
 /// # Safety
 ///
-/// If two values are parts of the same data, made by [`part`](Self::part) with ranges that do not
-/// overlap, then no written element is in both parts.
+/// The implementor guarantees: if [`part`](Self::part) is called with two ranges that do not
+/// overlap, no element that a task writes is in both parts.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// Transfers that have begun.
     #[doc(hidden)]
@@ -48,21 +47,22 @@ pub unsafe trait Data: Viewed + Send + Sized {
     where
         Self: 's;
 
-    /// The bytes of local store that the data takes.
+    /// Returns the number of bytes of local store that the data takes.
     fn bytes(&self) -> usize;
 
     /// Calls `named` with the number of pieces into which the data can be split: rows, elements or
     /// numbers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// The part with these pieces, or all of the data if each part of a task needs all of it.
+    /// Returns the part with these pieces. If each part of a task needs all of the data, returns
+    /// all of the data.
     ///
     /// # Safety
     ///
-    /// Of this value and its parts, those that are used at the same time do not overlap.
+    /// If two of the values `self` and its parts are used at the same time, they do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
-    /// A second value for the same data.
+    /// Returns a second value for the same data.
     ///
     /// # Safety
     ///
@@ -87,20 +87,18 @@ pub unsafe trait Data: Viewed + Send + Sized {
     where
         Self: 's;
 
-    /// The view that the body receives.
     #[doc(hidden)]
     fn view<'v, 's: 'v, S: Spe>(staged: &'v mut Self::Staged<'s, S>) -> Self::View<'v>
     where
         Self: 's;
 
-    /// Calls `named` with each block that the data uses.
     #[doc(hidden)]
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
 /// The rows of a slice that a task uses. The slice may be a block.
 ///
-/// `slice` is a pointer, because several tasks that use a block one after the other exist at once.
+/// `slice` is a pointer, because several tasks that use the same block exist at the same time.
 struct Rows<T> {
     slice: NonNull<[T]>,
     /// The number of elements of a row. Rows are not split.
@@ -118,7 +116,7 @@ impl<T> Clone for Rows<T> {
 impl<T> Copy for Rows<T> {}
 
 impl<T> Rows<T> {
-    /// A block, as one row.
+    /// Makes one row of a block.
     fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self {
             slice: block,
@@ -127,7 +125,7 @@ impl<T> Rows<T> {
         }
     }
 
-    /// A slice of whole rows.
+    /// Makes the rows of a slice.
     fn of_slice(slice: NonNull<[T]>, row: usize) -> Self {
         assert!(
             row > 0 && slice.len().is_multiple_of(row),
@@ -156,7 +154,7 @@ impl<T> Rows<T> {
     }
 }
 
-/// A slice that a task reads, or a [block](crate::Blocks::read) that it reads.
+/// A slice, or a [block](crate::Blocks::read), that a task reads.
 pub struct Read<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d [T]>,
@@ -166,19 +164,19 @@ pub struct Read<'d, T> {
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
-    /// A slice that is not split: each part of a task needs all of it.
+    /// Makes the data of a slice that is not split: each part of a task needs the whole slice.
     pub fn new(slice: &'d [T]) -> Self {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
 
-    /// A block of a slice that a phase has borrowed for `'d`.
+    /// Makes the data of a block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
 }
 
-/// A slice that a task changes, or a [block](crate::Blocks::update) that it changes. The slice is
-/// got before the body runs, and put back afterwards.
+/// A slice, or a [block](crate::Blocks::update), that a task changes. The slice is staged before
+/// the body runs, and put back afterwards.
 pub struct Update<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
@@ -192,7 +190,7 @@ pub struct Write<'d, T> {
 }
 
 impl<T: Pod> Update<'_, T> {
-    /// A block of a slice that a phase has borrowed for `'d`.
+    /// Makes the data of a block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
@@ -204,12 +202,12 @@ macro_rules! new_by_rows {
         unsafe impl<T: Send> Send for $kind<'_, T> {}
 
         impl<'d, T: Pod> $kind<'d, T> {
-            /// A slice that may be split at each element.
+            /// Makes the data of a slice that may be split at each element.
             pub fn new(slice: &'d mut [T]) -> Self {
                 Self::rows(slice, 1)
             }
 
-            /// A slice that may be split between rows of `row` elements.
+            /// Makes the data of a slice that may be split between rows of `row` elements.
             ///
             /// # Panics
             ///
@@ -224,7 +222,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// If `splits`, a part of a task has a part of the slice. Otherwise each part has all of the slice.
+/// Implements [`Data`] for slices. `splits` says whether a part of a task gets a part of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;
@@ -333,7 +331,7 @@ data_of_slice! {
     arrive: |room| room => StagedMut
 }
 
-/// A range of numbers, such as the rows or columns that a task works on. It can be split.
+/// A range of numbers that can be split, such as the rows or columns that a task works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part(pub Range<usize>);
 

@@ -4,8 +4,8 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// Why not all tasks of a phase ran to their end. The error names the first task that failed. After
-/// the first failure no further task begins.
+/// The error of a phase with a task that did not run to its end. Names the first task that failed.
+/// After the first failure no further task begins.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
@@ -29,7 +29,7 @@ pub enum TaskError {
         /// The error of the local store.
         source: StageError,
     },
-    /// The parts that a dice returned are not the whole task.
+    /// The parts that a dice (a function that splits a task) returned are not the whole task.
     #[error(
         "task {task} was diced into parts that have {} of its {} pieces: a dice returns each piece of the data that it \
          gets once",
@@ -39,7 +39,7 @@ pub enum TaskError {
     Diced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of its data that can be split.
+        /// The number of pieces of each element of the task's data that can be split.
         pieces: Vec<usize>,
         /// The number of pieces in all parts together, for each element that can be split.
         in_parts: Vec<usize>,
@@ -53,11 +53,11 @@ pub enum TaskError {
     CannotBeDiced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of its data that can be split.
+        /// The number of pieces of each element of the task's data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, at least one of them changes the block, and the program has not
-    /// declared an order of the two tasks.
+    /// Two tasks use a block, one or both change the block, and the program has not declared the
+    /// order of the tasks.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -102,17 +102,17 @@ pub enum TaskError {
     OfOtherPhase {
         /// Name and number of the task.
         task: String,
-        /// The error's words for the lock or the other task.
+        /// The part of the error's text about the lock or the other task.
         what: String,
     },
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers of the tasks. Each task waits for the next one or comes after it. The
-        /// last task waits for the first one.
+        /// Names and numbers of the tasks. Each task waits for the next task or comes after the
+        /// next task. The last task waits for the first task.
         tasks: Vec<String>,
     },
-    /// A filter has dropped a task, but another task comes after it or a program waits for it.
+    /// A filter has dropped a task that another task comes after or a program waits for.
     #[error(
         "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
          filter keep it (`Pool::filter`)"
@@ -121,8 +121,7 @@ pub enum TaskError {
         /// Name and number of the task.
         task: String,
     },
-    /// A program waited for a task that did not run, because the task was cancelled or a task
-    /// before it failed.
+    /// A program waited for a task that was cancelled, or that comes after a failed task.
     #[error("task {task} did not run: it was cancelled, or a task that comes before it has failed")]
     DidNotRun {
         /// Name and number of the task.
@@ -130,13 +129,12 @@ pub enum TaskError {
     },
 }
 
-/// The parts that a dice returned are not the whole task.
 pub(crate) struct DiceError {
     pub(crate) pieces: Vec<usize>,
     pub(crate) in_parts: Vec<usize>,
 }
 
-/// The text of a panic, if it has one.
+/// Returns the text of a panic, if the panic has a text.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))

@@ -1,9 +1,8 @@
-//! Frames: the second halves of `join` that a thread of a worker has put aside.
+//! Frames: the second closures (halves) that the `join` calls of a thread have not begun.
 //!
-//! A `join` puts its second half here, runs the first half, and takes the second one out again.
-//! These steps are some loads and stores, and none of them is atomic. When another worker asks for
-//! work, the worker offers its oldest half to the other workers (`WorkerProgram::offer_oldest`).
-//! The oldest half is the largest one.
+//! A `join` adds its half, runs the first closure, and takes the half out again, without atomic
+//! operations. When another worker asks for work, the worker of the thread offers the oldest half,
+//! which is the largest (`WorkerProgram::offer_oldest`).
 //!
 //! ```text
 //!            oldest                            newest
@@ -19,7 +18,7 @@ use cellworks_machine::{Payload, Spe};
 use crate::job::Ticket;
 use crate::worker::Worker;
 
-/// The second half of a `join`. It lies on the stack of its owner.
+/// The second half of a `join`, which lies on the stack of its owner.
 pub(crate) struct Frame<S: Spe> {
     run: RunHalf<S>,
     half: *const (),
@@ -36,7 +35,7 @@ impl<S: Spe> Clone for Frame<S> {
 impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// A frame for `half`, which `run` gets as its argument.
+    /// Makes a frame for `half`, which `run` gets as its argument.
     #[inline(always)]
     pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
         Self { run, half }
@@ -46,7 +45,7 @@ impl<S: Spe> Frame<S> {
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     ///
     /// # Safety
     ///
@@ -57,7 +56,7 @@ impl<S: Spe> Frame<S> {
     }
 }
 
-/// The halves that one thread has put aside, oldest first.
+/// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
     /// The tickets of the oldest frames, which have been offered to other workers.
@@ -75,7 +74,7 @@ impl<S: Spe> Frames<S> {
         }
     }
 
-    /// Adds a half and returns its place. The half must not move until it is taken out.
+    /// Adds a half and returns its place. The half must not move while it is in the list.
     #[inline(always)]
     pub(crate) fn push(&self, frame: Frame<S>) -> usize {
         // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends its fields.
@@ -86,12 +85,12 @@ impl<S: Spe> Frames<S> {
     }
 
     /// Takes the newest half out. Returns true if the half was never offered. If the half was
-    /// offered, the caller goes on with [`take_ticket`](Self::take_ticket).
+    /// offered, the caller calls [`take_ticket`](Self::take_ticket) next.
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. The caller passes it because a load of the place
-    /// would wait for the store of the previous `join`.
+    /// `place` is the place of the newest half. The caller passes `place`, because a load would
+    /// wait for the store of the previous `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -99,7 +98,7 @@ impl<S: Spe> Frames<S> {
         place >= self.offered.get()
     }
 
-    /// The ticket of the offered half that was taken out last.
+    /// Takes the ticket of the offered half that was taken out last.
     pub(crate) fn take_ticket(&self) -> Arc<Ticket<S>> {
         // SAFETY: as in `push`.
         let tickets = unsafe { &mut *self.tickets.get() };
@@ -108,14 +107,14 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Whether a half has not been offered.
+    /// Returns whether a half has not been offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that has not been offered, with the ticket that `ticket` makes for
-    /// it. Returns `None` if all halves have been offered.
+    /// Offers the oldest half that was not offered. `ticket` makes the ticket of the half. Returns
+    /// `None` if all halves were offered.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

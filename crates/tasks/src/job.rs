@@ -13,7 +13,7 @@ use crate::running;
 use crate::scope::ScopeState;
 use crate::worker::Worker;
 
-/// A piece of work that any worker may take.
+/// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
     /// The second half of a `join`.
     Offered(Arc<Ticket<S>>),
@@ -26,7 +26,7 @@ pub enum Job<S: Spe> {
 /// A reference to the second half of a `join`. The half lies on the stack of its owner.
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
-    /// Valid until the owner has withdrawn the offer, or has seen that the work has ended.
+    /// Valid until the owner has withdrawn the offer, or has seen that the half has ended.
     pub(crate) frame: Frame<S>,
     pub(crate) owner: Processor,
 }
@@ -37,7 +37,6 @@ unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Ticket<S> {}
 
-/// A closure of a scope.
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
@@ -53,7 +52,7 @@ impl<S: Spe> Ticket<S> {
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -67,7 +66,7 @@ impl<S: Spe> Ticket<S> {
 }
 
 impl<S: Spe> Job<S> {
-    /// The scope to which the job belongs. `None` for a half of a `join`.
+    /// Returns the scope to which the job belongs, or `None` for a half of a `join`.
     pub(crate) fn scope(&self) -> Option<*const ScopeState> {
         match self {
             Self::Offered(_) => None,
@@ -81,7 +80,7 @@ impl<S: Spe> Job<S> {
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),
@@ -99,7 +98,7 @@ impl<S: Spe> Job<S> {
     /// Drops the job without running it, because the run was cancelled.
     pub(crate) fn discard(self) {
         match self {
-            // The owner of the half withdraws it.
+            // The owner of the half withdraws the offer.
             Self::Offered(_) => {}
             Self::Spawned(Spawned { scope, body }) => {
                 // Destructors of values that the closure owns may panic.

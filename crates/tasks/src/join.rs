@@ -13,12 +13,12 @@ use crate::worker::Worker;
 /// The second closure of a `join`, and its result.
 struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    /// Another worker writes the result when it has run the closure. Uninitialised before.
+    /// The result. Initialised only if another worker has run the closure.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
 impl<B, R> Half<B, R> {
-    /// Runs the closure on the worker that has taken it.
+    /// Runs the closure on another worker, which has taken the offer.
     ///
     /// # Safety
     ///
@@ -50,13 +50,12 @@ impl<S: Spe> Worker<'_, S> {
     /// Runs two closures and returns their results. If another worker has nothing to do, the
     /// closures run at the same time.
     ///
-    /// The calling worker runs `first`. Which worker runs `second` is decided as late as possible:
-    /// when a worker without work asks for work, the next `join` of another worker offers the
-    /// oldest `second` of that worker. So a `join` takes a few nanoseconds, and programs need no
-    /// minimum size of work for it.
+    /// The calling worker runs `first`. When a worker without work asks the calling worker for
+    /// work, the next `join` of the calling worker offers its oldest `second` that has not begun.
+    /// Therefore a `join` takes a few nanoseconds, and programs need no minimum size of work.
     ///
-    /// If another worker has taken `second` and not ended it, this call waits for it. During the
-    /// wait other tasks of this worker run, on stacks of their own.
+    /// If another worker is still running `second` when `first` has ended, the call waits. During
+    /// the wait other tasks of this worker run, on stacks of their own.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -73,8 +72,8 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If `first` panics, `join` panics with that panic, and `second` may not have begun. Otherwise
-    /// `join` panics with the panic of `second`. At that time both closures have ended.
+    /// Passes on the panic of `first`, or else the panic of `second`. If `first` panics, `second`
+    /// may not run. When `join` panics, neither closure runs any more.
     #[inline]
     pub fn join<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where
@@ -92,17 +91,17 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` within `first` has removed its half, even if it panicked.
+        // SAFETY: each `join` within `first` has removed its half, even if the `join` panicked.
         if unsafe { self.frames().pop(place) } {
-            // SAFETY: the half was never offered, so no other worker has taken it.
+            // SAFETY: the half was never offered, so no other worker has taken the half.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
             return self.both(first, second);
         }
         self.end_offered(&half, first)
     }
 
-    /// Runs the second closure on this worker. If the first closure panicked, drops the second and
-    /// passes the panic on.
+    /// Runs the second closure on this worker. If the first closure panicked, drops the second
+    /// closure and passes the panic on.
     #[inline(always)]
     fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
     where

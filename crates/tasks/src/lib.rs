@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A task gets the [`Worker`] that runs the task. With methods of the worker, a task can run two
-//! closures at once ([`Worker::join`]) and start any number of closures ([`Worker::scope`]). It can
-//! run loops on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort
+//! closures at once ([`Worker::join`]) and start any number of closures ([`Worker::scope`]). A task
+//! can run loops on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort
 //! ([`Worker::sort`]). A task may wait for its own closures, or for any event that a program of the
 //! machine can wait for. While a task waits, its worker runs other tasks.
 //!

@@ -1,4 +1,4 @@
-//! Locks for tasks. While its lock is taken, a task is deferred, and its worker runs other tasks.
+//! Locks for tasks. While a lock is taken, other tasks with the same lock are deferred.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -10,13 +10,12 @@ use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
 /// A lock for the tasks of a phase. Only one of the tasks that are [locked](crate::Task::locked) by
-/// it runs at a time.
+/// the same lock runs at a time.
 ///
-/// While one task has the lock, the other locked tasks are deferred. Deferred tasks get the lock in
-/// the order in which they asked for it. [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// [`Phase::lock`](crate::Phase::lock) makes a lock.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The phase that the lock belongs to. Only tasks of this phase may use the lock.
+    /// The phase of the lock. Only tasks of this phase may use the lock.
     phase: usize,
     scope: PhantomData<&'scope ()>,
 }
@@ -31,7 +30,7 @@ impl<S: Spe> Clone for TaskLock<'_, S> {
 }
 
 impl<S: Spe> TaskLock<'_, S> {
-    /// A free lock for the tasks of a phase.
+    /// Makes a free lock for the tasks of a phase.
     pub(crate) fn new(phase: usize) -> Self {
         Self {
             state: Arc::new(Mutex::new(LockState::new())),
@@ -74,7 +73,7 @@ impl<T> LockState<T> {
     }
 
     /// Releases the lock. If tasks are deferred, gives the lock to the task that was deferred
-    /// first, and returns that task.
+    /// first, and returns this task.
     pub(crate) fn give_back(&mut self) -> Option<T> {
         let next = self.deferred.pop_front();
         self.is_taken = next.is_some();
@@ -82,12 +81,10 @@ impl<T> LockState<T> {
     }
 }
 
-/// Takes a lock for a task and returns true, or defers the task and returns false.
 pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
     locked(lock).take(|| Arc::clone(task))
 }
 
-/// Releases a lock. If a task was deferred, returns the task that has the lock now.
 pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
     locked(lock).give_back()
 }

@@ -3,14 +3,13 @@
 //!
 //! The models check these properties:
 //!
-//! - Either the owner of a half of a `join` or one other worker runs the half. If another worker
-//!   runs it, the owner goes on, and frees the half, only when that worker has left it.
+//! - Either the owner of a half of a `join` or one other worker runs the half. The owner frees the
+//!   half only when the other worker no longer uses the half.
 //! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
 //!   sees the writes of the tasks, and may free the scope at once.
-//! - No worker sleeps while a queue holds a job, nor the main program while a queue has room.
+//! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
 //!
-//! A waiting worker sleeps until another thread wakes it. If no thread does, loom reports a
-//! deadlock.
+//! If no thread wakes a sleeping worker, loom reports a deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -23,8 +22,8 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// The seat of a thread, at which the thread waits. Its methods do the same as `Wait::wait_until`
-/// and `Wake::notify` of a machine.
+/// A place at which a thread waits. The methods do the same as `Wait::wait_until` and
+/// `Wake::notify` of a machine.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -48,14 +47,14 @@ impl Seat {
     }
 }
 
-/// Runs a model in all orders with this number of preemptions, or any number if it is `None`.
+/// Runs a model in all orders with up to `preemptions` preemptions, or with any number if `None`.
 fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     builder.check(model);
 }
 
-/// Memory on the stack of its owner. Another worker may use it until the owner goes on.
+/// Memory on the stack of its owner. Another worker may use the memory until the owner goes on.
 struct Lent(UnsafeCell<u32>);
 
 // SAFETY: loom reports accesses that have no order.
@@ -73,7 +72,7 @@ impl Lent {
         self.0.with_mut(|lent| unsafe { *lent += number });
     }
 
-    /// The owner goes on, and uses the memory for another purpose.
+    /// Uses the memory for another purpose, after the owner has gone on.
     fn take(&self) -> u32 {
         // SAFETY: as in `add`.
         self.0
@@ -81,7 +80,7 @@ impl Lent {
     }
 }
 
-/// The half goes through a queue. The operations of this queue do not order other memory accesses.
+/// The half goes through a queue that does not order other memory accesses.
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
@@ -147,8 +146,7 @@ struct Scope {
     owner: Seat,
     /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// The memory of the scope, which the owner frees. After that, no thread that ends a task
-    /// accesses the count.
+    /// The memory of the scope. After the owner has freed it, no thread accesses the count.
     state: Arc<Lent>,
 }
 
@@ -203,7 +201,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker counts all tasks that have ended on it in one step.
+/// A worker counts all tasks that it has run in one step.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {
@@ -213,7 +211,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
             unsafe { scope.count.start_by_owner() };
             let scope = Arc::clone(&scope);
             thread::spawn(move || {
-                // The first task starts the second one.
+                // The first task starts the second task.
                 scope.count.start();
                 scope.written[0].add(1);
                 scope.written[1].add(1);
@@ -225,7 +223,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     });
 }
 
-/// Another worker starts and ends the second task. The second task may end before the first one.
+/// Another worker starts and ends the second task. The second task may end before the first task.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     check(Some(3), || {
@@ -290,7 +288,7 @@ impl Workers {
         })
     }
 
-    /// Waits for a job and takes it, as `WorkerProgram::next` does.
+    /// Waits for a job and takes the job, as `WorkerProgram::next` does.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {

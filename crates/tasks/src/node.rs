@@ -1,4 +1,4 @@
-//! Nodes: the submitted tasks, and which tasks and programs wait for which others.
+//! Nodes: the submitted tasks, and the waits between tasks and programs.
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
@@ -20,7 +20,7 @@ use crate::place::sealed::Sealed;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Priority, Work};
 
-/// A submitted task, or a part of one.
+/// A submitted task, or a part of a submitted task.
 pub struct Node<S: Spe> {
     name: Cow<'static, str>,
     /// The number of the task in its phase, from 1 on.
@@ -29,20 +29,19 @@ pub struct Node<S: Spe> {
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
-    /// The worker that runs or drops the task takes the work out of the node.
+    /// The body and the data of the task. `None` if the work was dropped.
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
-    /// The task near which this one should run: on the same worker.
+    /// The task with which this task should share a worker.
     pub(crate) near: Option<Arc<Node<S>>>,
     /// The number of the worker that has run the task, or [`NOWHERE`] until a worker runs it.
     ran_on: AtomicUsize,
-    /// The number of tasks before this one that have not ended, plus 1 until this one has been
-    /// submitted. If the task was diced: the number of parts that have not ended.
+    /// The number of tasks before this task that have not ended, plus 1 until this task has been
+    /// submitted. For a diced task, the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run, because it was cancelled or a task before it did not run or
-    /// failed.
+    /// Whether the task must not run: it was cancelled, or an earlier task failed or did not run.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
     /// Whether the task has its lock.
@@ -50,19 +49,16 @@ pub struct Node<S: Spe> {
     others: Mutex<Others<S>>,
 }
 
-/// A lock that tasks share.
 type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
 /// No worker has this number.
 const NOWHERE: usize = usize::MAX;
 
-/// The other tasks and the programs that a task waits for or that wait for it.
+/// The tasks before and after a task, and the programs that wait for the task.
 struct Others<S: Spe> {
-    /// How the task has ended.
     end: Option<End>,
-    /// The tasks before this one. Empty when this task has ended.
+    /// The tasks before this task. Empty when this task has ended.
     before: Vec<Arc<Node<S>>>,
-    /// The tasks after this one.
     after: Vec<Arc<Node<S>>>,
     /// The processors on which programs wait for the end of the task.
     waiting: Vec<Processor>,
@@ -71,9 +67,9 @@ struct Others<S: Spe> {
 /// How a task has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It has run to its end.
+    /// The task has run to its end.
     Done,
-    /// It did not run, or failed.
+    /// The task did not run, or failed.
     Failed,
 }
 
@@ -127,17 +123,15 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// The task's name in errors and traces. Tasks of one kind have the same name.
     pub(crate) fn name(&self) -> &Cow<'static, str> {
         &self.name
     }
 
-    /// Whether the task has its lock.
     pub(crate) fn has_its_lock(&self) -> bool {
         self.has_lock.load(Ordering::Relaxed)
     }
 
-    /// The whole task that was submitted.
+    /// Returns the submitted task of which this task may be a part.
     pub(crate) fn whole(self: &Arc<Self>) -> &Arc<Self> {
         self.whole.as_ref().unwrap_or(self)
     }
@@ -146,11 +140,11 @@ impl<S: Spe> Node<S> {
         self.whole.is_some()
     }
 
-    /// The task's work.
+    /// Returns the task's work.
     ///
     /// # Safety
     ///
-    /// The caller has taken the task out of a queue, or has not put it into one yet.
+    /// The caller has taken the task out of a queue, or has not put the task into a queue yet.
     pub(crate) unsafe fn work(&self) -> &(dyn Work<S> + 'static) {
         // SAFETY: by the contract of this function.
         let work = unsafe { &*self.work.get() };
@@ -167,12 +161,11 @@ impl<S: Spe> Node<S> {
         unsafe { *self.work.get() = None };
     }
 
-    /// Records the tasks before this one.
     pub(crate) fn put_after(&self, before: &[Arc<Node<S>>]) {
         locked(&self.others).before = before.to_vec();
     }
 
-    /// Makes the tasks in `before` release this task when they end.
+    /// Makes the end of each task in `before` release this task.
     pub(crate) fn wait_for_those_before(self: &Arc<Self>, before: &[Arc<Node<S>>]) {
         for other in before {
             let mut others = locked(&other.others);
@@ -187,37 +180,34 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Whether the task has no lock and only its phase waits for its end.
+    /// Returns whether the task has no lock, and only its phase waits for the task.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
         self.whole().lock.is_none() && !self.is_awaited()
     }
 
-    /// Whether a task comes after this one, or a program waits for its end.
+    /// Returns whether another task comes after this task, or a program waits for this task.
     pub(crate) fn is_awaited(self: &Arc<Self>) -> bool {
         let others = locked(&self.whole().others);
         !others.after.is_empty() || !others.waiting.is_empty()
     }
 
-    /// The tasks before this one, or none if it has ended.
+    /// Returns the tasks before this task, or no tasks if this task has ended.
     pub(crate) fn before(&self) -> Vec<Arc<Node<S>>> {
         locked(&self.others).before.clone()
     }
 
-    /// Subtracts one from `left`. Returns true if the task waits for no other task or part any
-    /// more.
+    /// Subtracts one from `left`. Returns true if `left` is now 0.
     pub(crate) fn release(&self) -> bool {
-        // Acquire and release make the writes of the tasks before this one visible to the worker
-        // that runs it.
+        // Acquire and release make the writes of earlier tasks visible to the worker of this task.
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Makes the task wait for `parts` more parts. When the task is diced, this is the number of
-    /// its parts. When a part is diced again, it is one less than the number of new parts.
+    /// Makes the task wait for `parts` more parts.
     pub(crate) fn wait_for_parts(&self, parts: usize) {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
 
-    /// Marks the task as one that must not run.
+    /// Marks the task, which then must not run.
     pub(crate) fn drop_it(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -226,14 +216,13 @@ impl<S: Spe> Node<S> {
         self.whole().is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Records that a worker begins to run the task.
     pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
         let whole = self.whole();
         whole.has_begun.store(true, Ordering::Relaxed);
         whole.ran_on.store(worker, Ordering::Relaxed);
     }
 
-    /// The number of the worker on which the task should run, if it is known.
+    /// Returns the number of the worker on which the task should run, if the worker is known.
     pub(crate) fn best_worker(&self) -> Option<usize> {
         let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
         (ran_on != NOWHERE).then_some(ran_on)
@@ -243,7 +232,7 @@ impl<S: Spe> Node<S> {
         self.whole().has_begun.load(Ordering::Relaxed)
     }
 
-    /// How the task has ended. `None` if it has not ended.
+    /// Returns how the task has ended, or `None` if the task has not ended.
     pub(crate) fn end(&self) -> Option<End> {
         locked(&self.others).end
     }
@@ -257,7 +246,7 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// Called when the task has ended: lets the waiting tasks and programs go on.
+    /// Records that the task has ended, and lets the waiting tasks and programs go on.
     pub(crate) fn end_with(self: &Arc<Self>, end: End, place: &impl Sealed<S>) {
         let mut others = locked(&self.others);
         others.end = Some(end);

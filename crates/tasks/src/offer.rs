@@ -1,4 +1,4 @@
-//! Offers: a worker offers the second half of a `join` to other workers.
+//! Offers: a worker (the owner) offers the second half of a `join` to other workers.
 //!
 //! ```text
 //!              withdraw                      (its own worker runs it)
@@ -8,10 +8,9 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
 //! ```
 
-// Rejected: halves of joins in the deque. Removing a half from the deque needs a fence. A half in
-// `Frames` needs no fence.
+// Rejected: halves of joins in the deque, because removing a half from the deque needs a fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
-// the clock. A worker that asks for work gets an answer sooner.
+// the clock. A request of a worker without work is answered sooner.
 
 use crate::sync::{AtomicU8, Ordering};
 
@@ -20,7 +19,7 @@ const WITHDRAWN: u8 = 1;
 const TAKEN: u8 = 2;
 const ENDED: u8 = 3;
 
-/// Decides which of two workers runs a piece of work, and records when it has ended.
+/// Decides which of two workers runs the work of an offer, and records the end of the work.
 pub(crate) struct Offer(AtomicU8);
 
 impl Offer {
@@ -28,15 +27,15 @@ impl Offer {
         Self(AtomicU8::new(OFFERED))
     }
 
-    /// Takes the work, on another worker. The caller must call [`end`](Self::end) when it has run
-    /// the work. If the owner has withdrawn the work, returns false, and the values that the work
+    /// Takes the work for another worker, which must call [`end`](Self::end) when it has run the
+    /// work. If the owner has withdrawn the work, returns false, and the values that the work
     /// borrows may already be freed.
     pub(crate) fn take(&self) -> bool {
         self.leave(TAKEN)
     }
 
-    /// Takes the work back, on the owner. If another worker has taken the work, returns false. Then
-    /// the owner waits until the work [has ended](Self::has_ended).
+    /// Takes the work back for the owner. If another worker has taken the work, returns false, and
+    /// the owner must wait until the work [has ended](Self::has_ended).
     pub(crate) fn withdraw(&self) -> bool {
         self.leave(WITHDRAWN)
     }
@@ -55,7 +54,7 @@ impl Offer {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Whether the work has ended. If so, its owner sees everything that the work has written.
+    /// Returns whether the work has ended. If so, the owner sees all writes of the work.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

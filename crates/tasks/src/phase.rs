@@ -1,5 +1,4 @@
-//! Phases. A program submits tasks to a phase one by one. The phase checks each task, and the call
-//! that made the phase returns only after all its tasks have ended.
+//! Phases, to which a program submits tasks one by one.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -33,28 +32,28 @@ pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// The data of a phase, which the phase and its tasks access.
+/// The data that a phase and its tasks share.
 pub(crate) struct PhaseState<S: Spe> {
     pub(crate) scope: ScopeState,
     has_failed: AtomicBool,
     failure: Mutex<Option<TaskError>>,
     submitted: AtomicUsize,
     users: Mutex<Users<S>>,
-    /// The task that has made the phase. The task cannot end before the phase.
+    /// The task that has made the phase.
     parent: Option<Arc<Node<S>>>,
 }
 
-/// The record of waits. Maps the address of a waiting task to the task that it waits for.
+/// The waits of tasks for tasks. Maps the address of the waiting task to the other task.
 pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
-    /// Records that a task has failed. The first failure is kept.
+    /// Records the failure of a task, and keeps the first failure.
     pub(crate) fn fail(&self, failure: TaskError) {
         locked(&self.failure).get_or_insert(failure);
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a task has failed. If so, no further task of the phase begins.
+    /// Returns whether a task has failed. If so, no further task of the phase begins.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
@@ -72,17 +71,16 @@ impl<S: Spe> Waits<S> {
     /// Returns [`TaskError::Circle`] if `target` cannot end before `waiter`.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that has made its phase, and so on outwards.
+        // The waiting task, the task that made the phase of the waiting task, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: the waiting task runs and belongs to the phases of these tasks, so none of
-            // the phases has ended.
+            // SAFETY: the waiting task runs and belongs to the phases of these tasks, so these
+            // phases have not ended.
             unsafe { &*task.phase }.parent.clone()
         })
         .collect();
         let mut waits = locked(&self.0);
-        // Maps each task that the search has reached to the task from which the search came.
-        // Following these entries back gives the circle.
+        // Maps each task that the loop below finds to a task that waits for the found task.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
@@ -111,8 +109,8 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// The error of a circle of waits. In `waiting`, the first task waits for `target`, and every
-/// further task waits for the task before it. `target` waits, directly or through other tasks, for
+/// Makes the error of a circle of waits. In `waiting`, the first task waits for `target`, and every
+/// further task waits for the previous task. `target` waits, directly or through other tasks, for
 /// the last task of `waiting`.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
@@ -133,7 +131,7 @@ fn circle<S: Spe>(
 
 /// A handle to a submitted task.
 ///
-/// Dropping the handle does not affect the task, because the phase waits for all its tasks.
+/// Dropping the handle does not affect the task.
 pub struct Handle<'scope, S: Spe> {
     node: Arc<Node<S>>,
     pool: usize,
@@ -157,7 +155,7 @@ impl<S: Spe> fmt::Debug for Handle<'_, S> {
 }
 
 impl<S: Spe> Handle<'_, S> {
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     pub fn has_ended(&self) -> bool {
         self.node.end().is_some()
     }
@@ -178,10 +176,10 @@ impl<S: Spe> Handle<'_, S> {
     ///
     /// # Errors
     ///
-    /// - [`TaskError::Circle`] if the wait would never end: this task is the calling task, waits
-    ///   for the calling task, or comes after it.
-    /// - [`TaskError::DidNotRun`] if the task was cancelled or has failed, or if a task before it
-    ///   has failed.
+    /// - Returns [`TaskError::Circle`] if this task is the calling task, waits for the calling
+    ///   task, or comes after the calling task.
+    /// - Returns [`TaskError::DidNotRun`] if this task was cancelled or has failed, or if an
+    ///   earlier task has failed.
     ///
     /// # Panics
     ///
@@ -226,11 +224,10 @@ impl<S: Spe> Handle<'_, S> {
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// Makes a task, which the program then [submits](Self::submit). When the task runs, `body`
-    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks of one
-    /// kind have the same name.
+    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks that do
+    /// the same work have the same name.
     ///
-    /// `body` may run on any worker. If the task [may be diced](Task::diced), `body` may run once
-    /// for each part.
+    /// `body` may run on any worker, and once for each part if the task is [diced](Task::diced).
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -247,8 +244,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 
     /// Makes a task as [`task`](Self::task) does. The pool may [dice](Task::diced) the task by
     /// calling `dice`, with the data of the task and the wanted number of parts. `dice` may return
-    /// any number of parts, which together must be the data. If they have more or fewer pieces than
-    /// the data, the phase ends with [`TaskError::Diced`].
+    /// any number of parts, which together must be the data. If the parts have more or fewer pieces
+    /// than the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -264,26 +261,25 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task. The task runs when all tasks before it have ended and a worker takes it.
-    /// `from` is the caller's worker or main program.
+    /// Submits a task. The task runs when all tasks before the task have ended and a worker takes
+    /// the task. `from` is the caller's worker or main program.
     ///
-    /// While thousands of tasks wait to be run, this call waits until half of them have been taken,
-    /// as [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main
-    /// memory, only the main program waits. A task that submits other tasks does not wait.
+    /// While thousands of tasks wait to be run, this call waits, as
+    /// [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main memory,
+    /// only the main program waits. A task that submits other tasks does not wait.
     ///
     /// # Errors
     ///
     /// Returns [`TaskError`] in these cases, and drops the task:
     ///
-    /// - The task uses a block that another task uses, and does not come after that task. Or it
-    ///   changes a block and names that block twice.
-    /// - The task may be diced, but the pool has no way to dice it.
+    /// - The task uses a block that another task uses, and does not come after the other task.
+    /// - The task changes a block and names the block twice, or the pool cannot dice the task.
     /// - The task comes after a task of another phase, or has a lock or a block of another phase.
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits, the
-    /// call unwinds.
+    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
+    /// unwinds the caller.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -359,7 +355,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 
     /// Splits a slice into blocks of `block` elements. Tasks of this phase use a block one after
-    /// the other, in an order that they declare.
+    /// the other, in a declared order.
     ///
     /// # Panics
     ///
@@ -378,12 +374,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         }
     }
 
-    /// A lock for tasks of this phase: see [`Task::locked`].
+    /// Makes a lock for tasks of this phase: see [`Task::locked`].
     pub fn lock(&'scope self) -> TaskLock<'scope, S> {
         TaskLock::new(self.id())
     }
 
-    /// A number that no other phase has while this phase exists.
+    /// Returns a number that no other phase has while this phase exists.
     fn id(&self) -> usize {
         std::ptr::from_ref(&self.state).addr()
     }
@@ -393,7 +389,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 ///
 /// # Errors
 ///
-/// The first failure of a task, or the error of `f` if no task has failed.
+/// Returns the first failure of a task, or the error of `f` if no task has failed.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

@@ -22,27 +22,25 @@ pub(crate) mod sealed {
 
     /// Methods that only this crate calls.
     pub trait Sealed<S: Spe> {
-        /// The processor of this place.
         fn processor(&self) -> Processor;
 
-        /// A number that identifies the pool.
         fn pool(&self) -> usize;
 
-        /// Puts a job into a queue, and wakes a worker for it.
+        /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
-        /// Called when a closure was started. If many jobs are in the queue, waits until few are
-        /// left.
+        /// If many jobs are in the queue, waits until few jobs are left. The caller has just
+        /// started a closure.
         ///
         /// # Errors
         ///
-        /// The payload that unwinds the caller because the run was cancelled.
+        /// Returns the payload that unwinds the caller if the run was cancelled.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
 
-        /// Called when the `number`th task of a phase was submitted. If many jobs are in the queue
-        /// of the task, waits as [`wait_for_room`](Self::wait_for_room) does.
+        /// If many jobs are in the queue `destination`, waits as
+        /// [`wait_for_room`](Self::wait_for_room) does. The caller has submitted task `number`.
         ///
         /// # Errors
         ///
@@ -58,21 +56,19 @@ pub(crate) mod sealed {
             Destination::Starter
         }
 
-        /// Notifies the processor `to`, which may be waiting for a change.
         fn notify(&self, to: Processor);
 
-        /// Called when a phase of this place begins.
+        /// Begins a phase of this place.
         fn phase_begins(&self) {}
 
-        /// Called when the program at this place has submitted all its tasks to a phase. Tasks of
-        /// the phase may still submit more tasks.
+        /// Records that the program at this place has submitted all its tasks to a phase.
         fn all_submitted(&self) {}
 
-        /// Called when the tasks of a phase of this place have ended.
+        /// Ends a phase of this place after all tasks of the phase have ended.
         ///
         /// # Errors
         ///
-        /// The payload with which the phase panics.
+        /// Returns the payload with which the phase panics.
         fn phase_ends(&self) -> Result<(), Payload> {
             Ok(())
         }
@@ -83,12 +79,11 @@ pub(crate) mod sealed {
         /// Returns the record of the tasks of the pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true. If the run is cancelled during the wait, still waits
-        /// for `done`. Other tasks run during the wait.
+        /// Waits until `done` returns true, even in a cancelled run. Meanwhile other tasks run.
         ///
         /// # Errors
         ///
-        /// The payload that unwinds the caller because the run was cancelled.
+        /// Returns the payload that unwinds the caller if the run was cancelled.
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
@@ -110,9 +105,8 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits until `done` returns true, by calling `wait` with `done`. If the caller is already
-/// unwinding, `wait` cannot wait and returns false. In that case this function waits in another way
-/// until `done` returns true, and returns an error: see [`sealed::Sealed::wait_for`].
+/// Waits until `done` returns true, by calling `wait` with `done`. If `wait` returns false because
+/// the caller is already unwinding, waits by `Wake::outlast` and returns an error.
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,

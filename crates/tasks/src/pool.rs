@@ -1,4 +1,4 @@
-//! A pool of workers, and the main program that uses it.
+//! A pool of workers, and the main program that uses the pool.
 
 use std::cell::Cell;
 use std::fmt;
@@ -28,7 +28,6 @@ use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine.
 ///
-/// A pool is a value and not global: a program may have several pools, one after the other.
 /// [`run`](Self::run) starts the workers and returns when they have ended.
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
@@ -41,7 +40,7 @@ pub struct Pool<'m, M: Machine> {
     filters: Vec<Filter<'m>>,
 }
 
-/// Why [`Pool::run`] has failed.
+/// The error of [`Pool::run`].
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// A pool needs at least one worker.
@@ -116,7 +115,7 @@ pub enum PoolError {
 }
 
 impl<'m, M: Machine> Pool<'m, M> {
-    /// A pool with a worker on each SPE of a machine.
+    /// Returns a pool with a worker on each SPE of a machine.
     pub fn new(machine: &'m M) -> Self {
         Self {
             machine,
@@ -129,28 +128,30 @@ impl<'m, M: Machine> Pool<'m, M> {
         }
     }
 
-    /// Sets the number of workers. They run on the first SPEs of the machine.
+    /// Sets the number of workers, which run on the first SPEs of the machine.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Sets how tasks of phases come to the workers. The default is [`Scheduler::Stealing`].
+    /// Sets the scheduler, which distributes the tasks of phases. The default is
+    /// [`Scheduler::Stealing`].
     #[must_use]
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
     }
 
-    /// Adds a filter: a function that may reorder or drop tasks. Whenever tasks have come to the
-    /// reorder buffer, the PPE calls the filters one after the other. A filter gets all tasks of
-    /// the buffer, ordered by priority. Filters work only with [`Scheduler::ThreeLevel`].
+    /// Adds a filter: a function that may reorder or drop tasks. Filters work only with
+    /// [`Scheduler::ThreeLevel`]. Whenever tasks have come to the reorder buffer of this scheduler,
+    /// the PPE calls the filters one after the other. A filter gets all tasks of the buffer,
+    /// ordered by priority.
     ///
     /// A dropped task does not run, as if it had been [cancelled](crate::Handle::cancel). If
-    /// another task comes after a dropped task, or a program waits for it, the phase ends with
-    /// [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again. The next
-    /// phase of the main program that ends then panics with the filter's payload.
+    /// another task comes after a dropped task, or a program waits for a dropped task, the phase
+    /// ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again,
+    /// and the next phase of the main program that ends panics with the same panic.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -178,7 +179,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 
     /// Sets the threshold for dicing. When fewer tasks than the threshold wait for each worker,
-    /// tasks that [may be diced](crate::Task::diced) are diced. The default is
+    /// tasks that [may be diced](crate::Task::diced) are split into parts. The default is
     /// [`DICING_THRESHOLD`]. With `None` no task is diced.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
@@ -187,8 +188,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers, runs `main` on the PPE, and returns its result when the workers have
-    /// ended.
+    /// Starts the workers, runs `main` on the PPE, and returns the result of `main` when the
+    /// workers have ended.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -206,9 +207,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// Returns [`PoolError`] in these cases:
     ///
     /// - The number of workers is wrong, or the local store or main memory has no room.
-    /// - The scheduler needs a Cell and the machine is not a Cell, or the scheduler does not offer
-    /// a
-    ///   chosen feature.
+    /// - The scheduler needs a Cell, and the machine is not a Cell.
+    /// - The scheduler does not offer a chosen feature.
     /// - `main` or a task panics and the program does not catch the panic.
     /// - `main` and all tasks wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
@@ -324,8 +324,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// The queues in main memory, and the functions that make the sides: the access of the workers
-    /// and of the main program to these queues. `None` if the scheduler has no such queues.
+    /// Makes the queues in main memory and returns a [`Central`]. Returns `None` if the scheduler
+    /// has no queues in main memory.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);
@@ -343,8 +343,8 @@ impl<'m, M: Machine> Pool<'m, M> {
 /// The number of closures, or tasks of a phase, after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and the functions that make the sides of the workers and of the main
-/// program.
+/// The queues in main memory, and the functions that make the sides, with which the workers and the
+/// main program access the queues.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE: it starts tasks and waits for them.
@@ -372,7 +372,7 @@ pub struct Main<'p, M: Machine> {
 }
 
 impl<M: Machine> Main<'_, M> {
-    /// The PPE that runs the main program. It can compute, wait and read the clock.
+    /// Returns the PPE that runs the main program, to compute, wait and read the clock.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }
@@ -381,7 +381,7 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Panics
     ///
-    /// Panics with the panic of `work`.
+    /// Passes on the panic of `work`.
     pub fn install<R: Send>(&self, work: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send) -> R {
         let mut result = None;
         self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
@@ -410,7 +410,7 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Panics
     ///
-    /// Panics with the panic of `f`.
+    /// Passes on the panic of `f`.
     pub fn phase<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, M::Spe>) -> Result<R, TaskError>,
@@ -443,7 +443,7 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     fn wait_for_room(&self) -> Result<(), Payload> {
         let started = self.started.get() + 1;
         self.started.set(started);
-        // The check is not made each time, because it takes a cache line from the workers.
+        // The length is not read each time, because reading it takes a cache line from the workers.
         if !started.is_multiple_of(STARTS_PER_LOOK) || self.shared.fresh.len() < MOST_QUEUED {
             return Ok(());
         }

@@ -1,9 +1,9 @@
 //! The program of a worker: its jobs, and the threads that run them.
 //!
-//! A worker is a program on an SPE. Its jobs run on cooperative threads. One thread runs jobs until
-//! a job waits, and then another thread takes the next job. So a job may wait for any event, and no
-//! job runs on the stack of another job. Whenever all threads have a job, the program itself starts
-//! another thread.
+//! A worker is a program on an SPE, with jobs that run on cooperative threads. One thread runs jobs
+//! until a job waits, and then another thread takes the next job. Therefore a job may wait for any
+//! event, and no job runs on the stack of another job. Whenever all threads have a job, the program
+//! itself starts another thread.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -12,8 +12,8 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
-// Rejected: waiting tasks that run other tasks on their own stack. Such a wait cannot end before
-// the task on top of the stack ends. If that task waits for a task below it, the wait never ends.
+// Rejected: a waiting task runs other tasks on top of its own stack. The wait cannot end before the
+// task on top ends. If the task on top waits for the task below, neither task ever ends.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -35,13 +35,12 @@ use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::worker::Worker;
 
-/// The threads with which a worker starts: one runs jobs, and one takes over when a job waits.
+/// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
 
 /// The number of threads without a job that a worker keeps.
 const SPARE_THREADS: usize = 8;
 
-/// One worker of a pool.
 pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) spe: &'w S,
     pub(crate) shared: &'w Shared<S>,
@@ -51,11 +50,9 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
-    /// The frames of the worker's threads. A pointer is valid as long as it is in this list.
+    /// The frames of the worker's threads. A pointer in this list is valid.
     frames: RefCell<Vec<*const Frames<S>>>,
-    /// The number of threads that have no job.
     idle_threads: Cell<usize>,
-    /// The number of threads that have a job.
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
@@ -67,17 +64,15 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of its ended tasks that its count does not include yet.
+    /// A scope, and the number of ended tasks that the count of the scope does not include yet.
     ended: Cell<(*const ScopeState, isize)>,
-    /// The threads that wait for room in the queue.
     pub(crate) room: Room,
-    /// The tasks that run next. Their data is on its way to the local store.
+    /// The tasks that run next, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
-    /// The number of tasks that should be staged ahead.
     pub(crate) depth: RefCell<Depth>,
-    /// Whether data that ended tasks have written may still be on its way out of the local store.
+    /// Whether data that ended tasks have written may still be leaving the local store.
     pub(crate) has_puts: Cell<bool>,
-    /// Whether a task waits for its data. Meanwhile no other task begins.
+    /// Whether a task waits for its data. If so, no other task begins.
     pub(crate) is_staging: Cell<bool>,
     /// Whether a task waits for the room of other tasks.
     pub(crate) wants_room: Cell<bool>,
@@ -122,7 +117,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Rotated: among workers at the same distance, each begins with a different one.
+        // The list is rotated: each worker tries workers at the same distance in another order.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -154,11 +149,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// The program of the worker: runs jobs until the pool is closed.
+    /// Runs jobs until the pool is closed.
     ///
     /// # Errors
     ///
-    /// [`StackError`] if the local store has no room for the threads that a worker starts with.
+    /// Returns [`StackError`] if the local store has no room for the first threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -174,9 +169,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Where stacks take room in the local store, the store may have no room for another
-                // thread. Then waiting tasks keep all threads, and other tasks run only when one of
-                // the waiting tasks has ended.
+                // If the local store has no room for another thread, waiting tasks occupy all
+                // threads, and other tasks run only when a waiting task has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -186,7 +180,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         })
     }
 
-    /// Runs jobs on one thread.
     fn run_jobs(&self) {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.frames());
@@ -210,7 +203,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Lets other threads go on if their waits are over.
+                // Lets threads of this worker go on that wait for an event that has happened.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -223,7 +216,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn begin(&self, next: &Next<S>) {
         self.idle_threads.set(self.idle_threads.get() - 1);
         self.busy_threads.set(self.busy_threads.get() + 1);
-        // Another thread may have begun the idle time since this one ran its last job.
+        // Another thread may have begun the idle time since this thread ran its last job.
         if self.idle_since.get().is_some() {
             self.is_idle_no_more(self.spe.now());
         }
@@ -231,13 +224,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // Counts the ended tasks of another scope first, because this job may wait for them.
+        // Counts the ended tasks of another scope first, because this job may wait for these tasks.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
-    /// Waits for the next job to run and returns it. Returns `None` when the pool is closed.
+    /// Waits for the next job to run and returns the job. Returns `None` when the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
             if !self.is_staging.get() {
@@ -258,8 +251,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task of this worker waits for its data, the worker does not lie down.
-                // When the data has arrived, this thread is notified.
+                // While a task of this worker waits for data, the worker does not sleep, because
+                // the arrival of the data notifies this thread.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -272,8 +265,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Called when the calling thread is about to wait for a job, or for other jobs of the pool. If
-    /// no other thread runs a job, the idle time begins.
+    /// Begins the idle time if no other thread runs a job. The calling thread is about to wait.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
@@ -298,7 +290,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         result
     }
 
-    /// Whether this worker can take a job. If not, asks others for part of their private work.
+    /// Returns whether this worker can take a job. If not, asks other workers for work.
     fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
@@ -331,7 +323,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
-    /// Takes a job of this worker, or of another worker.
     fn take(&self) -> Option<Job<S>> {
         self.make_room();
         let shared = self.shared;
@@ -343,7 +334,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // The frames belong to other threads, which wait. The calling thread has no frames.
+        // The frames belong to waiting threads, because the calling thread has no frames.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -393,15 +384,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into the worker's own queue, the queue of a priority, or an inbox. Wakes a worker
-    /// to take it.
+    /// Puts a job into the own queue, the queue of a priority, or an inbox. Wakes a worker.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
         if self.has_looked.get() {
-            // Wakes an idle thread of this worker, which takes over if the calling thread waits.
+            // Wakes an idle thread of this worker, which runs the job if the calling thread waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
@@ -427,19 +417,17 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// The number of jobs in the worker's own queue.
     #[inline]
     pub(crate) fn queued_here(&self) -> usize {
         self.queue.len()
     }
 
-    /// The number of jobs in a queue, as this worker sees the queue.
     #[inline]
     pub(crate) fn queued_at(&self, destination: Destination) -> usize {
         self.shared.queued_at(destination, || self.queued_here())
     }
 
-    /// About the number of jobs in all queues.
+    /// Returns the approximate number of jobs in all queues.
     pub(crate) fn queued(&self) -> usize {
         let shared = self.shared;
         let of_worker = |seat: &Seat<S>| seat.queue.len() + seat.inbox.len();
@@ -466,12 +454,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     fn oldest_thread(&self) -> Option<*const Frames<S>> {
         let threads = self.frames.borrow();
-        // SAFETY: a pointer is valid as long as it is listed.
+        // SAFETY: a pointer is valid as long as the pointer is listed.
         let has_private = |frames: &&*const Frames<S>| unsafe { (***frames).has_private() };
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was put aside. Returns false if no half is left.
+    /// Offers the oldest half of a `join` that was not offered. Returns false if no half is left.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;
@@ -481,7 +469,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             frame,
             owner: Processor::Spe(self.spe.id()),
         };
-        // SAFETY: a pointer is valid as long as it is listed.
+        // SAFETY: a pointer is valid as long as the pointer is listed.
         let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
             return false;
         };
@@ -497,7 +485,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             if of == scope || of.is_null() {
                 return self.ended.set((scope, tasks + 1));
             }
-            // This call may wait, and another thread may count an ended task during the wait.
+            // `hand_in_ended` may wait, and another thread may count an ended task during the wait.
             let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
             if let Err(cancelled) = handed_in {
                 self.count((scope, 1));
@@ -506,7 +494,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Adds the ended tasks that this worker has counted to the count of their scope.
+    /// Adds the ended tasks that this worker has counted to the count of the scope.
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.replace((ptr::null(), 0));
         let mut left = Ok(());
@@ -518,7 +506,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
 
-    /// Adds tasks that have ended to the count of their scope.
     fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
         // SAFETY: null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
@@ -543,11 +530,9 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // Puts staged tasks back into the queue. If the run was cancelled, they are dropped from
-        // there.
+        // Puts staged tasks back into the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
-        // Counts the ended tasks even if this thread was cancelled, so that threads that wait for
-        // them go on.
+        // Even if this thread was cancelled, other threads wait for the tasks that have ended.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

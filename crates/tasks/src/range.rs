@@ -1,8 +1,4 @@
-//! Loops over ranges and slices, which are split as late as possible.
-//!
-//! A worker runs a loop in order. When another worker has nothing to do and asks for work, the
-//! worker gives away the second half of the remaining items. Each half is split again in the same
-//! way. So programs need not choose a size of pieces, and items may take very different times.
+//! Loops over ranges and slices, which are split as late as possible: see [`Worker::for_each`].
 
 use std::ops::Range;
 
@@ -13,12 +9,11 @@ use crate::worker::Worker;
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// Items are cheap if a block of them takes less time than this. With a check after each cheap
-/// item, the checks would take more than about 1 % of the time, and the compiler could not
+/// If a block of items takes less time than this, the items are cheap. With a check after each
+/// cheap item, the checks would take more than about 1 % of the time, and the compiler could not
 /// vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
-/// The items of a loop.
 trait Items: Send {
     type Item;
 
@@ -51,7 +46,6 @@ impl Items for Range<usize> {
     }
 }
 
-/// The items of a slice.
 struct Slice<'a, T> {
     /// The index of the first item.
     first: usize,
@@ -121,7 +115,7 @@ impl<'a, T: Send> Items for Chunks<'a, T> {
     }
 }
 
-/// A loop. It calls `step` with each item, and `reduce` with the values of two parts.
+/// A loop, which calls `step` with each item, and `reduce` with the values of two parts.
 struct Loop<I, F, R> {
     identity: I,
     step: F,
@@ -129,7 +123,7 @@ struct Loop<I, F, R> {
 }
 
 impl<I, F, R> Loop<I, F, R> {
-    /// Runs the loop over `items`. `value` is the value of the items before them.
+    /// Runs the loop over `items`. `value` is the value of the items before `items`.
     fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
@@ -162,7 +156,7 @@ impl<I, F, R> Loop<I, F, R> {
     }
 
     /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller. If
-    /// another worker asks for work, stops and returns true. At least two items are left then.
+    /// another worker asks for work while at least two items are left, stops and returns true.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -189,13 +183,11 @@ impl<I, F, R> Loop<I, F, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Calls `body` with each index of `range`, on any of the workers. Returns when all calls have
-    /// ended.
+    /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
-    /// The calling worker begins with the first index and goes on in order. When another worker has
-    /// nothing to do and asks for work, a worker in the loop gives away half of its remaining
-    /// indices. So a few expensive indices are distributed as well as many cheap ones, and the
-    /// program need not choose a size of pieces.
+    /// The calling worker begins with the first index and goes on in order. When another worker
+    /// asks for work, a worker in the loop gives away half of its remaining indices. Therefore a
+    /// few expensive indices are distributed as well as many cheap indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -244,8 +236,7 @@ impl<S: Spe> Worker<'_, S> {
     }
 
     /// Calls `body` as [`for_each`](Self::for_each) does, with each piece of `size` items of a
-    /// slice and the piece's number. If `size` does not divide the length, the last piece is
-    /// shorter.
+    /// slice and the piece's number. The last piece may be shorter.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -292,9 +283,9 @@ impl<S: Spe> Worker<'_, S> {
     /// the workers, as [`for_each`](Self::for_each) does.
     ///
     /// The values keep their order, so `reduce` must be associative but need not be commutative.
-    /// `identity` makes a value that leaves another value as it is when the two are reduced. Each
-    /// part of the loop begins with such a value. Each run splits the loop at different places, so
-    /// the rounding of a sum of floating-point numbers may differ.
+    /// Each part of the loop begins with the neutral value of `reduce`, which `identity` makes.
+    /// Each run splits the loop at different places, so the rounding of a sum of floating-point
+    /// numbers may differ.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -308,7 +299,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Panics with the panic of `identity`, `map` or `reduce`.
+    /// Passes on a panic of `identity`, `map` or `reduce`.
     pub fn map_reduce<T, I, F, R>(&self, range: Range<usize>, identity: I, map: F, reduce: R) -> T
     where
         T: Send,

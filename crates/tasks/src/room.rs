@@ -1,9 +1,9 @@
-//! Room in the queues. If a program starts closures or tasks faster than the workers run them, it
-//! has to wait, so that memory stays bounded.
+//! Room in the queues. If a program starts closures or tasks faster than the workers run them, the
+//! program has to wait, because memory must stay bounded.
 //!
 //! While the program waits, other threads of its worker run jobs, on stacks of their own. If all
-//! these threads wait too, and the local store has no room for another thread, the program goes on.
-//! The threads may be waiting for the next step of the program.
+//! threads wait too, and the local store has no room for another thread, the program goes on,
+//! because the other threads may be waiting for the program.
 
 use std::cell::RefCell;
 
@@ -15,17 +15,15 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of jobs in a queue at which a program that starts jobs has to wait. It is a power of
-/// two, as are the sizes of the queue's buffer.
+/// The number of jobs in a queue at which a program that starts jobs has to wait. The number is a
+/// power of two, like the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program goes on.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
-/// The largest number of threads of one worker that wait for room at the same time. Without this
-/// limit, closures that start closures would all wait, each with a stack. Closures beyond the limit
-/// do not wait and run to their end. So the queue grows only by the closures that one branch of the
-/// program starts.
+/// The largest number of threads of one worker that wait for room at the same time. Without the
+/// limit, closures that start closures would all wait, each with a stack.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -33,11 +31,11 @@ const MOST_WAITING: usize = 8;
 pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
 impl<S: Spe> WorkerProgram<'_, S> {
-    /// Waits until few jobs are left in a queue that this worker puts jobs into.
+    /// Waits until few jobs are left in a queue into which this worker puts jobs.
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -58,12 +56,12 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// Called before this worker takes a job. If few are left, wakes threads that wait for room.
+    /// If few jobs are left in a queue, wakes the threads that wait for room in the queue. The
+    /// worker is about to take a job.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A woken thread removes itself from the list. If other threads have filled the queue again
-        // meanwhile, the woken thread waits again.
+        // A woken thread removes itself from the list. If the queue is full again, it waits again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);
@@ -71,8 +69,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
     }
 
-    /// Called when this worker has taken a job from a queue into which all processors put jobs: the
-    /// queue of the main program, a queue of a priority, or an inbox.
+    /// If few jobs are left in a queue, wakes a main program that waits for room. The worker has
+    /// just taken a job from the queue, which is not the worker's own queue.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -93,9 +91,9 @@ impl FreshRoom {
         }
     }
 
-    /// Called when the main program is about to wait. After this call the main program must check
-    /// the queue once more. Either it sees that a worker has taken a job, or that worker sees that
-    /// the main program waits.
+    /// Records that the main program is about to wait. After this call the main program must check
+    /// the queue once more. Either the main program sees that a worker has taken a job, or the
+    /// worker sees that the main program waits.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();
@@ -105,7 +103,7 @@ impl FreshRoom {
         self.main_waits.store(false, Ordering::Relaxed);
     }
 
-    /// Whether the main program waits. The calling worker has just taken a job.
+    /// Returns whether the main program waits. The calling worker has just taken a job.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
         barrier::light();
@@ -114,11 +112,11 @@ impl FreshRoom {
 }
 
 impl<S: Spe> Shared<S> {
-    /// Waits on the PPE until few jobs are left in a queue that the main program puts jobs into.
+    /// Waits on the PPE until few jobs are left in a queue into which the main program puts jobs.
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -135,13 +133,12 @@ impl<S: Spe> Shared<S> {
         waited
     }
 
-    /// The number of jobs in a queue, as the main program sees the queue.
+    /// Returns the number of jobs in a queue, as the main program sees the queue.
     pub(crate) fn queued_from_main(&self, destination: Destination) -> usize {
         self.queued_at(destination, || self.fresh.len())
     }
 
-    /// Called when a worker has taken jobs from a queue into which the main program puts jobs.
-    /// Returns true if the worker must wake the main program.
+    /// Returns whether a worker that has taken jobs from a queue must wake the main program.
     #[inline]
     fn has_made_room(&self, destination: Destination) -> bool {
         self.room.is_waited_for() && self.queued_from_main(destination) <= FEW_QUEUED

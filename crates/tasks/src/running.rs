@@ -1,5 +1,4 @@
-//! How a worker runs a submitted task. The worker takes the task's lock, dices the task, stages its
-//! data, runs it, and lets waiting tasks go on.
+//! How a worker runs a submitted task.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +24,8 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// One more task is staged ahead if a task waits for its data longer than its time divided by this.
+/// If a task waits for its data longer than the task's time divided by this number, one more task
+/// is staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
 /// The number of tasks in a row without a wait after which one task less is staged ahead.
@@ -43,7 +43,7 @@ impl Depth {
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // On other machines tasks use data in place, and the CPU's own prefetch works as well.
+            // Tasks that are not confined use data in place, and the CPU itself prefetches.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -54,7 +54,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number. The last task took the time `took`, and waited for its data for `waited`.
+    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, and
+    /// waited for its data for the time `waited`.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -73,11 +74,11 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken.
+    /// Runs a task that this worker took out of a queue. If the task's lock is taken, defers it.
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,
@@ -107,7 +108,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // The guard includes the pool's own waits for the data, which may be cancelled too.
+            // `guarded` includes the waits for the data, because these waits may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -143,7 +144,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Errors
     ///
-    /// The payload that unwinds the caller because the run was cancelled.
+    /// Returns the payload that unwinds the caller if the run was cancelled.
     fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
         let Some(central) = &self.central else {
             return Ok(());
@@ -164,8 +165,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task out of a queue, and its phase guarantees that
-            // no other task uses its data.
+            // SAFETY: this worker has taken the task out of a queue, and the phase guarantees that
+            // no other task uses the task's data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -182,7 +183,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let begun = match begun {
             Some(begun) => Ok(begun),
-            // SAFETY: this worker took the task out of a queue and has begun none of its transfers.
+            // SAFETY: this worker took the task out of a queue and began no transfer of it.
             None => self.with_room(task, worker, || unsafe { self.begin_to_stage(task) }),
         };
         let begun = begun.inspect_err(|_| self.data_is_there())?;
@@ -200,23 +201,22 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.depth.borrow_mut().learn(waited, took);
         self.has_puts.set(true);
         if !task.is_alone() {
-            // Tasks that come after this one must find the data that it has written.
+            // Tasks that come after this task must find the data that this task has written.
             self.puts_leave(worker);
         }
         Ok(outcome)
     }
 
-    /// Called when the data of the next task has arrived, or when it will never arrive.
+    /// Records that the data of the next task has arrived, or will never arrive.
     fn data_is_there(&self) {
         if self.is_staging.replace(false) && self.has_looked.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
     }
 
-    /// Calls `begin`, which stages the next task. If the local store has no room, waits until the
-    /// data that other tasks have written has left. If that is not enough, gives up the tasks that
-    /// are staged ahead. If that is not enough either, waits for the room of other tasks of this
-    /// worker.
+    /// Calls `begin`, which stages the next task. If the local store has no room, waits until
+    /// written data has left. If there is still no room, gives up the tasks that are staged ahead,
+    /// and waits until other tasks of this worker end.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -251,7 +251,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room.
+    /// Returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
@@ -277,11 +277,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins to stage the next tasks in the queue of this worker.
+    /// Begins to stage the next tasks of this worker.
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
-        // If other workers have nothing to do, these tasks stay in the queue for them.
+        // If other workers have nothing to do, the next tasks stay in the queue for these workers.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
         while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
@@ -318,8 +318,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// The number of parts into which to split a task that was taken out of a queue. If the queues
-    /// hold enough tasks, the number is at most 1.
+    /// Returns the number of parts into which to split a task. If the queues hold enough tasks, the
+    /// number is at most 1.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
@@ -331,7 +331,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Splits a task if the queues hold too few tasks. Returns true if the parts are in the queue
-    /// instead of the task, or if the dice has failed and the task has ended.
+    /// instead of the task, or if the function that splits the task (its dice) has failed and the
+    /// task has ended.
     fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
         let asked = self.parts_asked_for();
         if asked <= 1 {
@@ -358,7 +359,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         counters
             .parts
             .set(counters.parts.get() + parts.len() as u64);
-        // When a part is split again, it no longer counts as a part.
+        // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         for part in parts.into_iter().rev() {
@@ -395,7 +396,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Called when a task and all its parts have ended: lets waiting tasks and programs go on.
+/// Releases the lock of an ended task, and the tasks and programs that wait for the task.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)
@@ -438,8 +439,7 @@ pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
     dropping.0.into_inner().into_iter().for_each(Job::discard);
 }
 
-/// A place that collects the jobs that become ready while a cancelled run drops jobs. These jobs
-/// are dropped too.
+/// A place that collects the jobs that become ready while a cancelled run drops jobs.
 struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
 
 impl<S: Spe> Sealed<S> for Dropping<S> {
@@ -456,7 +456,7 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
     }
 
     fn notify(&self, _: Processor) {
-        // In a cancelled run, processors check without being notified.
+        // In a cancelled run, waiting processors poll.
     }
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {

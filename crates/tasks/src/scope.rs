@@ -1,5 +1,4 @@
-//! Scopes. A scope starts closures one by one. The call that made the scope returns only after all
-//! closures have ended.
+//! Scopes, which start closures one by one.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -57,19 +56,18 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: a place stays on its processor, so the caller runs on that of `from`.
+            // SAFETY: a place stays on its processor, so the caller runs on the owner's processor.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
         }
     }
 
-    /// Keeps the panic of a closure. If an earlier panic is kept already, drops `panic`.
+    /// Keeps the panic of a closure, if no earlier panic is kept.
     ///
     /// # Errors
     ///
-    /// If the run was cancelled, `panic` is the payload that unwinds the worker. Then the function
-    /// returns it, and the caller has to pass it on.
+    /// Returns `panic` if the run was cancelled. The caller must pass `panic` on.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -90,14 +88,13 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// `body` may borrow values that outlive the scope, and may start more closures in the scope.
     /// If `body` panics, the call that made the scope panics after all closures have ended.
     ///
-    /// While thousands of closures wait to be run, this call waits until half of them have been
-    /// taken, so that memory stays bounded. During this wait other tasks run, on stacks of their
-    /// own.
+    /// While thousands of closures wait to be run, this call waits until workers have taken half of
+    /// the closures. During this wait other tasks run, on stacks of their own.
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits, the
-    /// call also panics, with the payload that unwinds the caller.
+    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
+    /// unwinds the caller.
     #[inline]
     #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
@@ -139,11 +136,11 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended, even if the result is an error.
+/// Waits until all closures of a scope have ended, even if the run was cancelled.
 ///
 /// # Errors
 ///
-/// The payload that unwinds the caller because the run was cancelled.
+/// Returns the payload that unwinds the caller if the run was cancelled.
 pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {

@@ -1,46 +1,42 @@
 //! The settings of a pool.
 
-/// How tasks of phases come to the workers that run them.
+/// The scheduler of a pool, which distributes the tasks of phases to the workers.
 ///
-/// The setting concerns only tasks of phases: closures of [`Worker::join`](crate::Worker::join) and
-/// of scopes are always distributed by stealing.
+/// Closures of [`Worker::join`](crate::Worker::join) and scopes are always distributed by stealing.
 ///
 /// `ThreeLevel` and `Mars` need a machine that is a [Cell](cellworks_machine::CellMachine). The
-/// host is a Cell too. On a simulated machine the steps of these schedulers take the time of their
-/// operations: atomic updates of locks, and DMA of queues, of the objects of tasks and of their
-/// binaries. The schedulers use about 25 KiB of each local store, tag group 31 of the MFCs and 1
-/// MiB of main memory.
+/// host is a Cell too. These schedulers use about 25 KiB of each local store, tag group 31 of the
+/// MFCs and 1 MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Each worker has a queue. When its queue is empty, a worker takes tasks from other queues.
+    /// Each worker has a queue. If its queue is empty, a worker takes tasks of other workers.
     #[default]
     Stealing,
     /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
     /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
     /// Whenever the main program submits or waits, the PPE imports tasks into the reorder buffer,
-    /// orders them by priority, calls the [filters](crate::Pool::filter) and dices tasks. Workers
-    /// check tasks out. A phase of the main program ends with a barrier of all workers.
+    /// orders these tasks by priority, calls the [filters](crate::Pool::filter) and dices tasks.
+    /// Workers check out tasks, that is, move tasks into their inboxes. A phase of the main program
+    /// ends with a barrier of all workers.
     ///
-    /// An inbox holds two tasks. No more tasks are staged ahead, even if
-    /// [`Pool::staging`](crate::Pool::staging) sets a larger number. While the prefilter is full,
-    /// submitting waits. So a million tasks need no more memory than some thousand.
+    /// An inbox holds two tasks, so at most two tasks are staged ahead. While the prefilter is
+    /// full, submitting waits.
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
-    /// which workers take one task at a time, first in, first out. Nothing is diced or staged
-    /// ahead.
+    /// which workers take one task at a time, in order. Nothing is diced or staged ahead.
     Mars,
 }
 
-/// How many tasks a worker stages ahead of the one that it runs.
+/// The number of tasks that a worker stages ahead of the running task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
-    /// The number adapts. It grows by one whenever a task has waited for its data for more than a
-    /// twentieth of its time, and falls by one when tasks do not wait. On a machine that is not
-    /// [confined to local stores](cellworks_machine::Spe::is_confined_to_local_store) no tasks are
-    /// staged ahead.
+    /// The number adapts. Whenever a task has waited for its data for more than a twentieth of the
+    /// task's time, the number grows by one. When 16 tasks in a row did not wait, the number falls
+    /// by one. On a machine that is not [confined to local
+    /// stores](cellworks_machine::Spe::is_confined_to_local_store) no tasks are staged ahead.
     #[default]
     Automatic,
-    /// This number of tasks, or fewer if the local store has no room.
+    /// The number of tasks. If the local store has no room, fewer tasks are staged ahead.
     Ahead(usize),
     /// No tasks are staged ahead: the data of a task is transferred only when the task begins.
     Off,

@@ -1,10 +1,9 @@
 //! The data that the workers of a pool share.
 
-// Rejected: our own deque. The deque of crossbeam is known, tested and fast enough. The halves of
-// joins have to be faster, and never enter it.
+// Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
 // Rejected: a worker that keeps half of its closures to itself. An empty closure took 27 ns instead
-// of 48 on two workers. But while a worker was in a long closure, workers without work could not
-// get its other closures.
+// of 48 on two workers. But while a worker ran a long closure, workers without work could not get
+// its other closures.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -19,23 +18,20 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::task::Priority;
 use crate::three_level::Queues;
 
-/// The data that the workers of a pool share.
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,
     /// Jobs that the main program has started.
     pub(crate) fresh: Injector<Job<S>>,
     pub(crate) room: FreshRoom,
-    /// All tasks of high priority, and all tasks of low priority.
     pub(crate) high: Injector<Job<S>>,
     pub(crate) low: Injector<Job<S>>,
-    /// Whether a task with a priority other than the normal one has ever been submitted.
+    /// Whether a task with high or low priority was ever submitted.
     pub(crate) has_priorities: AtomicBool,
     pub(crate) staging: Staging,
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
-    /// The tasks that wait for other tasks.
     pub(crate) waits: Waits<S>,
-    /// The queues in main memory. If they exist, tasks of phases go there.
+    /// The queues in main memory for tasks of phases, if the scheduler has such queues.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
     closed: AtomicBool,
@@ -61,9 +57,9 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Whether another worker has nothing to do and asks for part of this worker's private work.
+    /// Whether another worker asks this worker for a half of a `join`.
     pub(crate) wanted: CachePadded<AtomicBool>,
-    /// Whether waiting jobs occupy all threads, and the local store has no room for another one.
+    /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     is_stuck: AtomicBool,
 }
 
@@ -82,7 +78,7 @@ impl<S: Spe> Seat<S> {
 }
 
 impl<S: Spe> Shared<S> {
-    /// The shared data for a worker on each of `spes`, and the queue of each worker.
+    /// Makes the shared data for a worker on each of `spes`, and the queue of each worker.
     pub(crate) fn new(
         spes: &[SpeId],
         staging: Staging,
@@ -114,13 +110,13 @@ impl<S: Spe> Shared<S> {
         (shared, queues)
     }
 
-    /// A number that no other pool has while this pool exists.
+    /// Returns a number that no other pool has while this pool exists.
     #[inline]
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Called when all jobs of the main program have ended and the main program will start no more.
+    /// Ends the workers after all jobs of the main program have ended.
     pub(crate) fn close(&self, notify: impl Fn(Processor)) {
         self.closed.store(true, Ordering::Release);
         self.workers
@@ -132,8 +128,8 @@ impl<S: Spe> Shared<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Called when a job was put into a queue. If workers wait for a job, wakes the first of them
-    /// in `order`.
+    /// If workers wait for a job, wakes the first of these workers in `order`. The caller has just
+    /// put a job into a queue.
     #[inline(always)]
     pub(crate) fn announce(
         &self,
@@ -147,14 +143,13 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Adds a job that the main program starts.
     pub(crate) fn push_fresh(&self, job: Job<S>) {
         if let Err(job) = self.push_to_its_place(job) {
             self.fresh.push(job);
         }
     }
 
-    /// The queue to which a job goes, independent of the place that starts it.
+    /// Returns the queue to which a job goes.
     #[inline(always)]
     pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
         let Job::Task(task) = job else {
@@ -173,7 +168,7 @@ impl<S: Spe> Shared<S> {
     ///
     /// # Errors
     ///
-    /// If the job may go into any queue, returns the job.
+    /// Returns the job if the job goes to the queue of the place that starts the job.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -186,13 +181,13 @@ impl<S: Spe> Shared<S> {
             Destination::Low => &self.low,
         };
         queue.push(job);
-        // This store comes after the push, so a worker that sees the flag finds the task.
+        // The store comes after the push, so a worker that sees the flag finds the task.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
     }
 
-    /// The number of jobs in a queue. For the queue of the place that starts the jobs, `of_starter`
-    /// returns the number.
+    /// Returns the number of jobs in a queue. For the queue of the place that starts the jobs,
+    /// `of_starter` returns the number.
     #[inline]
     pub(crate) fn queued_at(
         &self,

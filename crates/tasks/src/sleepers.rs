@@ -1,15 +1,15 @@
-//! Sleepers: the workers that wait for a task. A worker with a new task can wake one of them.
+//! Sleepers: the workers that wait for a task. A worker with a new task can wake a sleeper.
 //!
 //! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
-//! with a new task puts it into a queue and then [checks for sleepers](Sleepers::one_to_wake). Each
-//! of the two workers has a barrier between its two steps, so at least one of them sees the other.
-//! The worker without a task makes the heavy barrier.
+//! with a new task puts the task into a queue and then [checks for
+//! sleepers](Sleepers::one_to_wake). Each worker has a barrier between the two steps. Therefore the
+//! worker without a task finds the task, or the other worker sees the sleeper. The worker without a
+//! task makes the heavy barrier.
 
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, barrier};
 
-/// The workers that wait for a task.
 pub(crate) struct Sleepers {
     asleep: CachePadded<AtomicUsize>,
     workers: Box<[CachePadded<AtomicBool>]>,
@@ -24,8 +24,8 @@ impl Sleepers {
         }
     }
 
-    /// Called when a worker has found no task. The worker must check once more before it waits. If
-    /// the worker has already lain down, returns false.
+    /// Records that a worker has found no task. The worker must check once more before it waits.
+    /// Returns false if the worker already sleeps.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
@@ -37,7 +37,7 @@ impl Sleepers {
         true
     }
 
-    /// Called when a worker has found a task.
+    /// Records that a worker has found a task.
     pub(crate) fn get_up(&self, worker: usize) {
         if self.workers[worker].load(Ordering::Relaxed) {
             self.wake(worker);
@@ -52,22 +52,22 @@ impl Sleepers {
         slept
     }
 
-    /// Whether the caller should wake a worker. The caller has just put a task into a queue.
+    /// Returns whether the caller, which has just pushed a task, should wake a worker.
     #[inline(always)]
     pub(crate) fn are_there(&self) -> bool {
         barrier::light();
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// The worker to wake: the first sleeper in `order`. This worker counts as awake from now on,
-    /// so that the next task wakes another one.
+    /// Returns the first sleeper in `order`, for the caller to wake. The sleeper counts as awake
+    /// from now on, so the next task wakes another worker.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()
             .find(|&worker| self.workers[worker].load(Ordering::Relaxed) && self.wake(worker))
     }
 
-    /// The number of workers that sleep.
+    /// Returns the number of workers that sleep.
     #[cfg(all(test, loom))]
     pub(crate) fn asleep(&self) -> usize {
         self.asleep.load(Ordering::SeqCst)

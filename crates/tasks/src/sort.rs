@@ -1,4 +1,4 @@
-//! Sorting by merging: workers sort halves at the same time, and several workers merge them.
+//! Sorting by merging: several workers sort halves at the same time, and then merge them.
 
 use std::cmp::Ordering;
 
@@ -10,10 +10,10 @@ use crate::worker::Worker;
 /// many pieces all workers end at about the same time, and merging still takes little time.
 const PIECES: usize = 8;
 
-/// The smallest piece. Sorting a smaller one takes less time than another worker needs to begin.
+/// The smallest number of items of a piece. Sorting fewer items takes less time than another worker
+/// needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
-/// The settings of a sort.
 struct Sort<C> {
     compare: C,
     /// The number of items of a piece that one worker sorts or merges by itself.
@@ -21,7 +21,7 @@ struct Sort<C> {
 }
 
 impl<C> Sort<C> {
-    /// Sorts the items of `from` into `to`. When the method is called, `to` is a copy of `from`.
+    /// Sorts the items of `from` into `to`. The caller passes a copy of `from` as `to`.
     fn sort_into<S: Spe, T>(&self, worker: &Worker<'_, S>, from: &mut [T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -52,8 +52,8 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer slice is divided in the middle. The other slice is divided where that middle
-        // item would stand.
+        // The longer slice is divided in the middle. The shorter slice is divided where the middle
+        // item of the longer slice would stand.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();
@@ -108,13 +108,12 @@ impl<S: Spe> Worker<'_, S> {
     /// # Panics
     ///
     /// If a comparison panics, this method panics with the same panic. The slice then holds only
-    /// items that it held before, but some items may be missing and others may occur twice.
+    /// its old items, but some items may be missing and others may occur twice.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }
 
-    /// Sorts as [`sort`](Self::sort) does, by a key of each item. The key is computed for each
-    /// comparison.
+    /// Sorts as [`sort`](Self::sort) does, by keys, which are computed for each comparison.
     ///
     /// # Panics
     ///

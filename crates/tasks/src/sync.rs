@@ -1,5 +1,4 @@
-//! The types with which workers share data. They come from std, or from loom if the crate is
-//! model-checked. Other files of this crate take these types from here.
+//! The types with which workers share data: from std, or from loom if the crate is model-checked.
 
 pub(crate) use cellworks_machine::barrier;
 
@@ -15,8 +14,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicUsize, Ordering},
 };
 
-/// Locks a mutex. If a task panicked while it held the lock, locks the mutex all the same, because
-/// the data of every mutex of this crate stays consistent.
+/// Locks a mutex. Ignores poisoning, because the data of each mutex stays consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -1,9 +1,8 @@
 //! Tasks as values: their data, their bodies, and their settings.
 
-// Rejected: costs of tasks as hints for splitting or stealing. A task that is known to be long gets
-// `Priority::High` instead. An example has 96 tasks and one that takes 32 times as long, submitted
-// last. On 4 workers of a simulated PS3 it takes 4.90 ms without that priority, and 3.20 ms with
-// it, which is the least possible.
+// Rejected: costs of tasks as hints for splitting or stealing. `Priority::High` for long tasks is
+// enough. For example, 96 tasks and a last task that takes 32 times as long take 4.90 ms on 4
+// workers of a simulated PS3, and 3.20 ms if the last task has high priority.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +17,8 @@ use crate::lock::TaskLock;
 use crate::phase::Handle;
 use crate::worker::Worker;
 
-/// A piece of work for a pool: a value with the body of the task and the data that it reads and
-/// writes. [`Phase::task`](crate::Phase::task) makes it.
+/// A task for a pool: its body, the data that the body reads and writes, and its settings.
+/// [`Phase::task`](crate::Phase::task) makes a task.
 ///
 /// ```
 /// use cellworks_machine::Machine;
@@ -59,12 +58,12 @@ pub struct Task<'d, S: Spe> {
 /// The order in which workers take tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Workers take such a task when no other tasks are left.
+    /// Workers take tasks of this priority when no other tasks are left.
     Low,
     /// The usual priority.
     #[default]
     Normal,
-    /// Workers take such a task before all other tasks that have not begun.
+    /// Workers take tasks of this priority before all other tasks.
     High,
 }
 
@@ -91,34 +90,32 @@ impl<'d, S: Spe> Task<'d, S> {
         }
     }
 
-    /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. Its data
-    /// is split into parts of about the same number of pieces, and its body runs once for each
-    /// part.
+    /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. The data
+    /// is split into parts of about the same number of pieces, and the body runs for each part.
     #[must_use]
     pub fn diced(mut self) -> Self {
         self.dices = true;
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Several calls add
-    /// up.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Calls add up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
         self
     }
 
-    /// Makes the task run only while it has `lock`. No other task with the same lock runs at the
-    /// same time. While another task has the lock, this one is deferred, and its worker runs other
-    /// tasks. Deferred tasks get the lock in the order in which they asked for it.
+    /// Makes the task run only while it has `lock`. While another task has the lock, this task is
+    /// deferred, and its worker runs other tasks. Deferred tasks get the lock in the order in which
+    /// they were deferred.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
         self
     }
 
-    /// A hint that the task should run on the worker that has run `task`, because the data of
-    /// `task` is still near that worker. If another worker has no other work, it takes the task.
+    /// Hints that this task should run on the worker that has run `task`, because the data of
+    /// `task` is near this worker. A worker without other work may still take this task.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
@@ -135,23 +132,21 @@ impl<'d, S: Spe> Task<'d, S> {
 
 /// A task without the types of its data and body.
 pub(crate) trait Work<S: Spe>: Send {
-    /// The bytes of local store that the task's data takes.
     fn bytes(&self) -> usize;
 
-    /// The number of pieces of each element of the task's data that can be split, in order.
+    /// Returns the number of pieces of each element of the task's data that can be split, in order.
     fn pieces(&self) -> Vec<usize>;
 
-    /// Calls `named` with each block that the task uses.
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
 
-    /// Whether the task has its own dice.
+    /// Returns whether the program has given the task a function that splits it (a dice).
     fn has_dice(&self) -> bool;
 
     /// Starts the gets of the data that the task reads.
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the local store has no room. In that case no transfer has begun.
+    /// Returns [`StageError`], and begins no transfer, if the local store has no room.
     ///
     /// # Safety
     ///
@@ -180,7 +175,7 @@ pub(crate) trait Work<S: Spe>: Send {
     ///
     /// # Errors
     ///
-    /// [`DiceError`] if the parts are not the whole task.
+    /// Returns [`DiceError`] if the parts are not the whole task.
     ///
     /// # Safety
     ///
@@ -222,7 +217,6 @@ struct OnItsWay<'s, S: Spe, D: Data + 's, F, G> {
     how: Arc<How<F, G>>,
 }
 
-/// Waits for the data of a task and runs its body.
 fn run_with<'s, S, D, F>(
     ahead: D::Ahead<'s, S>,
     body: &F,

@@ -1,4 +1,4 @@
-//! The worker, as tasks see it.
+//! The worker that tasks receive.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -19,10 +19,9 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker that runs a task: an SPE, and the calls by which a task starts work on the SPE.
+/// The worker that runs a task. The task starts more work with the methods of the worker.
 ///
-/// Every task gets the worker that runs it. This worker may differ from the one on which the task
-/// was started. Other workers can neither receive nor share the value:
+/// Other workers can neither receive nor share the value:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -55,20 +54,19 @@ impl<'w, S: Spe> Worker<'w, S> {
         }
     }
 
-    /// The SPE that runs this task. It can stage data, compute, wait and read the clock.
+    /// Returns the SPE that runs this task, to stage data, compute, wait and read the clock.
     pub fn spe(&self) -> &S {
         self.program.spe
     }
 
-    /// The number of workers of the pool.
+    /// Returns the number of workers of the pool.
     pub fn workers(&self) -> usize {
         self.program.shared.workers.len()
     }
 
     /// Calls `f` with a scope, in which `f` can start closures one by one. Returns when all of
-    /// these closures have ended. They may borrow values that outlive this call.
-    ///
-    /// During the wait, other tasks of this worker run.
+    /// these closures have ended. During the wait, other tasks of this worker run. The closures may
+    /// borrow values that outlive this call.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -85,8 +83,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// If `f` panics, `scope` panics with that panic. Otherwise it panics with the first panic of a
-    /// closure. At that time all closures have ended.
+    /// When all closures have ended, passes on the panic of `f`, or else of the first closure.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
@@ -123,20 +120,19 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.spe.is_cancelled()
     }
 
-    /// Runs part of a task and catches its panic.
     #[inline(always)]
     pub(crate) fn guarded<R>(&self, part: impl FnOnce() -> R) -> Result<R, Payload> {
         catch_unwind(AssertUnwindSafe(part))
     }
 
-    /// Whether another worker has nothing to do and asks this worker for part of its work.
+    /// Returns whether another worker asks this worker for work.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.program.spe.catch_up();
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// If another worker has asked for work, offers work that was put aside.
+    /// If another worker asks for work, offers the oldest half of a `join`.
     #[inline(always)]
     pub(crate) fn answer(&self) {
         if self.is_wanted() {

@@ -1,5 +1,4 @@
-//! Tests of programs that must not compile: a task accesses the data of another task, or outlives
-//! the data that it borrows.
+//! Tests of programs that must not compile.
 
 #[test]
 #[cfg_attr(

@@ -1,7 +1,6 @@
-//! Two cooperative threads share a plain cell: one writes letters, the other waits for them.
+//! Two cooperative threads share a cell: a writer of letters, and a reader that waits for them.
 //!
-//! `cargo run -p cellworks-threads --example letters` prints the letters that the test in this file
-//! expects.
+//! Run with `cargo run -p cellworks-threads --example letters`.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -25,8 +25,8 @@ unsafe extern "C" {
 pub(crate) struct Stacks {
     /// The stacks of the pool. Maps the address of the top to the lowest address and the size.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
-    /// The lowest address and the size of the main thread's stack. AddressSanitizer returns them at
-    /// the first switch.
+    /// The lowest address and the size of the main thread's stack, which AddressSanitizer returns
+    /// at the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
@@ -55,8 +55,7 @@ impl Stacks {
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;
-        // SAFETY: `saved` is the value that AddressSanitizer returned for this stack, or null on a
-        // fresh stack.
+        // SAFETY: AddressSanitizer returned `saved` for this stack, or it is null on a fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
         // The first switch of a run leaves the main thread.
         if self.main.get().is_none() {
@@ -64,7 +63,7 @@ impl Stacks {
         }
     }
 
-    /// Announces on a fresh stack that a switch has ended. This is the first call there.
+    /// Announces on a fresh stack that a switch has ended.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }
@@ -78,8 +77,7 @@ impl Stacks {
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let (bottom, bytes) = self.of(to);
         let mut saved = ptr::null_mut();
-        // SAFETY: `bottom` and `bytes` are those of the stack on which `to` lies, and `switch` goes
-        // to this stack.
+        // SAFETY: `bottom` and `bytes` describe the stack of `to`, and `switch` goes to this stack.
         unsafe {
             __sanitizer_start_switch_fiber(&mut saved, ptr::without_provenance(bottom), bytes);
         }
@@ -95,8 +93,8 @@ impl Stacks {
     /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: `bottom` and `bytes` are those of the stack on which `to` lies. The caller
-        // guarantees the conditions of `arch::switch`.
+        // SAFETY: `bottom` and `bytes` describe the stack on which `to` lies. The caller guarantees
+        // the conditions of `arch::switch`.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);

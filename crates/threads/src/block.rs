@@ -1,5 +1,4 @@
-//! The control blocks of threads. Blocks lie side by side, so that many blocks need few pages. They
-//! live until the end of the run.
+//! The control blocks of threads. A block lives until the end of the run of its core.
 
 use std::cell::Cell;
 use std::fmt;
@@ -15,48 +14,47 @@ use crate::stack::Stack;
 pub(crate) enum State {
     /// Runs, or is ready to run.
     Ready,
-    /// Waits in [`park`](crate::park). [`Thread::unpark`](crate::Thread::unpark) makes it ready.
+    /// Waits in [`park`](crate::park).
     Parked,
-    /// Waits for another thread to end. The end of that thread makes this one ready.
+    /// Waits in `join`, or at the end of a scope.
     Joining,
-    /// Has ended. Perhaps no thread has fetched its result yet.
+    /// Has ended, whether or not its result was fetched.
     Ended,
 }
 
-/// All data of a thread except its result. Threads that take turns also keep their registers here.
+/// The control block of a thread: all of its data except the result.
 ///
 /// All fields are cells, because the scheduler, handles and scopes of one OS thread share blocks by
-/// pointer. The fields that a turn accesses come first, in one cache line with the frame. The next
-/// cache line has the fields that waiting and waking access.
+/// pointer. The fields that a turn accesses come first, in one cache line. The next cache line has
+/// the fields that waiting and waking access.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// While the thread is in a `Rotation`: the place where it continues at its turn.
+    /// The saved state of the suspended thread while it is in a `Rotation`.
     pub(crate) frame: Frame,
-    /// The thread that continues after this thread's turn. If null, this thread takes the slow
-    /// path.
+    /// The thread that has the next turn. If null, a turn of this thread takes the slow path.
     pub(crate) turn: Cell<*const Block>,
-    /// The place where a waiting thread continues. The context of a thread that has yielded is in
-    /// the ready queue instead.
+    /// The saved state of a waiting thread. The context of a thread that has yielded is in the
+    /// ready queue instead.
     pub(crate) context: Cell<Context>,
     /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
-    /// Whether a call of `unpark` has come that no `park` has consumed.
+    /// Whether the thread was unparked and has not parked since.
     pub(crate) token: Cell<bool>,
     /// Whether the handle was dropped, so that no thread will fetch the result.
     pub(crate) detached: Cell<bool>,
     /// Whether the thread was unwinding when it was last suspended, or has been made to unwind
     /// since then. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// Whether `task` holds a text. With this flag, the end of a thread need not access the cache
-    /// line of `task`.
+    /// Whether `task` holds a text. If not, the end of the thread does not access `task`, which
+    /// lies in another cache line.
     has_task: Cell<bool>,
     /// Counts the attempts to end the thread since the core was cancelled.
     pub(crate) patience: Patience,
     /// The description of what the thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
     pub(crate) at: Cell<&'static Location<'static>>,
-    /// The threads after and before this one in its `Rotation`, if the thread is in one.
+    /// The next and the previous thread in the `Rotation`, if this thread is in a rotation.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
     /// The next block in the pool, or in the queue of threads that were woken on a frozen core.
@@ -64,25 +62,24 @@ pub(crate) struct Block {
     pub(crate) links: Links,
     /// The thread that waits in `join` for this thread.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread, or null for the main thread. The pointer is untyped,
-    /// because the type of a scope's state refers to blocks. See
+    /// The scope that waits for this thread, or null for the main thread. See
     /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
     pub(crate) scope: Cell<*const ()>,
-    /// The place of the closure before the thread starts, and of the result after its end.
+    /// The address of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
-    /// Drops the result in `payload`. Returns the payload of its panic, if the result is a panic or
-    /// its destructor panics.
+    /// Drops the result in `payload`. Returns the panic if the result is a panic, or if the
+    /// destructor of the result panics.
     pub(crate) discard: Cell<Discard>,
     name: Name,
-    /// The thread's number, shown when it has no name.
+    /// The number that reports show if the thread has no name.
     pub(crate) number: Cell<u64>,
     /// The size of the stack that the caller asked for, in bytes.
     pub(crate) stack_bytes: usize,
     pub(crate) stack: Stack,
-    /// The highest address of the thread's part of the stack. The stack grows downwards from there.
+    /// The address from which the thread's stack grows downwards.
     pub(crate) top: *mut u8,
-    /// The description of what the thread does, for the report of an overflow. This field comes
-    /// after all fields that creating a thread accesses.
+    /// The description of the thread's work, for the report of a stack overflow. Creating a thread
+    /// does not access this last field.
     task: Name,
 }
 
@@ -144,7 +141,7 @@ impl Block {
         }
     }
 
-    /// Clears the name and the description of an ended thread, for the next thread in this block.
+    /// Clears the name and the description of an ended thread.
     #[inline]
     pub(crate) fn forget(&self) {
         self.set_name(None);
@@ -153,30 +150,27 @@ impl Block {
         }
     }
 
-    /// Sets the description of the thread for the report of an overflow. Returns the old
-    /// description.
+    /// Sets the description of the thread's work. Returns the old description.
     #[cold]
     pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {
         self.has_task.set(task.is_some());
         self.task.replace(task)
     }
 
-    /// The description of what the thread does, if it has one.
     pub(crate) fn task(&self) -> Option<&str> {
         self.task.get()
     }
 
-    /// Sets or removes the thread's name.
     pub(crate) fn set_name(&self, name: Option<Box<str>>) {
         drop(self.name.replace(name));
     }
 
-    /// `thread 'name'`, or `thread '3'` for a thread without a name.
+    /// Returns `thread 'name'`, or `thread '3'` for a thread without a name.
     pub(crate) fn label(&self) -> Label<'_> {
         Label(self)
     }
 
-    /// The thread's name, or its number if it has no name.
+    /// Returns the thread's name, or its number if it has no name.
     pub(crate) fn name(&self) -> String {
         self.name
             .get()
@@ -184,7 +178,7 @@ impl Block {
     }
 }
 
-/// A text, or none. A signal handler reads it, so reading needs no lock.
+/// An optional text, which a signal handler can read because reading needs no lock.
 pub(crate) struct Name(Cell<Option<NonNull<str>>>);
 
 impl Name {
@@ -204,14 +198,13 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only a caller of `replace` frees the text. Spawning sets names, the running
-        // thread sets its own, and recycling an ended thread removes them. So no `Display` or other
-        // foreign code can call `replace` while a borrow from here is alive.
+        // SAFETY: only a caller of `replace` frees the text. Texts change when a thread is spawned,
+        // sets its own description, or is recycled. Therefore no foreign code, such as a `Display`,
+        // can call `replace` while a borrow from `get` is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }
 
-/// Prints a thread as reports and errors name it.
 pub(crate) struct Label<'a>(&'a Block);
 
 impl fmt::Display for Label<'_> {

@@ -1,8 +1,7 @@
-//! The functions that programs call on a core of their own.
+//! The public functions of this crate.
 //!
-//! On a core that has an [`Owner`](crate::Owner), the calls that start, suspend or wake threads
-//! panic, because only the owner knows what its threads wait for. Calls that only read do not panic
-//! there.
+//! On a core that has an [`Owner`](crate::Owner), the functions that start, suspend or wake threads
+//! panic, because only the owner knows what its threads wait for.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -14,13 +13,12 @@ use crate::scheduler::{self, Scheduler, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 
-/// Makes the calling OS thread a core. `main` becomes the first cooperative thread, on the OS
-/// thread's own stack.
+/// Makes the calling OS thread a core. `main` becomes the main thread, the first cooperative
+/// thread, on the OS thread's own stack.
 ///
-/// Returns the result of `main` after all threads have ended, because a [`scope`] does not return
-/// before its threads have ended. The core calls `idle` whenever no thread is ready. If no event
-/// outside of the core can wake a thread, pass [`NoOutside`](crate::NoOutside). Stacks are kept in
-/// a pool and freed at the end.
+/// Returns the result of `main` after all threads have ended. The core calls `idle` whenever no
+/// thread is ready. If no event outside of the core can wake a thread, pass
+/// [`NoOutside`](crate::NoOutside). Stacks are kept in a pool and freed at the end.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
@@ -38,27 +36,25 @@ use crate::thread::Thread;
 ///
 /// # Errors
 ///
-/// [`Blocked`] if the threads were cancelled: because `idle` returned
-/// [`Verdict::Stuck`](crate::Verdict::Stuck), or because [`cancel_all`] was called. All threads
-/// have been unwound by then.
+/// Returns [`Blocked`] if `idle` returned [`Verdict::Stuck`](crate::Verdict::Stuck), or if
+/// [`cancel_all`] was called. All threads have been unwound by then.
 ///
 /// # Panics
 ///
-/// Panics with the panic of `main`, of a thread that was not joined, or of `idle`. If such a panic
-/// caused a cancellation, `run` panics with it and does not return [`Blocked`]. Also panics if the
-/// OS thread already runs a core or a program of a machine, and if the process has no memory left
-/// for an alternate signal stack.
+/// Passes on a panic of `main`, of a thread that was not joined, or of `idle`, also if the core was
+/// cancelled. Panics if the OS thread already runs a core or a program of a machine, or if the
+/// process has no memory left for an alternate signal stack.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
     scheduler::run(config, idle, main, false)
 }
 
-/// Runs `f`, which can spawn threads that borrow values that outlive this call.
+/// Runs `f`, which can spawn threads. These threads can borrow values that outlive this call.
 ///
 /// This function is like [`std::thread::scope`], but its threads run on this core: no value has to
 /// be `Send`, and threads can share plain cells. The function returns, or unwinds, when `f` and all
-/// threads spawned in it have ended.
+/// threads of the scope have ended.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -80,10 +76,9 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// Panics with the first of these panics that has happened: the panic of `f`, the first panic of a
-/// thread that was not joined, the panic of a destructor of a result that was not fetched. Any
-/// other panic takes precedence over [`Cancelled`](crate::Cancelled). Also panics outside of
-/// [`run`], and in a program of a machine.
+/// Passes on the panic of `f`. If `f` did not panic, passes on the first panic of a thread that was
+/// not joined, or of the destructor of a result that was not fetched. A panic takes precedence over
+/// [`Cancelled`](crate::Cancelled). Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     with(|s| s.refuse_if_owned("scope"));
@@ -92,11 +87,11 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
 
 /// Lets every other ready thread of this core run once, and then continues the calling thread.
 ///
-/// If no other thread is ready, returns at once. Outside of [`run`] it does nothing.
+/// If no other thread is ready, or outside of [`run`], does nothing.
 ///
 /// If the core has been cancelled, unwinds the calling thread, as every call that waits does. If
-/// the calling thread is already unwinding, returns at once: if its destructor yielded, other
-/// threads would see `std::thread::panicking()` return true although they do not panic.
+/// the calling thread is already unwinding, returns at once, because otherwise
+/// `std::thread::panicking()` would return true in other threads.
 ///
 /// # Panics
 ///
@@ -109,18 +104,18 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with other threads, lets each of them have its turn and
+/// If the running thread takes turns with other threads, lets each other thread have a turn and
 /// returns true. Otherwise returns false at once.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
 /// for them. A turn is a switch that does not use the ready queue, because the next thread is
-/// known. If a thread waits, or starts or wakes another thread, it takes no more turns until it
+/// known. A thread that waits, or starts or wakes another thread, takes no more turns until it
 /// calls `begin_turns` again. A thread that unwinds takes no turns.
 ///
 /// Use [`yield_now`] unless the cost of a switch matters: `yield_now` lets every ready thread of
 /// the core run, and can be called anywhere. Turns are for a few threads of one scope that do the
-/// same work and switch after some nanoseconds of work. During a round of turns, the other threads
-/// of the core wait.
+/// same work and switch after some nanoseconds of work. The other threads of the core run only
+/// after each thread that takes turns had its turn.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -148,7 +143,7 @@ pub fn yield_now() {
 pub fn take_turn() -> bool {
     let s = here();
     s.refuse_if_owned("take_turn");
-    // SAFETY: nothing is called, and there is a running thread.
+    // SAFETY: the closure calls nothing, and a thread is running.
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
@@ -166,15 +161,15 @@ pub fn begin_turns() {
     s.begin_turns();
 }
 
-/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If an
-/// unpark has come before, consumes it and returns at once.
+/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If the
+/// thread was unparked before, consumes the unpark and returns at once.
 ///
 /// `why` describes what the thread waits for, as in "thread 'a' waits for *a word in its mailbox*".
-/// It is formatted only for a report. Two unparks before a park count as one.
+/// `why` is formatted only for a report. Two unparks before a park count as one.
 ///
-/// If the core is cancelled while this thread is unwinding, the call returns without an unpark. So
-/// call it in a loop that checks the condition. If the loop can run in a destructor, also check
-/// [`is_cancelled`] there.
+/// If the core is cancelled while this thread is unwinding, the call returns without an unpark.
+/// Therefore call `park` in a loop that checks the condition. If the loop can run in a destructor,
+/// also check [`is_cancelled`].
 ///
 /// If the core is not cancelled, the call waits during unwinding too. During this wait
 /// `std::thread::panicking()` returns true in other threads.
@@ -191,7 +186,7 @@ pub fn park(why: &dyn Display) {
     s.park(why);
 }
 
-/// The running thread.
+/// Returns the running thread.
 ///
 /// # Panics
 ///
@@ -208,9 +203,9 @@ pub fn current() -> Thread {
 ///
 /// Every waiting thread is unwound with [`Cancelled`](crate::Cancelled), the youngest first, so
 /// children end before their parents. The unwinding begins when the calling thread waits or ends. A
-/// running or ready thread, also the calling one, is unwound by its next call that waits or yields.
-/// A thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the threads that
-/// waited at the time of this call.
+/// running or ready thread, including the calling thread, is unwound by its next call that waits or
+/// yields. A thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the
+/// threads that waited at the time of this call.
 ///
 /// # Panics
 ///
@@ -223,34 +218,35 @@ pub fn cancel_all() {
     });
 }
 
-/// Whether another thread of this core is ready. If so, spinning would keep it from running.
+/// Returns whether another thread of this core is ready. Spinning would delay this thread.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
 }
 
-/// The number of threads of this core that have not ended. 0 outside of [`run`].
+/// Returns the number of threads of this core that have not ended. 0 outside of [`run`].
 #[inline]
 pub fn alive() -> usize {
     with(|s| s.live_count.get())
 }
 
-/// Whether this OS thread runs cooperative threads: whether the caller is inside of [`run`].
+/// Returns whether the caller is inside of [`run`].
 #[inline]
 pub fn is_running() -> bool {
     with(Scheduler::is_running)
 }
 
-/// Whether the threads of this core have been cancelled.
+/// Returns whether the threads of this core have been cancelled.
 #[inline]
 pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Whether the running thread is unwinding. Outside of [`run`]: whether the OS thread is unwinding.
+/// Returns whether the running thread is unwinding. Outside of [`run`], returns whether the OS
+/// thread is unwinding.
 ///
-/// `std::thread::panicking` concerns the OS thread: while one thread of a core waits in a
-/// destructor during unwinding, `panicking` returns true for all threads of the core.
+/// While a thread waits in a destructor during unwinding, `std::thread::panicking` returns true for
+/// all threads of the core.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -258,18 +254,17 @@ pub fn is_unwinding() -> bool {
     })
 }
 
-/// The threads of this core that wait now, in the order of creation. Empty outside of [`run`].
+/// Returns the waiting threads of this core, in the order of creation. Empty outside of [`run`].
 pub fn blocked_threads() -> Vec<BlockedThread> {
     with(Scheduler::blocked_threads)
 }
 
-/// The largest number of bytes of its stack that the running thread has used so far, including its
-/// closure. `None` for the main thread, which runs on the stack of the OS thread.
+/// Returns the largest number of bytes of stack that the running thread has used so far, including
+/// the closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// The function searches for the lowest byte of the stack that is not zero. If other threads used
-/// this stack of the pool before, the result is the deepest use since the stack was mapped. The
-/// search misses frames if their lowest bytes are zero or were never written. The call takes a
-/// system call and reads up to a page.
+/// The function searches for the lowest nonzero byte of the stack. If other threads used the same
+/// stack before, the result is the deepest use since the stack was mapped. The search misses frames
+/// with lowest bytes that are zero or were never written.
 ///
 /// # Panics
 ///
@@ -282,8 +277,8 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     })
 }
 
-/// The number of bytes of stack that the running thread has left, from the frame of this call to
-/// the guard. `None` for the main thread, which runs on the stack of the OS thread.
+/// Returns the number of bytes of stack that the running thread has left, from the frame of this
+/// call to the guard. `None` for the main thread, which runs on the stack of the OS thread.
 ///
 /// # Panics
 ///

@@ -1,15 +1,13 @@
-//! The payload with which the threads of a cancelled core are unwound.
+//! The payload that unwinds the threads of a cancelled core.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// The payload with which a cancelled thread is unwound.
+/// The payload that unwinds a cancelled thread.
 ///
-/// If a program catches this payload with `catch_unwind`, its next call that waits unwinds it
-/// again. Only this crate can make the payload.
+/// If a thread catches this payload, the next call that waits unwinds the thread again.
 #[derive(Debug)]
 pub struct Cancelled(());
 
@@ -19,7 +17,7 @@ impl Cancelled {
     }
 }
 
-/// Drops a payload. If its destructor panics, the payload of that panic is leaked.
+/// Drops a payload. If the destructor panics, leaks the payload of the second panic.
 pub(crate) fn discard(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

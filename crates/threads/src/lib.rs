@@ -1,10 +1,10 @@
 //! Cooperative threads. Each thread has its own stack and never moves to another core. A switch
 //! between two threads takes a few nanoseconds.
 //!
-//! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: one runs until
-//! it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that
-//! has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the thread
-//! that opened the scope. Two threads of a core never run at the same time, so no value has to be
+//! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: a thread runs
+//! until it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread
+//! that has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the
+//! thread that opened the scope. Only one thread of a core runs at a time, so no value has to be
 //! `Send`.
 //!
 //! ```
@@ -28,8 +28,7 @@
 //!
 //! When all threads of a core wait, the core asks its [`Idle`] hook. If the hook answers that no
 //! event outside of the core can wake a thread, all threads are unwound. `run` then returns an
-//! error that says what each thread waited for, and where (`cargo run -p cellworks-threads
-//! --example letters`):
+//! error that describes each wait. `cargo run -p cellworks-threads --example letters` prints:
 //!
 //! ```text
 //! blocked for ever: 1 thread of this core waits and nothing is left to wake them
@@ -55,9 +54,9 @@
 //!          └──────────────────────────────┘
 //! ```
 //!
-//! The main thread runs on the stack of its OS thread. While the pool has a stack, creating a
-//! thread allocates nothing. If a thread runs into its guard, the process ends with an error that
-//! names the thread:
+//! The main thread runs on the stack of its OS thread. Stacks of ended threads go to a pool. While
+//! the pool has a stack, creating a thread allocates nothing. If a thread overflows its stack, the
+//! process ends with an error that names the thread:
 //!
 //! ```text
 //! cellworks: thread 'deep' overflowed its stack of 131072 bytes; give it more with Config::stack_bytes or Builder::stack_bytes
@@ -67,57 +66,56 @@
 //!
 //! - A panic of a thread is passed, with its payload, to the thread that joins it. If no thread
 //!   joins it, the panic leaves the scope in which the thread was spawned. If several threads
-//!   panic, the scope keeps the first panic. Any other panic takes precedence over [`Cancelled`].
+//!   panic, the scope passes on the first panic. A panic takes precedence over [`Cancelled`], the
+//!   payload that unwinds cancelled threads.
 //! - A scope never returns or unwinds before all of its threads have ended. A stack is never freed
 //!   while frames are on it.
-//! - Cancelled threads are unwound, the youngest first, so their destructors run. Every call that
-//!   waits or yields unwinds the calling thread. If a thread catches [`Cancelled`], its next wait
-//!   or yield unwinds it again. If a destructor waits or yields during unwinding, the call returns
-//!   at once, because a second panic would end the process.
+//! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all threads of the core
+//!   are unwound, the youngest first. Every call that waits or yields unwinds the calling thread,
+//!   also after the thread has caught a [`Cancelled`]. If a destructor waits or yields during
+//!   unwinding, the call returns at once, because a second panic would end the process.
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
 //!   the core, because `std` counts panics for each OS thread. If another thread panics meanwhile,
-//!   `std` may print its panic as a nested one, but the panic is caught and passed on as usual. If
-//!   another thread has locked a `std::sync::Mutex` before and unlocks it meanwhile, the mutex
+//!   `std` may print the panic as a nested panic, but the panic is caught and passed on as usual.
+//!   If another thread has locked a `std::sync::Mutex` before and unlocks it meanwhile, the mutex
 //!   becomes poisoned.
-//! - `run` cannot return while a cancelled thread does not end. A thread does not end if it catches
+//! - `run` cannot return before all cancelled threads have ended. A thread never ends if it catches
 //!   [`Cancelled`] again and again and waits, or if its destructors wait for ever. After about a
-//!   second of such attempts the process ends with an error that names the thread.
-//! - In one case `std` does not provide enough information, and this crate guesses: a cancelled
+//!   second of unwinding such a thread, the process ends with an error that names the thread.
+//! - In one case `std` does not tell which thread is unwinding, and this crate guesses: a cancelled
 //!   thread begins, or catches, a panic *while another thread waits in a destructor during
 //!   unwinding*. If the cancelled thread has begun a panic and waits in a destructor of its own,
 //!   the wait may cause a second panic, which ends the process. If the cancelled thread has caught
-//!   the payload that unwound it, its waits may return at once instead of unwinding.
+//!   its [`Cancelled`], its waits may return at once instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
 //!
-//! A library may build its own scheduler on this crate, for example a machine that runs programs of
-//! its users. Such a library runs its cores as their [`Owner`]. If a program on such a core calls a
+//! A machine is a library that runs programs of its users on cooperative threads and schedules them
+//! itself. A machine runs its cores as an [`Owner`]. If a program on a core with an owner calls a
 //! function of this crate that starts, suspends or wakes threads, the function panics.
 //!
 //! # Limits
 //!
 //! - Each stack takes two mappings of the kernel's `vm.max_map_count`. The default of 65,530 allows
 //!   about 32,000 threads in a process.
-//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then locks
-//!   it, the core hangs: `std` blocks the OS thread, and with it the thread that could unlock. The
-//!   same holds for all other blocking calls of `std`, and for initialising a `LazyLock` or
+//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then takes
+//!   the lock, the core hangs: `std` blocks the OS thread, and so also the thread that could
+//!   unlock. The same holds for other blocking calls of `std`, and for initialising a `LazyLock` or
 //!   `OnceLock` with a closure that yields.
 //! - A loop that waits without yielding keeps every other thread of the core from running.
-//! - Some crates keep a pointer in a thread-local during a call and restore the old value
-//!   afterwards, as scoped thread-locals do. Such calls fail when threads interleave them, so do
-//!   not yield inside of them.
+//! - Do not yield inside a call that sets a thread-local and restores its old value afterwards, as
+//!   scoped thread-locals do. Calls of several threads would interleave.
 //! - A switch does not save the floating-point control bits (mxcsr, x87 control word). Rust
 //!   requires their defaults anyway.
 //! - The crate runs on Linux only, because it asks the C library where stacks lie. On x86-64 the
 //!   switch is our own assembly. On other processors, and with the feature `corosensei`, the switch
-//!   is the corosensei crate. Only our own assembly tells AddressSanitizer and ThreadSanitizer of
-//!   switches.
+//!   is the corosensei crate. Only our assembly tells AddressSanitizer and ThreadSanitizer.
 //!
 //! # What does not compile
 //!
-//! Everything that belongs to a core stays on its OS thread:
+//! Handles and scopes of a core stay on its OS thread:
 //!
 //! ```compile_fail,E0277
 //! # use cellworks_threads::*;
@@ -132,7 +130,7 @@
 //! });
 //! ```
 //!
-//! A thread cannot borrow a value that its scope outlives, and its handle cannot leave the scope:
+//! A thread cannot borrow a value that the scope outlives, and a handle cannot leave the scope:
 //!
 //! ```compile_fail,E0373
 //! # use cellworks_threads::*;

@@ -1,5 +1,4 @@
-//! A doubly linked list. Its links are in the blocks themselves, so adding and removing a block
-//! allocates nothing.
+//! A doubly linked list of control blocks, with links in the blocks, so no node is allocated.
 
 use std::cell::Cell;
 use std::ptr;
@@ -8,9 +7,8 @@ use crate::block::Block;
 
 /// A list of blocks in the order in which they were added.
 ///
-/// Blocks in a list are valid. The crate has two kinds of lists: the live threads of a core, and
-/// the ended threads of a scope. Both hold only blocks of the running core, which stay in their
-/// places until its run ends.
+/// Blocks in a list are valid: every list of the crate holds only blocks of the running core, which
+/// stay in their places until the run ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,
@@ -24,7 +22,7 @@ impl List {
         }
     }
 
-    /// The block that was added last.
+    /// Returns the block that was added last.
     pub(crate) fn last(&self) -> Option<&Block> {
         // SAFETY: null or a valid block, see `List`.
         unsafe { self.last.get().as_ref() }
@@ -57,7 +55,7 @@ impl List {
         }
     }
 
-    /// All blocks, first to last. The list must not change during the iteration.
+    /// Returns all blocks, first to last. The list must not change during the iteration.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Block> {
         // SAFETY: null or a valid block, see `List`.
         let block = |pointer: *const Block| unsafe { pointer.as_ref() };

@@ -2,12 +2,10 @@
 //! setting to change.
 //!
 //! The crate installs a handler of SIGSEGV and SIGBUS once in a process. The handler runs on an
-//! alternate stack. It checks whether the address of the fault lies in the guard of the running
-//! thread of this core. It also reports an overflow of the stack of an OS thread that runs the main
-//! program of a machine.
+//! alternate stack. The handler checks whether the address of the fault lies in the guard of the
+//! running thread of this core, or of an OS thread that runs the main program of a machine.
 //!
-//! Every other fault goes to the handler that was installed before. This is usually the handler of
-//! `std`, which reports overflows of the stacks of OS threads.
+//! Every other fault goes to the handler that was installed before, usually the handler of `std`.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -22,24 +20,24 @@ use crate::stack::{Stack, page_bytes};
 
 const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// The handlers of [`SIGNALS`] that were installed before the handler of this crate.
+/// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
 /// If the address lies in the guard of the running thread of this OS thread, returns this thread,
 /// and the names of the calls for larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
-/// Finds the thread that has overflowed its stack, for the handler.
+/// The function with which the handler finds the thread that has overflowed its stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// The size of the alternate stack for an OS thread that has none. The handler needs a few KiB. The
-/// kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with the largest
-/// vector registers.
+/// The size of the alternate stack for an OS thread without an alternate stack. The handler needs a
+/// few KiB. The kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with
+/// the largest vector registers.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
 /// While this value lives, its OS thread reports stack overflows.
 pub(crate) struct Guarded {
-    /// The alternate stack that `new` installed. `None` if the OS thread already had one.
+    /// The alternate stack. `None` if the OS thread already had an alternate stack.
     installed: Option<Stack>,
 }
 
@@ -133,7 +131,6 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, machine: *mut 
     chain(signal, info, machine);
 }
 
-/// Writes a message to standard error, and ends the process.
 fn abort_with(text: fmt::Arguments<'_>) -> ! {
     let mut message = Message::default();
     let _ = message.write_fmt(text);
@@ -162,7 +159,7 @@ thread_local! {
 }
 
 impl MainStack {
-    /// The stack of the calling OS thread, if the C library knows it.
+    /// Returns the stack of the calling OS thread, if the C library knows the stack.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
         // SAFETY: the first call fills in the attributes, the next calls read them, and the last
@@ -183,9 +180,9 @@ impl MainStack {
         }
     }
 
-    /// Whether the address lies in the guard. In some C libraries the guard is a part of the stack,
-    /// and in others it lies below the stack. So this method checks the addresses on either side of
-    /// `lowest`.
+    /// Returns whether the address lies in the guard. In some C libraries the guard is a part of
+    /// the stack. In other C libraries the guard lies below the stack. Therefore this method checks
+    /// the addresses on either side of `lowest`.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
@@ -194,7 +191,7 @@ impl MainStack {
 /// Runs the main program of a machine on this OS thread. If the program overflows the stack, the
 /// report names the main program.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
-    /// Restores the old value when it is dropped.
+    /// Restores the old value on drop.
     struct Before(Option<MainStack>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -238,8 +235,7 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// A text on the stack, because a signal handler must not allocate. Text beyond its size is
-/// dropped.
+/// A text on the stack, because a signal handler must not allocate. Longer texts are cut.
 struct Message {
     text: [u8; 512],
     len: usize,

@@ -1,5 +1,4 @@
-//! Owners. The owner of a core is another scheduler on top of this one, which decides itself which
-//! thread runs when.
+//! The owner of a core: a machine, which schedules the threads of its cores itself.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -14,10 +13,9 @@ use crate::thread::Thread;
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
 /// A machine runs the programs of its users on cooperative threads, and only the machine knows what
-/// such a thread waits for. If a program parked a thread, or woke the thread of another program, it
-/// would break assumptions of the machine. So on a core that [`Owner::run`] began, the functions of
-/// this crate that start, suspend, wake or cancel threads panic. The machine uses the methods of
-/// its `Owner`, which do the same as the functions of the same names.
+/// each thread waits for. If a program parked or woke a thread, the program would break assumptions
+/// of the machine. Therefore, on a core that [`Owner::run`] began, the functions of this crate that
+/// start, suspend, wake or cancel threads panic. The machine uses its `Owner` instead.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -31,12 +29,12 @@ use crate::thread::Thread;
 pub struct Owner(());
 
 impl Owner {
-    /// The owner of the threads of all cores that the caller begins with [`run`](Self::run).
+    /// Makes the owner of the threads of all cores that the caller begins with [`run`](Self::run).
     ///
     /// # Safety
     ///
-    /// The caller uses the owner only on those cores, and gives programs no access to it. Other
-    /// owners may rely on being the only ones that wake their threads.
+    /// The caller uses the owner only on these cores, and gives programs no access to the owner.
+    /// Another owner may rely on being the only waker of its threads.
     pub const unsafe fn new() -> Self {
         Self(())
     }
@@ -60,14 +58,13 @@ impl Owner {
     }
 
     /// Runs the main program of a machine. If the program overflows the stack of the OS thread, the
-    /// report names the main program and says what to do.
+    /// report names the main program.
     pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
         overflow::with_main(program)
     }
 
-    /// Sets the description of what the running thread does, such as "process `a`", and returns the
-    /// old one. If the thread overflows its stack, the report shows the description beside the
-    /// thread's name.
+    /// Sets the description of the running thread's work, such as "process `a`", and returns the
+    /// old description. The report of a stack overflow shows the description.
     ///
     /// On an OS thread that runs no core, the method does nothing.
     pub fn set_task(self, task: Option<String>) -> Option<String> {
@@ -79,10 +76,10 @@ impl Owner {
         })
     }
 
-    /// Runs `program` on an OS thread that runs no core, and refuses the same calls as on a core of
-    /// this owner. So a program of the machine behaves the same on every OS thread.
+    /// Runs `program` on an OS thread that runs no core. The functions that panic on a core of this
+    /// owner also panic in `program`.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
-        /// Restores the old value when it is dropped.
+        /// Restores the old value on drop.
         struct Before(bool);
         impl Drop for Before {
             fn drop(&mut self) {
@@ -93,8 +90,7 @@ impl Owner {
         program()
     }
 
-    /// Does the same as [`crate::scope`](crate::scope()). Reports of blocked threads name the place
-    /// `at`.
+    /// Does the same as [`crate::scope`](crate::scope()). Reports name the place `at`.
     ///
     /// # Panics
     ///
@@ -117,17 +113,17 @@ impl Owner {
     #[inline(always)]
     pub fn take_turn(self) -> bool {
         let s = here();
-        // SAFETY: nothing is called, and there is a running thread.
+        // SAFETY: the closure calls nothing, and a thread is running.
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// Takes a turn as [`take_turn`](Self::take_turn) does. If the running thread has a turn to
-    /// take, calls `before` first. So the turn and `before` share one check.
+    /// Takes a turn as [`take_turn`](Self::take_turn) does. If the running thread takes a turn,
+    /// calls `before` first.
     ///
     /// # Safety
     ///
     /// The caller is inside of [`run`](Self::run). `before` calls no function of this crate, not
-    /// even indirectly, because that could make the check invalid.
+    /// even indirectly, because such a call could end the turns.
     #[inline(always)]
     pub unsafe fn take_turn_after(self, before: impl FnOnce()) -> bool {
         // SAFETY: by the contract of this function.
@@ -152,21 +148,17 @@ impl Owner {
     }
 
     /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
-    /// and returns true. Otherwise, or on a frozen or cancelled core, returns false at once.
-    ///
-    /// If the result is false, the caller can poll, or do other work, before it parks.
+    /// and returns true. Otherwise, in [`Idle::idle`], or on a cancelled core, returns false.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
         here().try_park(why)
     }
 
-    /// Ends the park of `next`, parks the running thread, and continues `next` before all ready
-    /// threads.
+    /// Ends the park of `next`, parks the running thread, and continues `next` at once.
     ///
-    /// The call does the same as `next.unpark()` and then [`park`](Self::park), in fewer steps, and
-    /// `next` runs first. If `next` is not parked, `next` is only unparked, and the running thread
-    /// parks.
+    /// If `next` is not parked, the call does the same as `next.unpark()` and then
+    /// [`park`](Self::park).
     ///
     /// # Panics
     ///
@@ -180,8 +172,7 @@ impl Owner {
     /// Ends the park of a thread of this core. If the thread is not parked, does nothing: unlike
     /// [`Thread::unpark`], this method does not end the thread's next park.
     ///
-    /// Use it for an event outside of the core that may concern the thread. The thread checks the
-    /// event, and parks again if it does not concern the thread.
+    /// Use this method for an event outside of the core that may concern the thread.
     #[inline]
     pub fn unpark_parked(self, thread: Thread) {
         here().unpark_parked(thread.block, thread.serial);
@@ -197,13 +188,13 @@ impl Owner {
         Thread::running(here())
     }
 
-    /// Suspends the calling thread of a cancelled core until `done` returns true. Use it when other
-    /// threads, perhaps of other cores, still borrow the calling thread's stack. The other threads
-    /// of this core are unwound meanwhile.
+    /// Suspends the calling thread of a cancelled core until `done` returns true. The other threads
+    /// of this core are unwound meanwhile. Use this method when other threads, perhaps of other
+    /// cores, still borrow the calling thread's stack.
     ///
-    /// The method calls `done` repeatedly. Call it after a [`Cancelled`](crate::Cancelled) was
-    /// caught and before it is resumed, never while the thread unwinds. Outside of
-    /// [`run`](Self::run), the OS thread yields to other OS threads until `done` returns true.
+    /// The method calls `done` repeatedly. Call the method after a [`Cancelled`](crate::Cancelled)
+    /// was caught, and never while the thread unwinds. Outside of [`run`](Self::run), the OS thread
+    /// yields to other OS threads until `done` returns true.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

@@ -1,38 +1,37 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: leaving a thread that never ends suspended for ever. Its stack holds borrows of values
-// that the caller of `run` owns, so `run` could never return.
+// Rejected: `run` returns and leaves a cancelled thread that never ends suspended. The thread's
+// stack holds borrows of values that the caller of `run` owns.
 
 use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;
 
 /// The limit for unwindings of one thread, which take about half a second together. A program that
-/// catches the panic of each piece of its work separately stays below this limit.
+/// catches one panic for each of its work items stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// The number of waits that take about as long as one unwinding, if they return at once.
+/// The number of waits (which return at once) that take about as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// Counts the failed attempts to end a cancelled thread. When it is clear that the thread will
-/// never end, ends the process with an error that names the thread. That takes about a second.
+/// Counts the failed attempts to end a cancelled thread. After about a second of attempts, ends the
+/// process with an error that names the thread.
 ///
-/// A cancelled thread is unwound, and then `run` returns. A program prevents this if it catches
-/// each panic that unwinds it, or if a destructor waits in a loop. `run` cannot return while the
-/// thread lives, because the thread's stack holds borrows of values that the caller of `run` owns.
+/// An attempt fails if the program catches the panic that unwinds the thread, or if a destructor
+/// waits in a loop.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,
 }
 
 impl Patience {
-    /// A count of zero, for a new thread.
+    /// Makes a count of zero, for a new thread.
     pub const fn new() -> Self {
         Self { lost: Cell::new(0) }
     }
 
     /// Counts an unwinding of the thread. `who` is the name of the thread in the error, and
-    /// `programs` returns the programs that run, one in each line.
+    /// `programs` returns a line for each program that runs.
     pub fn unwinds(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(WAITS_OF_AN_UNWINDING, who, programs);
     }
@@ -43,7 +42,7 @@ impl Patience {
         self.lose(1, who, programs);
     }
 
-    /// Resets the count for another thread, which gets the same block.
+    /// Resets the count for a new thread in the same control block.
     pub(crate) fn restore(&self) {
         self.lost.set(0);
     }

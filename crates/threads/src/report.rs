@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// A waiting thread, as a report names it.
+/// The entry of a waiting thread in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
     /// The thread's name, or its number in the order of creation if it has no name. The main thread
@@ -11,10 +11,10 @@ pub struct BlockedThread {
     pub name: String,
     /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) returns it.
     pub thread: (usize, u64),
-    /// What the thread waits for: the description passed to [`park`](crate::park), or the thread or
-    /// scope that it joins.
+    /// The description of the wait: the text passed to [`park`](crate::park), or the thread that is
+    /// joined, or the threads of a scope.
     pub waits_for: String,
-    /// The place of the call that waits.
+    /// The source location of the call that waits.
     pub at: &'static Location<'static>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for BlockedThread {
 
 /// The error of [`run`](crate::run) if the threads of the core were cancelled.
 ///
-/// Its text has one line for the error, and one line for each thread that waited.
+/// The text has one line for the error, and one line for each thread that waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.

@@ -1,4 +1,4 @@
-//! Rotations. Their threads take turns in a fixed order, so a switch has nothing to decide.
+//! A rotation: threads of a scope that take turns in a fixed order.
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
@@ -10,40 +10,35 @@
 //!
 //! If a thread of a scope calls [`begin_turns`](crate::begin_turns) while its parent waits for the
 //! scope to end, the thread enters the rotation of the scope. The threads of a rotation form a
-//! circle through their blocks. They are not in the ready queue: their parent stands there for all
-//! of them.
+//! circle of pointers in their blocks. Instead, their parent is in the ready queue.
 //!
-//! While the threads take turns, the ready queue appears empty, as on a frozen core. So every
-//! operation except a turn takes the slow path for an empty queue. Before a thread parks, ends,
-//! spawns or wakes another one, it leaves the circle, and the parent is put into the ready queue
-//! for the remaining threads. A thread that has left comes back when it calls `begin_turns` again.
+//! While the threads take turns, the ready queue appears empty. Therefore every operation except a
+//! turn takes the slow path for an empty queue. A thread that parks, ends, or spawns or wakes
+//! another thread first leaves the circle, and puts its parent into the ready queue.
 //!
-//! If other threads of the core are ready, each thread of the circle has one turn, and then the
-//! parent lets the other threads run.
+//! In a round, each thread of the circle has one turn. If other threads of the core are ready, they
+//! run after the round.
 
-// Rejected: prefetching several threads ahead. Now that a turn has less than 30 instructions, such
-// prefetches cost more than they gain.
-// Rejected: the next thread in a register, checked by a branch. With data in a cache, a turn would
-// take 2.0 to 2.8 ns instead of 3.0. But programs take turns when their data is far away, and then
-// a turn would take as long as before. Each machine would need a type for the register.
+// Rejected: prefetching several threads ahead. A turn has less than 30 instructions, so a prefetch
+// costs more than it gains.
+// Rejected: the next thread in a register, checked by a branch. A turn would take 2.0 to 2.8 ns
+// instead of 3.0 if the data are in a cache, and as long as now if the data are far away.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::block::Block;
 
-/// The threads of a scope that take turns.
+/// The threads of a scope that take turns: see the module.
 ///
-/// Blocks in a rotation are valid: they belong to threads of the running core that have not ended.
-/// The `turn` of a block equals its `ahead`, except in two cases: in the block at which the round
-/// pauses, and in all blocks after the core was cancelled. So a turn checks only `turn`.
+/// Blocks in a rotation are valid, because they belong to threads of the running core that have not
+/// ended. The `turn` of a block equals its `ahead`, except in two cases: in the block at which the
+/// round pauses, and in all blocks of a cancelled core. Therefore a turn checks only `turn`.
 pub(crate) struct Rotation {
-    /// The first thread of the round: the one that goes on when the parent continues. When the next
-    /// turn would be its turn again, the round is complete. Null if the rotation is empty.
+    /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// The thread at which the round pauses. Its turn takes the slow path, because other threads
-    /// are ready or because it is the only thread of the rotation. Null if the round does not
-    /// pause.
+    /// The last thread of the round, if it has to take the slow path because other threads are
+    /// ready or because the rotation has no other thread. Null otherwise.
     pause: Cell<*const Block>,
     /// The number of threads that were ready when the parent was last continued.
     pub(crate) ready: Cell<usize>,
@@ -63,7 +58,7 @@ impl Rotation {
         unsafe { self.next.get().as_ref() }
     }
 
-    /// Whether this thread of the rotation has the last turn of the round.
+    /// Returns whether this thread of the rotation has the last turn of the round.
     pub(crate) fn ends_with(&self, block: &Block) -> bool {
         ptr::eq(block.ahead.get(), self.next.get())
     }
@@ -81,8 +76,7 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`. If the rotation was empty, `behind` and `ahead` are
-        // `block`.
+        // SAFETY: valid blocks, see `Rotation`. In a rotation of one, both are `block`.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);
@@ -90,8 +84,8 @@ impl Rotation {
         }
     }
 
-    /// Begins a round. `pauses` says whether the round pauses at its last thread. The method is
-    /// called before any thread of the rotation goes on, and the rotation is not empty.
+    /// Begins a round. `pauses` says whether the turn of the last thread takes the slow path. The
+    /// caller makes sure that the rotation is not empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
@@ -106,7 +100,7 @@ impl Rotation {
         }
     }
 
-    /// Removes the running thread. The thread after it has the next turn.
+    /// Removes the running thread.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
         // SAFETY: valid blocks, see `Rotation`. If the rotation has no other block, `behind` and
@@ -139,8 +133,8 @@ mod tests {
         blocks
     }
 
-    /// The numbers of the threads in the order of their turns, from the start of the round to the
-    /// first pause.
+    /// Returns the numbers of the threads in the order of their turns, from the first to the last
+    /// thread of the round.
     fn turns(rotation: &Rotation) -> Vec<u64> {
         let mut numbers = Vec::new();
         let mut next = rotation.next.get();
@@ -166,7 +160,7 @@ mod tests {
                 .iter()
                 .filter(leaves)
                 .for_each(|block| rotation.remove(block));
-            // The round continues with the thread after the one that was removed last.
+            // The first thread of the round may now be any remaining thread.
             let mut stay = turns(&rotation);
             stay.sort_unstable();
             let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));

@@ -1,4 +1,4 @@
-//! Scopes, and the handles of their threads. These threads borrow from their parent's stack.
+//! Scopes, and the handles to their threads.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,16 +13,15 @@ use crate::list::List;
 use crate::scheduler::{FREE_PAYLOAD_BYTES, Scheduler, resume, with};
 use crate::scope_state::ScopeState;
 
-/// A scope. Threads spawned in it can borrow values from outside of it. See
-/// [`scope`](crate::scope()).
+/// A scope, in which threads can be spawned. See [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
-    /// Invariant: with a shortened lifetime a thread could borrow a value that ends too early.
+    /// Makes the lifetime invariant. Otherwise a thread could borrow a value that ends too early.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// See [`crate::scope`](crate::scope()). Reports of blocked threads name the place `at`.
+/// See [`Owner::scope_at`](crate::Owner::scope_at).
 pub(crate) fn scope_at<'env, R>(
     at: &'static Location<'static>,
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -58,13 +57,12 @@ pub(crate) fn scope_at<'env, R>(
 }
 
 impl ScopeState {
-    /// Waits for all threads of the scope, then drops the results that no thread fetched. This
-    /// function does not unwind, even if the core is cancelled, because the threads may borrow from
-    /// the frames that unwinding would remove.
+    /// Waits for all threads of the scope, then drops the results that no thread fetched. Never
+    /// unwinds, because the threads may borrow from the frames that unwinding would remove.
     fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
-        // Results are dropped only when no thread of the scope runs any more, because a result may
-        // hold handles of other threads, or even the scope itself. Blocks are recycled last,
-        // because such handles point to them.
+        // Results are dropped only when all threads of the scope have ended, because a result may
+        // hold handles to other threads, or even the scope. Blocks are recycled last, because
+        // handles point to blocks.
         let spent = List::new();
         loop {
             self.drainer.set(s.current());
@@ -93,7 +91,6 @@ impl ScopeState {
     }
 }
 
-/// The description of the wait at the end of a scope.
 struct Drained<'a>(&'a ScopeState);
 
 impl fmt::Display for Drained<'_> {
@@ -105,7 +102,6 @@ impl fmt::Display for Drained<'_> {
     }
 }
 
-/// The description of the wait of a join.
 struct Joined<'a>(&'a Block);
 
 impl fmt::Display for Joined<'_> {
@@ -115,12 +111,10 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`. The thread first runs when the calling thread yields, waits
-    /// or ends.
+    /// Starts a thread that runs `f`, first when the calling thread yields, waits or ends.
     ///
-    /// The size of its stack is [`Config::stack_bytes`](crate::Config::stack_bytes). The stack
-    /// comes from a pool. `f` and its result lie on this stack, so nothing is allocated while the
-    /// pool has a stack.
+    /// The size of the thread's stack is [`Config::stack_bytes`](crate::Config::stack_bytes). `f`
+    /// and its result lie on this stack, so `spawn` allocates nothing while the pool has a stack.
     ///
     /// # Panics
     ///
@@ -134,7 +128,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.builder().spawn(f)
     }
 
-    /// A builder, which can set the name and the stack size of a thread.
+    /// Returns a builder, which can set the name and the stack size of a thread.
     pub fn builder(&'scope self) -> Builder<'scope, 'env> {
         Builder {
             scope: self,
@@ -160,8 +154,7 @@ impl<'scope> Builder<'scope, '_> {
     }
 
     /// Sets the size of the thread's stack in bytes, instead of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Sizes below 16 KiB are raised to 16
-    /// KiB.
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). The least size is 16 KiB.
     ///
     /// Each size has its own pool of stacks, so use few different sizes.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
@@ -202,7 +195,7 @@ impl<'scope> Builder<'scope, '_> {
             if self.name.is_some() {
                 block.set_name(self.name);
             }
-            // SAFETY: no code uses the stack below the payload until the thread has ended.
+            // SAFETY: no other code uses the stack below the payload until the thread has ended.
             let context = unsafe {
                 arch::prepare(
                     block.stack.limit(),
@@ -229,7 +222,7 @@ union Room<F, R> {
 }
 
 impl<F, R> Room<F, R> {
-    /// The bytes that the stack must have in addition to the bytes that the caller asked for.
+    /// The number of bytes of the stack in addition to the bytes that the caller asked for.
     const EXTRA_BYTES: usize = {
         let bytes = size_of::<Self>() + align_of::<Self>();
         if bytes <= FREE_PAYLOAD_BYTES {
@@ -247,8 +240,8 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`. If the result is a panic, returns its payload. If the destructor
-/// of the result panics, returns the payload of that panic.
+/// Drops the result at `payload`. Returns the panic if the result is a panic, or if the destructor
+/// of the result panics.
 ///
 /// # Safety
 ///
@@ -266,14 +259,14 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
     }
 }
 
-/// The first function on a thread's stack: runs the closure and ends the thread.
+/// Runs the closure of a new thread and ends the thread, as the first function on its stack.
 ///
-/// Its frame is small. So if the closure is too large for the stack, the overflow happens in
-/// `run_closure`, when the scheduler already knows the running thread.
+/// The frame of this function is small. Therefore a closure that is too large for the stack
+/// overflows the stack in `run_closure`, when the scheduler already knows the running thread.
 ///
 /// # Safety
 ///
-/// `block` is the block of the thread, which `spawn` prepared for the same types.
+/// `block` is the block of the thread, and `spawn` prepared it for the same types.
 unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     let block = unsafe { &*block.cast::<Block>() };
@@ -283,7 +276,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     if block.detached.get() {
         // SAFETY: `run_closure` has just written the result, and no handle can fetch it.
         if let Some(panic) = unsafe { block.discard.get()(block.payload.get()) } {
-            // SAFETY: the scope waits for this thread, so its state is alive.
+            // SAFETY: the scope waits for this thread, so the scope's state is alive.
             unsafe { (*ScopeState::of(block)).keep(panic) };
         }
     }
@@ -311,23 +304,21 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
         unsafe { result.write(Ok(value)) };
     }));
     if let Err(panic) = outcome {
-        // SAFETY: the room is large enough for the result, and it holds neither the closure nor a
-        // result.
+        // SAFETY: the room is large enough for the result, and holds no other value.
         unsafe { result.write(Err(panic)) };
     }
 }
 
-/// Ends the running thread and continues another one.
+/// Ends the running thread and continues another thread.
 fn end(s: &Scheduler, block: &Block) -> ! {
-    // SAFETY: the scope waits for this thread, so its state lives at least until the last thread
-    // has ended.
+    // SAFETY: the scope waits for its threads, so the state lives until the last thread has ended.
     let scope = unsafe { &*ScopeState::of(block) };
     s.end_turns();
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // No other thread can get the stack before this thread has left it, because only a running
-        // thread spawns.
+        // No other thread gets the stack before this thread has left the stack, because only a
+        // running thread spawns.
         s.recycle(block);
     } else {
         scope.ended.push(block);
@@ -339,8 +330,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
         s.wake(joiner);
     }
     if running == 0 {
-        // SAFETY: null or the thread that is in `drain`. If this thread does not wait there, it is
-        // ready.
+        // SAFETY: null or the thread that is in `drain`.
         if let Some(drainer) = unsafe { scope.drainer.get().as_ref() }
             && drainer.state.get() == State::Joining
         {
@@ -350,8 +340,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.depart(block)
 }
 
-/// A handle to the result of a thread. If the handle is dropped, the thread goes on. See
-/// [`Scope::spawn`].
+/// A handle to the result of a thread. Dropping the handle does not end the thread.
 pub struct JoinHandle<'scope, R> {
     block: *const Block,
     scope: PhantomData<&'scope ()>,
@@ -363,13 +352,13 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// # Errors
     ///
-    /// Returns the payload of the thread's panic. If the core was cancelled and the caller is
-    /// unwinding, so that it could not wait, returns [`Cancelled`].
+    /// Returns the payload of the thread's panic if the thread panicked. Returns [`Cancelled`] if
+    /// the core is cancelled, the caller is unwinding, and the thread has not ended. Returns a
+    /// `&str` if the end of the scope has already dropped the thread's result.
     ///
     /// # Panics
     ///
-    /// If the core has been cancelled and the call would have to wait, it unwinds the caller with
-    /// [`Cancelled`].
+    /// Unwinds the caller with [`Cancelled`] if the core is cancelled and the thread has not ended.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<R> {
         let at = Location::caller();
@@ -387,13 +376,13 @@ impl<R> JoinHandle<'_, R> {
         })
     }
 
-    /// Whether the thread has ended, so that [`join`](Self::join) would not wait.
+    /// Returns whether the thread has ended. If so, [`join`](Self::join) does not wait.
     pub fn is_finished(&self) -> bool {
         self.block().state.get() == State::Ended
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled when the handle is gone, or at the end of the scope, which
+        // SAFETY: the block is recycled after the handle is gone, or at the end of the scope, which
         // outlives the handle. Blocks of a run stay in their places.
         unsafe { &*self.block }
     }

@@ -8,13 +8,12 @@ use crate::cancelled::{Cancelled, Payload, discard};
 use crate::list::List;
 use crate::rotation::Rotation;
 
-/// The data of a scope, which the scope and its threads access.
 pub(crate) struct ScopeState {
     /// The number of threads that have not ended.
     pub(crate) running: Cell<usize>,
-    /// The ended threads that still have a handle, or had a handle that was forgotten.
+    /// The ended threads with results that were neither fetched nor dropped.
     pub(crate) ended: List,
-    /// The thread that waits at the end of the scope. Null until it begins to wait.
+    /// The thread that waits at the end of the scope, or null.
     pub(crate) drainer: Cell<*const Block>,
     /// The threads of the scope that take turns.
     pub(crate) rotation: Rotation,
@@ -33,14 +32,14 @@ impl ScopeState {
         }
     }
 
-    /// The scope of a thread, or null for the main thread. The scope waits for the thread, so the
-    /// scope outlives the thread.
+    /// Returns the scope of a thread, or null for the main thread. The scope outlives the thread,
+    /// because it waits for the thread.
     #[inline(always)]
     pub(crate) fn of(block: &Block) -> *const ScopeState {
         block.scope.get().cast()
     }
 
-    /// Keeps the first panic, with one exception: any other panic replaces a [`Cancelled`].
+    /// Keeps the first panic, but replaces a [`Cancelled`] by a later panic.
     pub(crate) fn keep(&self, panic: Payload) {
         let (kept, other) = match self.panic.take() {
             Some(first) if first.is::<Cancelled>() => (panic, Some(first)),

@@ -1,12 +1,11 @@
-//! Serial numbers of threads. No two threads of a process ever have the same number. So a stored
-//! number always tells whether its thread belongs to the present run.
+//! Serial numbers of threads. No two threads of a process ever have the same number. Therefore a
+//! stored number always tells whether its thread belongs to the present run.
 //!
-//! Each run has its own range of numbers, because several cores number threads at the same time.
-//! When a run ends, its unused numbers go to a later run, unless less than half of the range is
-//! left. So at least half of all numbers go to threads. These 2^63 numbers last for 292 years, at
-//! one thread in a nanosecond.
+//! Each run has its own range of numbers, because several cores number threads at the same time. If
+//! a run leaves at least half of its range unused, a later run gets the rest. Therefore at least
+//! 2^63 numbers can be used, enough for 292 years at one thread in a nanosecond.
 
-// Rejected: serial numbers without ranges. All new threads would share one counter.
+// Rejected: serial numbers without ranges, because all cores would write to one counter.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,7 @@ static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
 struct Numbers {
     /// The first number that has not been in any range. No thread has the number 0.
     fresh: u64,
-    /// Ranges that ended runs have returned. Each has at least half of its numbers.
+    /// Ranges that ended runs have returned. Each range has at least half of its numbers.
     returned: Vec<Range<u64>>,
 }
 
@@ -48,7 +47,7 @@ impl Numbers {
     }
 }
 
-/// A range of numbers for the threads of a run: at least 2^47 numbers.
+/// Returns a range of at least 2^47 numbers for the threads of a run.
 ///
 /// # Panics
 ///

@@ -1,20 +1,17 @@
-//! Memory for stacks. Below each stack lies a guard. The kernel commits the memory of each page
-//! when the page is first touched.
+//! Memory for stacks, with a guard below each stack.
 
 use std::io;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The size of the guard below every stack. For Rust code one page would be enough, because such
-/// code probes every page of a large frame. C code does not probe, and could step over a small
-/// guard.
+/// The size of the guard below every stack. For Rust code one page would be enough, because Rust
+/// code probes every page of a large frame. C code could step over a small guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
 /// One mapping, with the guard at its low end and the stack above the guard.
 pub(crate) struct Stack {
-    /// The lowest address of the guard. Null for the main thread: its stack belongs to its OS
-    /// thread.
+    /// The lowest address of the guard. Null for the stack of an OS thread.
     mapping: *mut u8,
     guard_bytes: usize,
     mapped_bytes: usize,
@@ -38,8 +35,7 @@ impl Stack {
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: the kernel chooses the address of the new anonymous mapping, so no memory in use
-        // is touched.
+        // SAFETY: the kernel chooses the address of the new mapping, so no used memory is touched.
         let mapping = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -86,22 +82,22 @@ impl Stack {
         debug_assert_eq!(done, 0, "munmap: {}", io::Error::last_os_error());
     }
 
-    /// The lowest address that the thread may use.
+    /// Returns the lowest address that the thread may use.
     pub(crate) fn limit(&self) -> *mut u8 {
         self.mapping.wrapping_add(self.guard_bytes)
     }
 
-    /// One past the highest address.
+    /// Returns the address after the highest address of the stack.
     pub(crate) fn top(&self) -> *mut u8 {
         self.mapping.wrapping_add(self.mapped_bytes)
     }
 
-    /// The addresses of the guard. Empty for the stack of the OS thread.
+    /// Returns the addresses of the guard. Empty for the stack of the OS thread.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping.addr()..self.limit().addr()
     }
 
-    /// The number of bytes from the lowest byte that is not zero to `top`, which is in this stack.
+    /// Returns the number of bytes from the lowest nonzero byte of this stack to the address `top`.
     pub(crate) fn touched_bytes(&self, top: *const u8) -> usize {
         let page = page_bytes();
         let pages = (self.mapped_bytes - self.guard_bytes) / page;
@@ -110,7 +106,7 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // A page that is not resident was never touched, or was swapped out. If it was swapped out,
+        // A page that is not resident was never touched, or was swapped out. For a swapped-out page
         // the result is too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
@@ -125,7 +121,6 @@ impl Stack {
     }
 }
 
-/// The number of bytes of a memory page.
 pub(crate) fn page_bytes() -> usize {
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
     *PAGE_BYTES.get_or_init(|| {

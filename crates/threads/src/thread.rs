@@ -6,9 +6,9 @@ use std::ptr;
 use crate::block::Block;
 use crate::scheduler::{Scheduler, with};
 
-/// A handle to a thread of this core, by which the thread is [unparked](Thread::unpark).
+/// A handle to a thread of this core, which [unparks](Thread::unpark) the thread.
 ///
-/// The handle may outlive the thread. It cannot go to another OS thread.
+/// The handle may outlive the thread, but cannot go to another OS thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     pub(crate) block: *const Block,
@@ -16,13 +16,13 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The running thread of this core.
+    /// Returns the running thread of this core.
     #[inline]
     pub(crate) fn running(s: &Scheduler) -> Self {
         Self::of(s.current())
     }
 
-    /// The thread that has this block.
+    /// Returns a handle to the thread that has this control block.
     #[inline]
     pub(crate) fn of(block: &Block) -> Self {
         Self {
@@ -38,15 +38,15 @@ impl Thread {
         self.try_unpark();
     }
 
-    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) it and
-    /// returns true, even if it has ended. Otherwise does nothing and returns false.
+    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) the thread
+    /// and returns true, even if the thread has ended. Otherwise returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Whether this thread is the running one. The caller makes sure that this thread has not
-    /// ended, because another thread may have its block afterwards.
+    /// Returns whether this thread is running. The caller makes sure that this thread has not
+    /// ended, because a later thread may get the same control block.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -54,14 +54,14 @@ impl Thread {
 }
 
 impl Thread {
-    /// This handle as two numbers, which can go to other OS threads.
+    /// Returns this handle as two numbers, which can go to other OS threads.
     #[inline]
     pub fn into_raw(self) -> (usize, u64) {
         (self.block.expose_provenance(), self.serial)
     }
 
-    /// The handle for which [`into_raw`](Self::into_raw) returned these numbers. Unparking it does
-    /// nothing on another OS thread than its core, and after the end of its run.
+    /// Returns the handle for which [`into_raw`](Self::into_raw) returned these numbers. Unparking
+    /// the handle does nothing on another OS thread, and after the end of the run.
     ///
     /// # Safety
     ///

@@ -76,8 +76,8 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: `fiber` is that of the stack on which `to` lies. Without flags, everything before
-        // the switch happens before everything after it.
+        // SAFETY: `fiber` belongs to the stack on which `to` lies. Without flags, all accesses
+        // before the switch happen before all accesses after the switch.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }

@@ -209,8 +209,7 @@ const CASES: &[Case] = &[
             );
         },
     },
-    // This case shows that the sanitizer watches the stacks of cooperative threads and knows them.
-    // It makes sure that the sanitizer's checks ran.
+    // The sanitizer reports an error on the stack of a cooperative thread.
     #[cfg(cellworks_sanitizer = "address")]
     Case {
         name: "address_sanitizer_finds_a_write_beside_a_variable_on_the_stack_of_a_thread",
@@ -252,12 +251,11 @@ const CASES: &[Case] = &[
         check: |output| {
             assert!(output.status.success(), "{output:?}");
             contains(output, "a turn");
-            // AddressSanitizer prints its name if the stack pointer lies outside of the stack that
-            // it was told of.
+            // AddressSanitizer prints its name if the stack pointer is not in the announced stack.
             assert!(!stderr(output).contains("ASan"), "{}", stderr(output));
         },
     },
-    // This case shows that the sanitizer knows that threads of two cores run at the same time.
+    // The sanitizer reports a race between threads of two cores.
     #[cfg(cellworks_sanitizer = "thread")]
     Case {
         name: "thread_sanitizer_finds_a_race_between_threads_of_two_cores",

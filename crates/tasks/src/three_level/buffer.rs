@@ -1,9 +1,7 @@
-//! The bounded queue of figure 4.2. It lies in main memory and, between transfers, in a local
-//! store.
+//! The bounded queue of figure 4.2, in main memory or, between transfers, in a local store.
 
-// Rejected: tasks in simulated memory. A task owns and borrows Rust values. Buffers hold numbers,
-// and a separate table holds the tasks, so a wrong transfer can fail a test but never breaks memory
-// safety.
+// Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
+// would break memory safety. Here buffers hold numbers, and a separate table holds the tasks.
 
 use cellworks_machine::LocalStore;
 use cellworks_machine::memory::Region;
@@ -12,16 +10,15 @@ use cellworks_machine::mfc::LsAddr;
 /// The largest number of tasks in a buffer.
 pub(crate) const BUFFER_TASKS: usize = 1_024;
 
-/// The bytes of an element, which is a pointer of an SPE.
+/// The number of bytes of an element, which is a pointer of an SPE.
 pub(super) const ELEMENT_BYTES: usize = 4;
 
-/// The offset of the head. The tail and the length follow.
+/// The offset of the head in a buffer. The tail and the length follow.
 pub(super) const CONTROL: usize = BUFFER_TASKS * ELEMENT_BYTES;
 
-/// The bytes of head, tail and length: a line, because the buffer is aligned to lines.
+/// The number of bytes of head, tail and length, which fill a line.
 pub(super) const CONTROL_BYTES: usize = 128;
 
-/// The bytes of a buffer.
 pub(super) const BUFFER_BYTES: usize = CONTROL + CONTROL_BYTES;
 
 const HEAD: usize = CONTROL;
@@ -83,12 +80,12 @@ impl<W: Words> Buffer<W> {
         self.len() == BUFFER_TASKS
     }
 
-    /// The offset of the next element to push, in bytes.
+    /// Returns the offset of the next element to push, in bytes.
     pub(super) fn tail(&self) -> usize {
         self.0.get(TAIL) as usize * ELEMENT_BYTES
     }
 
-    /// The offset of the first element, in bytes.
+    /// Returns the offset of the first element, in bytes.
     pub(super) fn head(&self) -> usize {
         self.0.get(HEAD) as usize * ELEMENT_BYTES
     }

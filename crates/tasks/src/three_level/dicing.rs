@@ -1,15 +1,13 @@
-//! The dicer of figure 4.6 of the Jack Rabbit thesis.
+//! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing while the main program still submits. The scheduler shares the PPE with the main
-// program. It would split the first task into nearly a hundred parts although more tasks follow at
-// once. So it dices when the main program waits.
+// Rejected: dicing while the main program still submits. The scheduler would split the first task
+// into nearly a hundred parts, although more tasks follow at once.
 
-/// If a reorder buffer holds fewer than `enough` tasks, replaces its tasks by their parts.
+/// If a reorder buffer holds fewer than `enough` tasks, replaces the tasks by their parts.
 ///
-/// `dice` gets a task that may be diced and the wanted number of parts. It pushes the parts, or the
-/// task itself if the task cannot be split. The figure subtracts the number of pushed parts without
-/// a check. If a dice has returned more parts than were missing, the figure would dice all
-/// following tasks. Here dicing stops in that case.
+/// `dice` gets a task that may be diced and the wanted number of parts. `dice` pushes the parts, or
+/// the task itself if the task cannot be split. If `dice` pushes more parts than were missing, the
+/// figure would dice all following tasks, but here dicing stops.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,
@@ -44,7 +42,7 @@ mod tests {
     use super::*;
 
     /// Dices tasks with these numbers of pieces. A task with one piece cannot be split. Returns the
-    /// tasks afterwards, and the number of parts that each call of `dice` asked for.
+    /// resulting tasks, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;

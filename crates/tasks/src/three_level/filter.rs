@@ -16,24 +16,24 @@ pub struct PendingTask<'a> {
 }
 
 impl PendingTask<'_> {
-    /// The name of the task. Tasks of one kind have the same name.
+    /// Returns the name of the task. Tasks that do the same work have the same name.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// The number of the task in its phase. Tasks are numbered from 1 on, in the order in which
-    /// they were submitted. Parts of one task have the same number.
+    /// Returns the number of the task in its phase. Tasks are numbered from 1 on, in the order in
+    /// which they were submitted. Parts of one task have the same number.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// The priority of the task.
+    /// Returns the priority of the task.
     pub fn priority(&self) -> Priority {
         self.priority
     }
 
-    /// Whether this is a part of a diced task. If a filter drops a part, it drops the task: other
-    /// parts that have not begun do not run either.
+    /// Returns whether this is a part of a diced task. If a filter drops a part, other parts of the
+    /// task that have not begun do not run either.
     pub fn is_part(&self) -> bool {
         self.is_part
     }

@@ -1,9 +1,8 @@
-//! The side of a worker: the kernel, which runs on the worker's SPE. It takes tasks out of the
-//! buffers in main memory and records when they have ended.
+//! The side of a worker: the kernel, which runs on the worker's SPE.
 
-// Rejected: simulating each check-out of a worker that finds no task. Such a worker would poll the
-// queue millions of times in a run. Instead it waits until tasks have come. The worker pays for the
-// check-out that finds these tasks, and for the check-out before.
+// Rejected: simulating each check-out of a worker that finds no task, because there would be
+// millions in a run. Instead the worker waits until tasks have come. The worker pays for the
+// check-out that finds these tasks, and for the previous check-out.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,19 +18,17 @@ use super::costs::{BINARY_BYTES, INBOX_TASKS, SPE_MOVE, SPE_STEP, SPE_TASK, TASK
 use super::queues::{Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
 use crate::node::Node;
 
-/// The tag group of the kernel's transfers.
 const TAG: Tag = Tag::of::<31>();
 
 /// The name under which the kernel reserves local store, for the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
-/// The bytes that one poll of a lock gets (figure 4.3).
+/// The number of bytes that a poll of a lock gets (figure 4.3).
 const POLL_BYTES: usize = 8;
 
 /// The bytes of the quadword in which an element of a buffer lies.
 const QUADWORD_BYTES: usize = 16;
 
-/// The kernel of a worker.
 pub(super) struct Kernel<'a, S: CellSpe> {
     spe: &'a S,
     queues: &'a Queues<S>,
@@ -44,7 +41,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     binary: LocalBuffer,
     inbox: RefCell<VecDeque<Taken>>,
     outbox: RefCell<VecDeque<u32>>,
-    /// Whether the buffer had no room for the tasks in the outbox.
+    /// Whether the buffer of submitted tasks had no room for the tasks in the outbox.
     is_stuck: Cell<bool>,
     /// Whether a thread of this worker uses the buffers in the local store.
     is_busy: Cell<bool>,
@@ -54,11 +51,10 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The number of the last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The kind of tasks that the binary in the local store belongs to.
+    /// The number of the task name (`Queues::kind_of`) of the binary in the local store.
     kind: Cell<Option<u32>>,
 }
 
-/// A task in the inbox.
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
@@ -114,7 +110,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         word.expect("the words are in a region of their own")
     }
 
-    /// `SpinLock::Acquire` of figure 4.3.
+    /// Locks a buffer, as `SpinLock::Acquire` of figure 4.3 does.
     fn acquire(&self, level: Level) {
         const IN_REGION: &str = "the locks are in a region of their own";
         let (mfc, local_store) = (self.spe.mfc(), self.spe.local_store());
@@ -158,7 +154,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         })
     }
 
-    /// Gets a buffer. The caller holds its lock.
+    /// Gets a buffer. The caller holds the lock of the buffer.
     fn get_buffer(&self, of: &LocalBuffer, level: Level) -> Buffer<InLocal<'_>> {
         self.get(of.address(), self.queues.buffer(level), BUFFER_BYTES);
         self.buffer(of)
@@ -168,14 +164,14 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.put(of.address(), self.queues.buffer(level), BUFFER_BYTES);
     }
 
-    /// The addresses of head, tail and length of a buffer, in the local store and in main memory.
+    /// Returns the addresses of head, tail and length of a buffer, in local store and main memory.
     fn control(&self, of: &LocalBuffer, level: Level) -> (LsAddr, EffectiveAddress) {
         let local = LsAddr(of.address().0 + CONTROL as u32);
         let main = EffectiveAddress(self.queues.buffer(level).0 + CONTROL as u64);
         (local, main)
     }
 
-    /// Fills the inbox: the check-out of figure 4.4. Returns false if the buffers hold no task.
+    /// Fills the inbox by the check-out of figure 4.4. Returns false if the buffers hold no task.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -196,9 +192,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper says that a subset of the reorder buffer is moved, but not which. Here as
-            // many tasks are moved as fill the inboxes of all workers, so that the other tasks can
-            // still be reordered and diced.
+            // The paper does not say how many tasks leave the reorder buffer. Here these tasks fill
+            // the inboxes of all workers, so that the other tasks can still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
                 self.release(Level::ReorderBuffer);
@@ -227,7 +222,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         true
     }
 
-    /// The check-out of MARS, which takes one task from its only queue.
+    /// Takes one task by the check-out of MARS, which has only one queue.
     fn check_out_one(&self) -> bool {
         self.acquire(Level::Ready);
         let (control, control_in_main) = self.control(&self.ready, Level::Ready);
@@ -259,7 +254,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         });
     }
 
-    /// The next task of the inbox, with its object.
+    /// Takes the next task of the inbox, and gets the object of the task.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
             let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
@@ -312,8 +307,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each.
-    /// Returns the number of pushed tasks.
+    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each pushed
+    /// task. Returns the number of pushed tasks.
     fn flush_into(&self, buffer: &Buffer<InLocal<'_>>, pushed: &dyn Fn(usize)) -> usize {
         let mut tasks = 0;
         while !buffer.is_full() {
@@ -329,8 +324,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         tasks
     }
 
-    /// Reads the gate, at which workers stay between the phases of the main program. If the gate is
-    /// closed, the worker stays there.
+    /// Reads the finished gate, at which workers stay between the phases of the main program.
     fn look_at_gate(&self) {
         self.gate_seen.set(self.queues.gate_moves());
         let gate = self.look_at(Word::FinishedGate);
@@ -366,8 +360,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out. If the last check-out found no task and no task has come since, does
-    /// nothing.
+    /// Checks tasks out. If no task has come since a check-out found no task, does nothing.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {
@@ -375,7 +368,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Calls `look`, unless another thread of this worker is using the buffers in the local store.
+    /// If no other thread of this worker uses the buffers in the local store, calls `look`.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;

@@ -1,6 +1,6 @@
 //! The scheduler of the Jack Rabbit thesis, an alternative to queues with stealing. Queues lie in
-//! main memory, and workers take tasks from them by the operations of a Cell. A scheduler runs on
-//! the PPE. In this module "the paper" and numbers of figures and sections refer to that thesis.
+//! main memory, and workers take tasks by the operations of a Cell. A scheduler runs on the PPE. In
+//! this module "the paper" and numbers of figures and sections refer to the thesis.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task
@@ -11,16 +11,15 @@
 //! ```
 //!
 //! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
-//! SPEs access them by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
+//! SPEs access this region by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
 //! updates. The buffers hold numbers of tasks. The tasks themselves lie in a separate table. Each
-//! task is taken out of the table once: by the worker that runs it, the dicer that splits it, the
-//! filter that drops it, or the end of a cancelled run.
+//! task is taken out of the table once: to run, to be split into parts (diced), or to be dropped.
 //!
 //! **Simulated time.** These operations take the time that the machine simulates, and instructions
 //! take the time in `costs`. The simulated PPE is one thread, on which the main program and the
 //! scheduler take turns. When the main program has submitted some tasks, the scheduler imports
-//! them. When the main program waits and a worker has changed a buffer, the scheduler imports and
-//! dices. So no task is diced while the main program still submits.
+//! these tasks. When the main program waits and a worker has changed a buffer, the scheduler
+//! imports and dices.
 //!
 //! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
 //! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
@@ -30,14 +29,12 @@
 //! when the gate has moved, and the PPE reads the buffers only when a worker has changed them.
 //!
 //! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
-//! Closures of `join` and `scope` do not go through these queues. They are distributed by stealing.
+//! Closures of `join` and `scope` are distributed by stealing.
 //!
-//! MARS, as the paper describes it, has only the Ready buffer. The main program puts tasks into it,
-//! and SPEs take one task at a time and get its object. The PPE does nothing else, and tasks are
-//! neither diced nor staged ahead. The barrier of MARS is the counter of tasks that have not ended.
-//!
-//! Both schedulers work on all machines that are Cells. The host is one of them, and performs the
-//! same operations in its own way.
+//! MARS, as the paper describes it, has only the Ready buffer. The main program puts tasks into
+//! this buffer, and SPEs take one task at a time and get the object of the task. The PPE does
+//! nothing else, and tasks are neither diced nor staged ahead. The barrier of MARS is the counter
+//! of tasks that have not ended.
 
 mod buffer;
 mod costs;
@@ -65,26 +62,25 @@ use scheduler::PpeScheduler;
 
 /// The side of a worker: its access to the queues.
 pub(crate) trait WorkerSide<S: Spe> {
-    /// Whether [`take`](Self::take) may find a task or other work.
+    /// Returns whether [`take`](Self::take) may find a task or other work.
     fn may_find(&self) -> bool;
 
     /// Takes a task, if the worker can find one. Also flushes the outbox and reads the gate.
     fn take(&self) -> Option<Arc<Node<S>>>;
 
-    /// Takes a task out of the inbox, so that its data can be staged while another task runs. If
-    /// the inbox is empty and no task is staged yet (`is_first`), fills the inbox before.
+    /// Takes a task out of the inbox, to stage its data while another task runs. If the inbox is
+    /// empty and no task is staged yet (`is_first`), first fills the inbox.
     fn take_ahead(&self, is_first: bool) -> Option<Arc<Node<S>>>;
 
-    /// Puts back a task that the worker has taken.
     fn put_back(&self, task: Arc<Node<S>>);
 
-    /// Puts a task into the outbox: one that a task has submitted, or that has become ready.
+    /// Puts a task into the outbox. The task was submitted by a task, or has become ready.
     fn post(&self, task: Arc<Node<S>>);
 
     /// Gets the binary of a task that is about to run, if the local store does not hold the binary.
     fn load(&self, task: &Node<S>);
 
-    /// Called when a task of a phase of the main program, or a part of such a task, has ended.
+    /// Records that a task of a phase of the main program, or a part of such a task, has ended.
     fn job_ended(&self);
 }
 
@@ -93,46 +89,42 @@ pub(crate) trait MainSide<S: Spe> {
     /// Submits a task. While the queues have no room, waits.
     fn post(&self, task: Arc<Node<S>>);
 
-    /// Called when a phase of the main program begins (`BeginSubmit` of the paper).
+    /// Begins a phase of the main program (`BeginSubmit` of the paper).
     fn phase_begins(&self);
 
-    /// Called when the main program has submitted all its tasks to a phase (`EndSubmit`).
+    /// Records that the main program has submitted all its tasks to a phase (`EndSubmit`).
     fn all_submitted(&self);
 
     /// Waits at the completion gate (`WaitForCompletion`), after all tasks of the phase have ended.
     ///
     /// # Errors
     ///
-    /// The payload of a filter that has panicked.
+    /// Returns the payload of a filter that has panicked.
     fn phase_ends(&self) -> Result<(), Payload>;
 
     /// Runs the PPE's scheduler: imports, filters and dices.
     fn serve(&self);
 
-    /// Whether the PPE's scheduler has work.
+    /// Returns whether the PPE's scheduler has work.
     fn is_wanted(&self) -> bool;
 }
 
-/// The functions that make the two kinds of sides, on a machine that is a Cell.
+/// The functions that make the queues and the sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
     /// Makes the queues, which the sides share.
     pub(crate) queues: WhatSidesShare<M>,
     /// Makes the side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
-    /// Makes the side of the main program. Its scheduler dices if fewer tasks than the given number
-    /// are left.
+    /// Makes the side of the main program. Tasks are diced below the given number of tasks.
     pub(crate) of_main: SideOfMain<M>,
 }
 
-/// Makes the queues for the workers on these SPEs.
 pub(crate) type WhatSidesShare<M> =
     fn(&M, Scheduler, &[SpeId]) -> Result<Queues<<M as Machine>::Spe>, AllocateError>;
 
-/// Makes the side of a worker.
 pub(crate) type SideOfWorker<S> =
     for<'a> fn(&'a S, &'a Queues<S>) -> Result<Box<dyn WorkerSide<S> + 'a>, StageError>;
 
-/// Makes the side of the main program.
 pub(crate) type SideOfMain<M> = for<'a> fn(
     &'a <M as Machine>::Core,
     &'a Queues<<M as Machine>::Spe>,

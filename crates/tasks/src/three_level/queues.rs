@@ -17,9 +17,8 @@ use crate::node::Node;
 use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
-/// A buffer, and the lock that guards it. A processor takes two locks in the order of one of the
-/// two rows: the PPE's scheduler uses the first row, and workers use the second. A worker that
-/// flushes its outbox takes only the lock of the prefilter.
+/// A buffer with its lock. The PPE's scheduler takes two locks in the order of the first row, and
+/// workers in the order of the second row. To flush its outbox, a worker locks only the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -38,26 +37,26 @@ pub(super) enum Level {
 /// A word of main memory. Each word has its own line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// 1 if the buffer is not locked, 0 if a processor has locked it.
+    /// 0 if a processor has locked the buffer, otherwise 1.
     Lock(Level),
     /// The number of tasks of phases of the main program that have not ended.
     Jobs,
     /// The number of the phase of the main program to which all tasks have been submitted, or 0.
     UserFinished,
-    /// Twice the number of the phase, plus 1 when its tasks have ended. While this word is odd,
-    /// workers stay at the gate.
+    /// Twice the number of the main program's phase, plus 1 when the tasks of the phase have ended.
+    /// While this word is odd, workers stay at the gate.
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
-    /// The number of the phase, if its tasks have ended and all workers are at the gate. Otherwise
-    /// 0.
+    /// The number of the main program's phase if all its tasks have ended and all workers are at
+    /// the gate, or 0.
     CompletionGate,
 }
 
 /// The number of places for objects of tasks.
 const OBJECTS: usize = 4 * BUFFER_TASKS;
 
-/// The distance in bytes from one object of a task to the next.
+/// The distance in bytes between the objects of two tasks.
 const OBJECT_STRIDE: usize = TASK_BYTES.next_multiple_of(LINE_BYTES);
 
 const BUFFERS_AT: usize = 8 * LINE_BYTES;
@@ -65,7 +64,6 @@ const OBJECTS_AT: usize = (BUFFERS_AT + 3 * BUFFER_BYTES).next_multiple_of(4_096
 const BINARY_AT: usize = OBJECTS_AT + OBJECTS * OBJECT_STRIDE;
 const REGION_BYTES: usize = BINARY_AT + BINARY_BYTES;
 
-/// The queues that the workers and the PPE share.
 pub(crate) struct Queues<S: Spe> {
     scheduler: Scheduler,
     workers: Box<[SpeId]>,
@@ -84,7 +82,7 @@ pub(crate) struct Queues<S: Spe> {
     pub(super) counts: Counts,
 }
 
-/// The tasks that no worker runs. Buffers hold the numbers of these tasks.
+/// The table of the tasks that no worker runs.
 struct Tasks<S: Spe> {
     pending: Vec<Option<Arc<Node<S>>>>,
     free: Vec<u32>,
@@ -104,7 +102,6 @@ pub(super) struct Counts {
     pub(super) dropped: Count,
 }
 
-/// A number to which all processors add.
 pub(super) struct Count(AtomicUsize);
 
 impl Default for Count {
@@ -161,7 +158,7 @@ impl<S: Spe> Queues<S> {
         self.workers.len()
     }
 
-    /// The buffer to which submitted tasks go.
+    /// Returns the buffer to which submitted tasks go.
     pub(super) fn entrance(&self) -> Level {
         match self.is_mars() {
             true => Level::Ready,
@@ -177,7 +174,7 @@ impl<S: Spe> Queues<S> {
         self.memory.at(level.offset())
     }
 
-    /// The buffer, as the PPE accesses it. The caller has locked the buffer.
+    /// Returns the buffer, as the PPE accesses it. The caller has locked the buffer.
     pub(super) fn buffer_in_main(&self, level: Level) -> Buffer<InMain<'_>> {
         Buffer(InMain {
             memory: &self.memory,
@@ -185,16 +182,14 @@ impl<S: Spe> Queues<S> {
         })
     }
 
-    /// The object of a task.
     pub(super) fn object(&self, task: u32) -> EffectiveAddress {
-        // Outboxes may hold more tasks than there are objects. Tasks that share an object share no
-        // data, only the place of transfers.
+        // Tasks may share an object, because only the time of the transfer matters.
         let object = task as usize % OBJECTS;
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }
 
-    /// The code and data of a kind of tasks. All kinds share one place, because only the time of
-    /// the transfer matters.
+    /// Returns the address of the code and data of a task. All tasks share this address, because
+    /// only the time of the transfer matters.
     pub(super) fn binary(&self) -> EffectiveAddress {
         self.memory.at(BINARY_AT)
     }
@@ -210,7 +205,7 @@ impl<S: Spe> Queues<S> {
         number
     }
 
-    /// Takes a task out of the table. `None` if a cancelled run has dropped the task.
+    /// Takes a task out of the table. Returns `None` if a cancelled run has dropped the task.
     pub(super) fn take(&self, number: u32) -> Option<Arc<Node<S>>> {
         let mut tasks = locked(&self.tasks);
         let task = tasks.pending[number as usize].take()?;
@@ -218,7 +213,7 @@ impl<S: Spe> Queues<S> {
         Some(task)
     }
 
-    /// Returns a task of the table without taking it out.
+    /// Returns a task without taking the task out of the table.
     pub(super) fn get(&self, number: u32) -> Option<Arc<Node<S>>> {
         locked(&self.tasks).pending[number as usize].clone()
     }
@@ -229,14 +224,14 @@ impl<S: Spe> Queues<S> {
         tasks.pending.iter_mut().filter_map(Option::take).collect()
     }
 
-    /// A number for the name of a task. Tasks with the same name have the same number.
+    /// Returns the number of a task's name. Tasks with the same name have the same number.
     pub(super) fn kind_of(&self, task: &Node<S>) -> u32 {
         let mut tasks = locked(&self.tasks);
         let next = tasks.kinds.len() as u32;
         *tasks.kinds.entry(task.name().clone()).or_insert(next)
     }
 
-    /// Whether a task belongs to a phase of the main program.
+    /// Returns whether a task belongs to a phase of the main program.
     ///
     /// # Safety
     ///
@@ -246,7 +241,7 @@ impl<S: Spe> Queues<S> {
         unsafe { (*task.phase).scope.owner == Processor::Ppe }
     }
 
-    /// Called when a task of a phase of the main program was submitted.
+    /// Records that a task of a phase of the main program was submitted.
     pub(super) fn job_came(&self) {
         self.has_jobs.store(true, Ordering::Relaxed);
     }
@@ -255,7 +250,7 @@ impl<S: Spe> Queues<S> {
         self.has_jobs.swap(false, Ordering::Relaxed)
     }
 
-    /// Called when tasks have come to a buffer from which workers take tasks.
+    /// Records that tasks have come to a buffer from which workers take tasks.
     pub(super) fn tasks_came(&self, by: &impl Wake) {
         self.arrivals.fetch_add(1, Ordering::Release);
         self.tell_workers(by);
@@ -280,7 +275,7 @@ impl<S: Spe> Queues<S> {
         }
     }
 
-    /// Called when something has changed that the PPE's scheduler checks.
+    /// Records that something has changed that the PPE's scheduler checks.
     pub(super) fn want_scheduler(&self, by: &impl Wake) {
         self.wants_scheduler.store(true, Ordering::Release);
         by.notify(Processor::Ppe);
@@ -294,7 +289,7 @@ impl<S: Spe> Queues<S> {
         self.wants_scheduler.swap(false, Ordering::Acquire)
     }
 
-    /// Called when the completion gate was opened for a phase.
+    /// Records that the completion gate was opened for a phase.
     pub(super) fn complete(&self, phase: u32, by: &impl Wake) {
         self.completed.store(phase as usize, Ordering::Release);
         by.notify(Processor::Ppe);
@@ -344,8 +339,7 @@ impl Level {
 /// The number of the first phase of the main program.
 pub(super) const FIRST_PHASE: u32 = 1;
 
-/// The values of the finished gate: open, so that the workers of the phase pass it, or closed, so
-/// that they stay there.
+/// Returns the value of the finished gate while workers of the phase may pass the gate.
 pub(super) const fn gate_open(phase: u32) -> u32 {
     phase.wrapping_mul(2)
 }
@@ -354,8 +348,8 @@ pub(super) const fn gate_closed(phase: u32) -> u32 {
     gate_open(phase).wrapping_add(1)
 }
 
-/// Performs operations of the machine. If the run is cancelled meanwhile, the caller goes on, and
-/// its next wait unwinds it.
+/// Performs operations of the machine. If the run is cancelled meanwhile, returns, and the next
+/// wait unwinds the caller.
 pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
         && !processor.is_cancelled()

@@ -1,4 +1,4 @@
-//! The side of the main program, and the PPE's scheduler: it imports, orders, filters and dices.
+//! The side of the main program: the PPE's scheduler imports, orders, filters and dices tasks.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -21,27 +21,25 @@ use crate::place::sealed::Sealed;
 use crate::running::end_whole;
 use crate::task::Priority;
 
-/// The PPE's scheduler: see the module.
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// The scheduler dices if the reorder buffer holds fewer tasks than this. `None`: never.
+    /// The number of tasks in the reorder buffer below which tasks are diced, or `None`.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
     submitted: Cell<usize>,
-    /// The parts for which the reorder buffer had no room.
+    /// The numbers of the parts for which the reorder buffer had no room.
     left_over: RefCell<VecDeque<u32>>,
     /// The number of nested phases of the main program that have begun.
     depth: Cell<usize>,
-    /// The number of the outermost phase that runs, or of the next one if none runs.
+    /// The number of the outermost phase that runs, or of the next phase if no phase runs.
     phase: Cell<u32>,
     /// Whether all tasks of the phase were submitted, and the phase has at least one task.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
 }
 
-/// A task that the scheduler has taken out of the reorder buffer for the time of a pass.
 struct Entry<S: cellworks_machine::Spe> {
     number: u32,
     task: Arc<Node<S>>,
@@ -51,10 +49,9 @@ struct Entry<S: cellworks_machine::Spe> {
 struct Found<S: cellworks_machine::Spe> {
     /// The tasks that filters have dropped.
     dropped: Vec<Entry<S>>,
-    /// The tasks that could not be diced because their dice failed, and the errors.
+    /// The tasks with a dice (the function that splits the task) that failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
-    /// The number of parts of diced tasks, without the first part of each task. Only tasks of the
-    /// main program's phases count.
+    /// The number by which dicing has raised the number of tasks of the main program's phases.
     more_jobs: usize,
 }
 
@@ -107,7 +104,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // On a simulated machine this does nothing: the simulation has one OS thread.
+            // On a simulated machine this yield does nothing: there is one OS thread.
             std::thread::yield_now();
         }
     }
@@ -150,7 +147,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks. Does nothing for MARS: its workers take tasks directly from the buffer of
+    /// Imports tasks. With MARS does nothing, because workers take tasks from the buffer of
     /// submitted tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
@@ -159,8 +156,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// A pass of the scheduler. It moves tasks from the prefilter to the reorder buffer, and orders
-    /// and filters them. If the buffer then holds fewer than `enough` tasks, it dices.
+    /// Moves tasks from the prefilter to the reorder buffer, and orders and filters the tasks. If
+    /// the buffer then holds fewer than `enough` tasks, dices the tasks.
     fn pass(&self, enough: Option<usize>) {
         self.submitted.set(0);
         self.acquire(Level::Prefilter);
@@ -214,7 +211,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
         let has_come = imported > 0 || reordered.len() > before;
         if found.more_jobs > 0 {
-            // The count is raised before a worker can end one of the parts.
+            // The count is raised before a worker can end a part.
             self.update(Word::Jobs, AtomicOp::Add(found.more_jobs as u32));
         }
         self.release(Level::ReorderBuffer);
@@ -236,7 +233,6 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Calls the filters.
     fn filter(&self, entries: Vec<Entry<C::Spe>>, found: &mut Found<C::Spe>) -> Vec<Entry<C::Spe>> {
         if self.filters.is_empty() || self.filter_panic.borrow().is_some() {
             return entries;
@@ -293,7 +289,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         })
     }
 
-    /// Dices one task, or leaves it as it is.
+    /// Dices a task. If the task cannot be split, leaves the task unchanged.
     fn dice_one(
         &self,
         entry: Entry<C::Spe>,
@@ -302,7 +298,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         found: &mut Found<C::Spe>,
     ) {
         let counts = &self.queues.counts;
-        // No worker has the task. It is missing only if the end of a cancelled run has taken it.
+        // Only the end of a cancelled run can have taken the task, because no worker has the task.
         let Some(task) = self.queues.take(entry.number) else {
             return;
         };
@@ -340,7 +336,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         if unsafe { self.queues.is_job(&task) } {
             found.more_jobs += parts.len() - 1;
         }
-        // When a part is split again, it no longer counts as a part.
+        // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
         for part in parts {
@@ -352,7 +348,6 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         unsafe { task.drop_work() };
     }
 
-    /// Ends the tasks that a pass has dropped, and the tasks with a dice that failed.
     fn end_found(&self, found: Found<C::Spe>) {
         for Entry { number, .. } in found.dropped {
             let Some(task) = self.queues.take(number) else {
@@ -407,7 +402,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Called when all tasks of the phase have ended: sends the workers to the gate.
+    /// Sends the workers to the gate after all tasks of the phase have ended.
     fn close(&self) {
         let phase = self.phase.get();
         if self.queues.is_mars() {
@@ -502,8 +497,8 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// The scheduler is the place that receives the tasks that may start because a task before them was
-/// dropped. These tasks do not run either.
+/// The scheduler is a place because it receives the tasks that come after a dropped task. These
+/// tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

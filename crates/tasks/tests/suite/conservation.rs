@@ -14,13 +14,13 @@ enum Tree {
     /// Lets other tasks run.
     Yield,
     Join(Box<[Tree; 2]>),
-    /// Starts closures, each with one of these programs.
+    /// Starts a closure for each of these programs.
     Scope(Vec<Tree>),
     /// Runs a loop. Each index runs one of these programs.
     Loop(Vec<Tree>),
-    /// Starts closures, each of which waits until the next one has begun.
+    /// Starts closures. Each closure waits until the next closure has begun.
     Chain(u8),
-    /// The first half of a join waits until the second one has begun.
+    /// The first half of a join waits until the second half has begun.
     Rendezvous,
 }
 
@@ -42,7 +42,7 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// The number of tasks of the program, including its own task.
+    /// Returns the number of tasks of the program, including the task that runs the program.
     fn tasks(&self) -> usize {
         1 + match self {
             Self::Leaf(_) | Self::Yield => 0,
@@ -53,8 +53,7 @@ impl Tree {
         }
     }
 
-    /// Runs the program. Its task counts in the first element of `runs`, and the tasks that it
-    /// starts count in the others. Returns the number of tasks.
+    /// Runs the program. Each task adds 1 to its element of `runs`. Returns the number of tasks.
     fn run<S: Spe>(&self, worker: &Worker<'_, S>, runs: &[AtomicUsize]) -> usize {
         runs[0].fetch_add(1, Ordering::Relaxed);
         let rest = &runs[1..];
@@ -120,7 +119,7 @@ impl Tree {
         }
     }
 
-    /// Each program with its part of `runs`.
+    /// Returns each program with its part of `runs`.
     fn parts<'a>(
         tasks: &'a [Self],
         mut runs: &'a [AtomicUsize],

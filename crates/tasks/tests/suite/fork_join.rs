@@ -1,4 +1,4 @@
-//! Tests of `join`, of `scope` and of calls that use them.
+//! Tests of `join` and `scope`.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -142,7 +142,7 @@ fn a_panic_in_a_scope_comes_out_after_all_have_ended<M: Machine>(machine: &M) {
     assert_eq!(ended.into_inner(), 100);
 }
 
-/// Each task waits until all tasks have begun. If all tasks shared one stack, this would hang.
+/// Each task waits until all tasks have begun. If all tasks shared one stack, the test would hang.
 fn a_task_that_waits_lets_others_of_its_worker_run<M: Machine>(machine: &M) {
     const TASKS: usize = 12;
     let begun = AtomicUsize::new(0);

@@ -20,7 +20,7 @@ crate::on_every_machine!(
     equal_items_keep_their_order,
 );
 
-/// Runs a program on one worker of a pool. From there the program reaches all workers.
+/// Runs a program on one worker of a pool.
 fn on<M: Machine, R: Send>(
     machine: &M,
     program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
@@ -92,7 +92,7 @@ fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
     assert!(error.contains(says), "{error}");
 }
 
-/// Joins words in a row. This operation is associative, but not commutative.
+/// Concatenates words, an operation that is associative but not commutative.
 fn a_reduction_keeps_the_order<M: Machine>(machine: &M) {
     for count in [0, 1, 40, 3_000] {
         let words = on(machine, |worker| {
@@ -132,7 +132,7 @@ fn a_panic_in_a_loop_comes_out<M: Machine>(machine: &M) {
     assert!(error.contains("the index of the panic"), "{error}");
 }
 
-/// Numbers in no order: the high bits of a linear congruential sequence.
+/// Returns unordered numbers: the high bits of a linear congruential sequence.
 fn numbers(count: usize) -> Vec<u32> {
     let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     let sequence = std::iter::successors(Some(17_u64), next);
@@ -154,8 +154,8 @@ fn a_sorted_slice_is_in_order<M: Machine>(machine: &M) {
 }
 
 fn equal_items_keep_their_order<M: Machine>(machine: &M) {
-    // Few keys occur, and the two halves hold them in different shares. So merging divides
-    // sometimes the left half in the middle and sometimes the right one.
+    // The two halves have different keys. Therefore merging divides sometimes the left half in the
+    // middle and sometimes the right half.
     let key = |index: usize, number: u32| number % if index < 9_000 { 3 } else { 50 };
     let items: Vec<(u32, usize)> = (numbers(20_000).into_iter().enumerate())
         .map(|(index, number)| (key(index, number), index))
@@ -170,8 +170,8 @@ fn equal_items_keep_their_order<M: Machine>(machine: &M) {
     assert_eq!(sorted, expected);
 }
 
-/// The simulated time of a loop of 3,000 expensive indices, and the number of indices that each
-/// worker runs.
+/// Returns the simulated time of a loop of 3,000 expensive indices, and the number of indices that
+/// each worker runs.
 fn simulated(workers: usize, cost: impl Fn(usize) -> u64 + Sync) -> (Span, Vec<usize>) {
     let counts = Mutex::new(vec![0; workers]);
     let machine = crate::qs22();
@@ -191,7 +191,7 @@ fn simulated(workers: usize, cost: impl Fn(usize) -> u64 + Sync) -> (Span, Vec<u
 
 #[test]
 fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
-    // The first indices are cheap. The last ones cost a thousand times as much.
+    // The last indices cost a thousand times as much as the first indices.
     let skewed = |index| if index < 2_900 { 40 } else { 40_000 };
     let even = |_| 5_000;
     let (skewed_alone, _) = simulated(1, skewed);
@@ -225,7 +225,7 @@ fn one_loop_ends_up_on_all_workers_of_a_host() {
         worker.for_each(0..20_000_000, |worker, _| {
             let of = |worker: usize| has_run[worker].load(Ordering::Relaxed);
             if of(0) == 0 || of(1) == 0 {
-                // Indices are expensive until both workers have run one.
+                // Indices are expensive until both workers have run an index.
                 has_run[worker.spe().id().index()].store(1, Ordering::Relaxed);
                 let begin = Instant::now();
                 while begin.elapsed() < Duration::from_micros(1) {}

@@ -1,4 +1,4 @@
-//! Tests of the promises of a pool. Each test is written once and runs on every machine.
+//! Tests of a pool. Each test runs on every machine.
 
 mod conservation;
 mod fork_join;

@@ -8,7 +8,7 @@ use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
 
-/// A file in memory, so that the test keeps its contents.
+/// A file in memory, because the test reads the contents afterwards.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -23,7 +23,7 @@ impl io::Write for Kept {
     }
 }
 
-/// Runs a program of a pool on a PS3. Returns the activities of its workers, and the counters.
+/// Runs a program of a pool on a PS3. Returns the activities of the workers, and the counters.
 fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
     let kept = Kept::default();
     let ps3 = Description::built_in("ps3").unwrap();
@@ -123,8 +123,7 @@ fn a_trace_has_dicing_and_what_tasks_wait_for() {
 /// Computes for a millisecond of simulated time on a PS3.
 const MILLISECOND: Cycles = Cycles(3_200_000);
 
-/// The time in milliseconds in which each worker was idle because of `program`. The time in which
-/// the first workers wait for the start of the others does not count.
+/// Returns the time in milliseconds in which each worker was idle because of `program`.
 fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Vec<f64> {
     let idle = |program: &mut dyn FnMut(&Main<'_, Sim>)| -> Vec<f64> {
         let sim = Sim::new(Description::built_in("ps3").unwrap());
@@ -141,7 +140,7 @@ fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Ve
     pairs.map(|(with_it, without)| with_it - without).collect()
 }
 
-/// Starting and ending tasks takes far less than a hundredth of a millisecond.
+/// Compares times up to 0.01 ms, far more than starting and ending tasks takes.
 #[track_caller]
 fn assert_near(idle: &[f64], expected: &[f64]) {
     let is_near = |(idle, expected): (&f64, &f64)| (idle - expected).abs() < 0.01;
@@ -185,6 +184,7 @@ fn a_worker_is_idle_while_its_only_task_waits_for_one_of_another_worker() {
         });
         done.unwrap();
     });
-    // The first worker computes for 4 ms and then has no task for 1 ms. The other waits for 3 ms.
+    // The first worker computes for 4 ms and then has no task for 1 ms. The other worker waits for
+    // 3 ms.
     assert_near(&idle, &[1.0, 3.0]);
 }

@@ -18,12 +18,11 @@ crate::on_every_machine!(
     a_panic_while_thousands_are_queued_comes_out,
 );
 
-/// The largest number of closures that have not begun: 4,096 in the queue, and those that workers
-/// have taken.
+/// The largest number of closures that have not begun: 4,096 in the queue, and the closures that
+/// workers have taken.
 const BOUND: usize = 4_096 + 4 * 64;
 
-/// The number of closures that have begun, and the largest number that were started and had not
-/// begun.
+/// The number of begun closures, and the largest number of started closures that had not begun.
 #[derive(Default)]
 struct Queue {
     begun: AtomicUsize,
@@ -197,8 +196,8 @@ fn tasks_may_wait_for_what_the_one_that_submits_them_does_next<M: Machine>(machi
     assert_eq!(ended.into_inner(), 5_000);
 }
 
-/// A tree of closures, each of which starts ten closures. If each of them waited for room and so
-/// kept its stack, thousands of stacks would be in use.
+/// A tree of closures. Each closure starts ten closures. If each closure waited for room and kept
+/// its stack, thousands of stacks would be in use.
 fn closures_that_start_closures_need_few_stacks<M: Machine>(machine: &M) {
     fn grow<'scope, S: Spe>(
         scope: &'scope Scope<'scope, '_, S>,

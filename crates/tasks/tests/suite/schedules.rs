@@ -7,7 +7,7 @@ use proptest::prelude::*;
 const BLOCKS: usize = 6;
 const BLOCK: usize = 16;
 
-/// A task that changes one block, and reads two other blocks for this.
+/// A task that reads two blocks to change a third block.
 #[derive(Clone, Debug)]
 struct Step {
     to: usize,
@@ -72,7 +72,7 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-/// The new value of an element after a step.
+/// Returns the value of an element after a step.
 fn mixed(to: u64, from: [u64; 2], step: u64) -> u64 {
     to.wrapping_mul(3)
         .wrapping_add(from[0])
@@ -84,7 +84,7 @@ fn sources(step: &Step) -> [usize; 2] {
     step.from.map(|distance| (step.to + distance) % BLOCKS)
 }
 
-/// The blocks after all steps, if the steps run one after the other.
+/// Returns the blocks after all steps, if the steps run one after the other.
 fn in_turn(steps: &[Step]) -> Vec<u64> {
     let mut blocks: Vec<u64> = (0..(BLOCKS * BLOCK) as u64).collect();
     for (number, step) in steps.iter().enumerate() {
@@ -109,7 +109,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
         main.phase(|phase| {
             let blocks = phase.blocks(&mut numbers, BLOCK);
             let lock = phase.lock();
-            // For each block: the last task that changes it, and the tasks that read it after that.
+            // For each block: the last task that changes it, and the later tasks that read it.
             let mut changed: [Option<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut read: [Vec<Handle<'_, M::Spe>>; BLOCKS] = Default::default();
             let mut rest = &mut table[..];
@@ -170,7 +170,7 @@ fn check<M: Machine>(machine: &M, program: &Program) {
     assert!(table.iter().all(|&x| x == 1), "{table:?}");
 }
 
-/// Submits a task that counts in its rows. Returns the rows that no task has yet.
+/// Submits a task that counts in its rows. Returns the remaining rows.
 fn submit_sweep<'scope, M: Machine>(
     main: &cellworks_tasks::Main<'_, M>,
     phase: &'scope cellworks_tasks::Phase<'scope, '_, M::Spe>,

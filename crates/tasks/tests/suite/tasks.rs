@@ -92,7 +92,7 @@ fn a_task_is_staged_ahead_as_asked<M: Machine>(machine: &M) {
         counters.workers[0].staged_ahead
     };
     assert_eq!(ahead(Staging::Off), 0);
-    // On other machines the worker may be faster than the main program.
+    // If runs do not repeat, the worker may be faster than the main program.
     let are_all_there = machine.topology().capabilities().repeats;
     for tasks in [1, 2] {
         let ahead = ahead(Staging::Ahead(tasks));
@@ -127,8 +127,8 @@ fn a_task_that_may_be_diced_is_staged_ahead_while_there_are_enough<M: Machine>(m
     assert!(diced > 0, "{counters:?}");
 }
 
-/// Submits `tasks` tasks that have `rows` rows in all. Each row takes a while. Returns the number
-/// of rows that each SPE ran, and the number of diced tasks.
+/// Submits `tasks` tasks that have `rows` rows in all. Returns the number of rows that each SPE
+/// ran, and the number of diced tasks.
 fn rows_by_spe<M: Machine>(machine: &M, rows: usize, tasks: usize) -> (Vec<usize>, u64) {
     let by_spe: Vec<_> = (0..crate::SPES).map(|_| AtomicUsize::new(0)).collect();
     let mut image = vec![0_u8; 16 * rows];
@@ -169,7 +169,7 @@ fn rows_by_spe<M: Machine>(machine: &M, rows: usize, tasks: usize) -> (Vec<usize
 fn one_diced_task_ends_up_on_all_workers<M: Machine>(machine: &M) {
     let (by_spe, diced) = rows_by_spe(machine, 256, 1);
     assert!(diced > 0);
-    // A real machine may run few workers at the same time. On a simulated machine all workers run.
+    // On a real machine few workers may run at the same time.
     if machine.topology().capabilities().repeats {
         assert!(by_spe.iter().all(|&rows| rows > 32), "{by_spe:?}");
     }
@@ -177,7 +177,7 @@ fn one_diced_task_ends_up_on_all_workers<M: Machine>(machine: &M) {
 
 fn a_task_is_not_diced_while_there_are_enough<M: Machine>(machine: &M) {
     let (_, diced) = rows_by_spe(machine, 256, 256);
-    // At the end few tasks are left. These have one row each, which cannot be split.
+    // The last tasks have one row each, which cannot be split.
     assert_eq!(diced, 0);
 }
 
@@ -214,7 +214,7 @@ fn tasks_of_one_block_run_in_the_order_that_they_declare<M: Machine>(machine: &M
                 let blocks = phase.blocks(&mut numbers, 16);
                 let mut last = None;
                 for step in 0..12_u64 {
-                    // Each block becomes the sum of the block before it and the step.
+                    // Each block becomes the sum of the previous block and the step.
                     let (from, to) = (step as usize % 4, (step as usize + 1) % 4);
                     let data = (blocks.read(from), blocks.update(to), Value(step));
                     let mut task = phase.task("add", data, |_, (from, to, step)| {
@@ -341,8 +341,8 @@ fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
                 for first in &first {
                     first.wait(main)?;
                 }
-                // The order differs from that of the first round, so the tasks do not go to the
-                // same workers by chance.
+                // The order differs from the order of the first round, so that tasks do not go to
+                // the same workers by chance.
                 for (place, first) in rounds[1].iter().zip(&first).rev() {
                     phase.submit(main, task("second", place).near(first))?;
                 }
@@ -351,8 +351,7 @@ fn a_task_runs_near_the_one_that_it_names<M: Machine>(machine: &M) {
         })
         .unwrap()
         .unwrap();
-    // If another worker has nothing else to do, it takes a task. On a simulated machine all workers
-    // have tasks.
+    // On a real machine a worker without other work may take a task.
     if machine.topology().capabilities().repeats {
         let [first, second] = rounds.map(|round| round.map(AtomicUsize::into_inner));
         assert_eq!(first, second);
@@ -578,7 +577,7 @@ fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M
     assert!(rows.iter().all(|&x| x == 2));
 }
 
-/// The error of a task of ten numbers, which `dice` dices.
+/// Returns the error of a task of ten numbers that `dice` splits.
 fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
     let error = Pool::new(machine).run(|main| {
         main.phase(|phase| {
@@ -744,7 +743,7 @@ fn what_belongs_to_another_phase_is_refused<M: Machine>(machine: &M) {
     );
 }
 
-/// Two pools run at the same time. Each has a worker on an SPE with the same name.
+/// Two pools run at the same time. Each pool has a worker on an SPE with the same name.
 #[test]
 fn a_worker_of_another_pool_is_refused() {
     let machines = [crate::host(), crate::host()];

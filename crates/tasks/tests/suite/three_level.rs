@@ -1,5 +1,4 @@
-//! Tests of tasks that go through queues in main memory: with the scheduler of the Jack Rabbit
-//! thesis, and with MARS.
+//! Tests of the schedulers with queues in main memory: that of the Jack Rabbit thesis, and MARS.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,7 +103,7 @@ fn tasks_get_and_put_back_their_data<M: Machine>(machine: &M) {
     }
 }
 
-/// The number of tasks that the workers have run.
+/// Returns the number of tasks that the workers have run.
 fn tasks(counters: &Counters) -> u64 {
     counters.workers.iter().map(|worker| worker.tasks).sum()
 }
@@ -176,8 +175,8 @@ fn every_task_runs_once_and_a_seed_repeats() {
         .unwrap();
 }
 
-/// Some tasks submit more tasks, some come after others, and some are locked. So workers flush
-/// their outboxes while the PPE imports and other workers check out.
+/// Some tasks submit more tasks, some come after others, and some are locked. Therefore workers
+/// flush their outboxes while the PPE imports and other workers check out.
 #[test]
 fn no_order_of_the_locks_is_a_deadlock() {
     for seed in 0..50 {
@@ -401,8 +400,8 @@ fn phases_follow_each_other_and_nest<M: Machine>(machine: &M) {
     }
 }
 
-/// Runs `count` tasks on one worker, with a filter. All of them fit into one import. Returns the
-/// order in which they ran, and the result of the phase as text.
+/// Runs `count` tasks on one worker, with a filter. All tasks fit into one import. Returns the
+/// order of the runs, and the result of the phase as text.
 fn filtered<M: Machine>(
     machine: &M,
     count: usize,
@@ -703,7 +702,7 @@ fn tasks_are_diced_as_by_the_figure() {
     assert_eq!(diced(6, 1, 95), (1, 95));
     // The pool wants 16 tasks for each of 4 workers and has 1, so 63 are missing.
     assert_eq!(diced(4, 1, 63), (1, 63));
-    // The pool wants 16 tasks and has 3, so 13 are missing: 4 for each of the 3.
+    // The pool wants 16 tasks and has 3, so 13 are missing: 4 for each task.
     assert_eq!(diced(1, 3, 4), (3, 12));
     // A task of 3 rows has no more than 3 parts.
     assert_eq!(diced(6, 1, 3), (1, 3));
@@ -733,8 +732,8 @@ fn one_task_ends_up_on_all_workers_if_it_is_diced() {
     assert!(many > 5.0, "{many}");
 }
 
-/// The time that 200 tasks take on one worker. Each task gets and puts 4 KiB, and computes for
-/// about as long.
+/// Returns the time of 200 tasks on one worker. Each task gets and puts 4 KiB, and computes for
+/// about the time of these transfers.
 fn buffered(staging: Staging) -> Span {
     let mut data = vec![1_u32; 200 * 1_024];
     let machine = ps3(0);
@@ -769,7 +768,8 @@ fn double_buffering_hides_transfers() {
     assert!(saved > 0.1, "{saved}: {off:?} without, {on:?} with");
 }
 
-/// With two kinds of tasks in turn, each task transfers its binary. With one kind, only the first.
+/// If tasks have two names in turn, each task transfers its binary. If all tasks have the same
+/// name, only the first task does.
 #[test]
 fn a_task_of_another_kind_brings_its_binary() {
     let took = |names: [&'static str; 2]| {

@@ -1,9 +1,7 @@
-//! Programs that hang on other pools. There a task waits on the stack of the task that it waits
-//! for, or keeps a thread that other tasks need.
+//! Programs that hang on pools where a task waits on the stack of another task.
 //!
-//! Each program is a report to rayon, named by the number of the report. A call that blocks the OS
-//! thread, such as the lock of a `std::sync::Mutex`, keeps the worker in this pool, too. So the
-//! tasks wait as programs of a machine do.
+//! Each program comes from a report to rayon, with the number of the report. The tasks wait as
+//! programs of a machine do, because a call that blocks the OS thread would block the worker.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -23,7 +21,8 @@ crate::on_every_machine!(
     a_scope_collects_what_its_closures_send,
 );
 
-/// Calls `program` for each number of workers: some programs hang with few, others with many.
+/// Calls `program` for each number of workers. Some programs would hang only with few workers, and
+/// others only with many workers.
 fn on_any_number_of_workers<M: Machine>(machine: &M, program: impl Fn(&Worker<'_, M::Spe>) + Sync) {
     for workers in 1..=4 {
         let pool = Pool::new(machine).workers(workers);
@@ -61,8 +60,8 @@ impl Lock {
     }
 }
 
-/// Report 592: a task holds a lock and waits for its other half. Meanwhile its worker takes another
-/// task that wants the lock.
+/// Report 592: a task holds a lock and waits for its second half. The worker of the task takes
+/// another task that waits for the lock.
 fn a_lock_is_held_across_a_join<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -83,7 +82,7 @@ fn a_lock_is_held_across_a_join<M: Machine>(machine: &M) {
     });
 }
 
-/// Reports 592 and 1174: as the test before, but with a loop in a loop instead of a join.
+/// Reports 592 and 1174: as the previous test, but with a loop in a loop instead of a join.
 fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -99,8 +98,7 @@ fn a_lock_is_held_across_a_loop<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1205: readers start parallel work while a writer waits. The waiting writer keeps more
-/// readers out.
+/// Report 1205: readers start parallel work while a writer waits. The writer keeps new readers out.
 fn readers_work_in_parallel_while_a_writer_waits<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let (lock, done) = (Lock::default(), AtomicUsize::new(0));
@@ -132,7 +130,7 @@ fn readers_work_in_parallel_while_a_writer_waits<M: Machine>(machine: &M) {
     });
 }
 
-/// Report 1181: the second half has to run on some worker while the first half waits.
+/// Report 1181: the second half must run while the first half waits.
 fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         for _ in 0..5 {
@@ -148,8 +146,7 @@ fn the_first_half_of_a_join_waits_for_the_second<M: Machine>(machine: &M) {
     });
 }
 
-/// The first halves of two nested joins wait for the second half of the inner join, which may lie
-/// on any worker.
+/// The first halves of two nested joins wait for the second half of the inner join.
 fn the_second_half_of_a_join_waits_for_the_first_of_another<M: Machine>(machine: &M) {
     on_any_number_of_workers(machine, |worker| {
         let set = [const { AtomicBool::new(false) }; 3];

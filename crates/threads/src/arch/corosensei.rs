@@ -1,7 +1,7 @@
-//! The switch for architectures without an assembly version here. It uses corosensei's coroutines.
+//! The switch by corosensei's coroutines, for architectures without our own assembly.
 //!
-//! Coroutines are asymmetric: the parent resumes a coroutine, and the coroutine suspends to its
-//! parent. A loop on the main thread's stack makes symmetric switches of these operations:
+//! The main thread resumes a coroutine, and the coroutine suspends to the main thread. A loop on
+//! the main thread's stack makes symmetric switches of these operations:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -18,7 +18,7 @@ use ::corosensei::{Coroutine, Yielder};
 
 use super::Entry;
 
-/// A suspended thread. Holds its coroutine, or null for the main thread of the core.
+/// A suspended thread: a pointer to its coroutine, or null for the main thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Context(*const Record);
 
@@ -59,13 +59,13 @@ thread_local! {
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine on a stack with the free part `limit..top`. Returns the context that calls
+/// Makes a coroutine in the free memory `limit..top` of a stack. Returns the context that calls
 /// `entry(argument)`.
 ///
 /// # Safety
 ///
 /// `limit..top` is writable, lies above a guard page, and has room for a frame. No other code uses
-/// it until the thread has ended.
+/// this memory until the thread has ended.
 pub(crate) unsafe fn prepare(
     limit: *mut u8,
     top: *mut u8,
@@ -88,9 +88,8 @@ pub(crate) unsafe fn prepare(
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the function holds only pointers, so it lives as long as the coroutine uses it. The
-    // place of the record is free by the contract of `prepare`. If an ended thread left data there,
-    // the data need no destructor.
+    // SAFETY: the function holds only pointers, so it may live for ever. The place of the record is
+    // free by the contract of `prepare`. Data of an ended thread in this place need no destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),
@@ -113,7 +112,7 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     unsafe { (*save).set(Context(running)) };
     if !running.is_null() {
         WANTED.set(to);
-        // SAFETY: a running coroutine has stored its yielder, and this code runs on its stack.
+        // SAFETY: the running coroutine has stored its yielder, and this code runs on its stack.
         unsafe { (*(*running).yielder.get()).suspend(()) };
         return;
     }
@@ -148,7 +147,7 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }
 }
 
-/// The place where a suspended thread goes on. The coroutine of the thread knows it.
+/// The context of a suspended thread that takes turns.
 pub(crate) struct Frame {
     context: Cell<Context>,
 }
@@ -160,7 +159,7 @@ impl Frame {
         }
     }
 
-    /// The place in which the next [`switch`] stores the context of the running thread.
+    /// Returns the place in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         &raw const self.context
     }

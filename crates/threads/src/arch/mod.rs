@@ -1,9 +1,9 @@
-//! The context switch. Each implementation has a file, and all files have the same operations.
+//! The context switch. Each implementation is a file with these items:
 //!
 //! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
 //!   replaces the context of a thread that takes turns.
 //! - [`prepare`](x86_64::prepare): makes a context that starts a function on a fresh stack.
-//! - [`switch`](x86_64::switch): leaves the running context and continues another one.
+//! - [`switch`](x86_64::switch): leaves the running context and continues another context.
 //! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. A frame does
 //!   not lie on the thread's stack.
 //! - [`turn`](x86_64::turn): switches from one frame to another, and accesses no stack.
@@ -22,5 +22,5 @@ pub(crate) use self::corosensei::{
     Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
 };
 
-/// The first function on a new stack. It must end with a switch, and neither return nor unwind.
+/// The first function on a new stack, which must end with a switch, and neither return nor unwind.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

@@ -1,7 +1,6 @@
-//! The switch for x86-64 under the System V ABI. It goes directly from one thread to the next.
+//! The switch for x86-64 under the System V ABI.
 //!
-//! A context is the stack pointer of a suspended thread. The thread's saved values lie on its
-//! stack. Threads that take turns are saved differently, see below.
+//! A context is the stack pointer of a suspended thread. Saved values lie on the stack.
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -12,7 +11,7 @@
 //!     └────────────────┘               └────────────────┘
 //!
 //! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
-//! handlers do not change. So it need not be popped.
+//! handlers do not change. Therefore no code pops the address.
 //! ```
 //!
 //! A thread that takes turns is suspended in its [`Frame`] instead. Frames of different threads lie
@@ -20,15 +19,14 @@
 //! into a cache line. The compiler keeps live values in these registers. A turn accesses the stack,
 //! which lies in another page, only if the compiler has more live values.
 //!
-//! `switch` is inlined into its caller and declares almost all registers clobbered. So the compiler
-//! saves exactly the registers that are live there, often none. rbx and rbp cannot be declared,
-//! because the compiler reserves them, so the assembly saves them. A turn also saves r12 to r14
-//! itself. A `jmp` continues the other thread, because the processor would mispredict a `ret`: its
-//! return stack holds the calls of the thread that the switch leaves.
+//! `switch` is inlined into its caller and declares almost all registers clobbered. Therefore the
+//! compiler saves only the registers that are live in the caller, often none. The assembly saves
+//! rbx and rbp, because the compiler reserves these registers and does not allow declaring them
+//! clobbered. A turn also saves r12 to r14 itself. A `jmp` continues the other thread, because the
+//! processor would mispredict a `ret`.
 //!
-//! The switch does not save the control bits of mxcsr and of the x87 control word, although the ABI
-//! asks a *function* to preserve them. Rust assumes their default values everywhere, so no Rust
-//! program may change them.
+//! The switch does not save the control bits of mxcsr and of the x87 control word, because Rust
+//! assumes their default values everywhere.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -44,20 +42,20 @@ impl Context {
     /// The initial value of a place for a context.
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
-    /// The stack pointer of the suspended thread. It identifies the thread's stack.
+    /// Returns the stack pointer of the suspended thread, which identifies the thread's stack.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
     }
 }
 
-/// Writes the first frame of a stack with the free part `limit..top`. Returns the context that
+/// Writes the first frame into the free memory `limit..top` of a stack. Returns the context that
 /// calls `entry(argument)` on this stack.
 ///
 /// # Safety
 ///
-/// `limit..top` is writable and has room for a frame. No other code uses it until the thread has
-/// ended.
+/// `limit..top` is writable and has room for a frame. No other code uses this memory until the
+/// thread has ended.
 pub(crate) unsafe fn prepare(
     _limit: *mut u8,
     top: *mut u8,
@@ -76,7 +74,7 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-/// The switch. rsi points to the other thread, and `$go` is the code that continues it.
+/// The assembly of a switch. `$go` continues the other thread, to which rsi points.
 macro_rules! switch {
     ($save:expr, $to:expr, $($go:literal),+) => {
         asm!(
@@ -120,14 +118,13 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
 /// `to`, and the frame stays in its place.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
-    // SAFETY: as in `switch`. The code that `to` points to expects the frame in rsi, as it does in
-    // `turn`.
+    // SAFETY: as in `switch`. The code that continues the frame `to` expects `to` in rsi.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame, so the turn
-/// does not access its stack. With as many stacks as the TLB has entries, these accesses are most
-/// of the cost of a switch.
+/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame. Therefore
+/// the turn accesses no stack. If there are as many stacks as the TLB has entries, accesses to
+/// stacks are most of the cost of a switch.
 ///
 /// # Safety
 ///
@@ -135,8 +132,9 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
-    // frame passes its address in rsi. Nothing is pushed, but `nostack` must not be claimed: with
-    // it, the compiler may use the memory below the stack pointer, where `Frame::take` writes.
+    // frame passes the address of the frame in rsi. Nothing is pushed, but `nostack` must not be
+    // claimed, because the compiler could then use the memory below the stack pointer, where
+    // `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -163,13 +161,13 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// The place where a suspended thread goes on. If a [`turn`] has suspended the thread, its
-/// registers are in this frame. If a `switch` has suspended it, they are on its stack.
+/// The saved state of a suspended thread. If a [`turn`] has suspended the thread, its registers are
+/// in this frame. If a `switch` has suspended the thread, its registers are on its stack.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The code that continues the thread. Before it runs, the stack pointer is set, and rsi holds
-    /// the address of this frame.
+    /// The code that continues the thread. When this code begins, the stack pointer is set, and rsi
+    /// holds the address of this frame.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -191,7 +189,7 @@ impl Frame {
         }
     }
 
-    /// The place in which the next [`switch`] stores the context of the running thread.
+    /// Returns the place in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         self.resume.set(go_on_by_stack);
         &raw const self.context
@@ -202,7 +200,7 @@ impl Frame {
         self.context.set(Context::NONE);
     }
 
-    /// The stack pointer of the suspended thread.
+    /// Returns the stack pointer of the suspended thread.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn context(&self) -> Context {
         self.context.get()
@@ -212,8 +210,8 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame, so that [`switch`] can continue
-    /// it. Returns `None` if no thread is suspended in the frame.
+    /// Takes the context of the suspended thread out of the frame, for [`switch`]. Returns `None`
+    /// if no thread is suspended in the frame.
     ///
     /// # Safety
     ///
@@ -242,13 +240,12 @@ unsafe extern "C" fn go_on_by_stack() -> ! {
 }
 
 /// Continues a thread that [`turn`] has suspended and [`Frame::take`] has taken out of its frame.
-/// Only the stack pointer of the thread is given.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Prefetches the frame that [`switch`] pops when it continues `context`. `context` may be stale.
+/// Prefetches the words that [`switch`] pops when it continues `context`. `context` may be stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -256,10 +253,9 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// The outermost frame of every stack. It calls the entry function with its argument.
+/// Calls the entry function, from the outermost frame of every stack.
 ///
-/// The undefined `rip` tells unwinders that a backtrace ends here. The `rbp` of zero tells the same
-/// to debuggers that follow frame pointers.
+/// The undefined `rip` ends backtraces of unwinders, and the zero `rbp` those by frame pointers.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

@@ -8,31 +8,30 @@ use std::ptr;
 use crate::block::Block;
 use crate::stack::Stack;
 
-/// The smallest size of a stack. A panic with a backtrace needs about half of it.
+/// The smallest size of a stack. A panic with a backtrace needs about 8 KiB.
 const LEAST_STACK_BYTES: usize = 16 * 1024;
 
-/// Stacks are staggered: the top of a stack lies at one of several offsets in a page, in steps of
-/// this many bytes. If all tops had the same offset, they would share one set of the L1 cache.
-/// Staggering was measured to be faster by a factor of 2 with 16 threads, and of 3.5 with 1,000.
+/// The step between the offsets of the tops of stacks in a page. Tops with the same offset would
+/// share one set of the L1 cache. Different offsets were measured to be faster by a factor of 2
+/// with 16 threads, and of 3.5 with 1,000.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
 /// The number of blocks that are allocated together.
 const BLOCKS_OF_A_CHUNK: usize = 16;
 
-/// The room for a closure or its result on every stack, in addition to the bytes that the caller
-/// asked for.
+/// The room for a closure or its result on every stack, in addition to the requested bytes.
 pub(crate) const FREE_PAYLOAD_BYTES: usize = 512;
 
 /// The blocks of a run. Each block has a stack.
 pub(super) struct Blocks {
     /// The default size of a stack in bytes.
     stack_bytes: usize,
-    /// The pool of stacks of the default size. Its blocks are linked by `Block::next`.
+    /// The pool of stacks of the default size: blocks that are linked by `Block::next`.
     pool: Cell<*const Block>,
     /// The pools of stacks of other sizes. An entry holds the size in bytes and the first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
-    /// All blocks, in use or in a pool. Their chunks never grow, so blocks stay in their places.
+    /// All blocks, in use or in a pool. A chunk never grows, so blocks stay in their places.
     chunks: RefCell<Vec<Vec<Block>>>,
     #[cfg(cellworks_sanitizer)]
     pub(super) sanitized: crate::sanitizer::Stacks,
@@ -60,8 +59,8 @@ impl Blocks {
         }
     }
 
-    /// A block with a stack of at least `bytes` bytes plus `extra` bytes. If `bytes` is `None`, the
-    /// stack has the default size plus `extra`.
+    /// Returns a block with a stack of at least `bytes` bytes plus `extra` bytes. If `bytes` is
+    /// `None`, the stack has the default size plus `extra`.
     ///
     /// # Panics
     ///
@@ -131,7 +130,7 @@ impl Blocks {
         let top = stack.top().wrapping_sub(stagger);
         chunk.push(Block::new(stack, top, bytes));
         // SAFETY: a chunk is never reallocated, because its capacity is enough for all of its
-        // blocks. So a block stays in its place as long as `self` lives.
+        // blocks. Therefore a block stays in its place as long as `self` lives.
         unsafe { &*ptr::from_ref(&chunk[chunk.len() - 1]) }
     }
 

@@ -1,4 +1,4 @@
-//! Cancellation: the threads of a core are unwound, the youngest one first.
+//! Cancellation: the threads of a core are unwound, the youngest thread first.
 
 use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
@@ -29,7 +29,7 @@ impl Scheduler {
         run.blocked.set(Some(Blocked { threads, cause }));
     }
 
-    /// Moves the ready threads of a cancelled core to `interrupted`. Each thread is continued once.
+    /// Moves the ready threads of a cancelled core to `interrupted`.
     pub(super) fn interrupt_ready(&self) {
         let mut interrupted = self.run().interrupted.borrow_mut();
         while !self.ready.is_empty() {
@@ -42,7 +42,7 @@ impl Scheduler {
     }
 
     /// If the core is cancelled, unwinds the running thread. If the thread is already unwinding,
-    /// returns instead, so that the caller's wait ends at once without a second panic.
+    /// returns instead, because a second panic would end the process.
     #[inline]
     pub(super) fn unwind_if_cancelled(&self) {
         if self.is_cancelled() {
@@ -74,8 +74,8 @@ impl Scheduler {
         }
     }
 
-    /// Continues another thread of a cancelled core, so that it comes to its end. Returns true when
-    /// the calling thread goes on again, or false if the core has no other thread to continue.
+    /// Continues another thread of a cancelled core. Returns true when the calling thread goes on
+    /// again, or false if the core has no other thread to continue.
     fn let_another_end(&self) -> bool {
         let me = self.current();
         let run = self.run();
@@ -98,15 +98,15 @@ impl Scheduler {
         true
     }
 
-    /// The thread that has waited longest in [`outlast`](Self::outlast).
+    /// Takes the thread that has waited longest in [`outlast`](Self::outlast).
     pub(super) fn next_that_outlasts(&self) -> Option<Context> {
         let next = self.run().outlasting.borrow_mut().pop_front()?;
-        // SAFETY: the thread is suspended in the call of `outlast` that put it into the queue.
+        // SAFETY: a thread in the queue is suspended in its call of `outlast`.
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 
-    /// The context of a suspended thread of a cancelled core. If the thread was in a rotation, its
-    /// context is in its frame.
+    /// Returns the context of a suspended thread of a cancelled core. If the thread was in a
+    /// rotation, the context is in the thread's frame.
     pub(super) fn suspended_at(thread: &Block) -> Context {
         // SAFETY: the thread does not run, because the caller is another thread of the same core.
         // Blocks stay in their places.
@@ -114,7 +114,8 @@ impl Scheduler {
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// The youngest thread that can end: not `me`, not in `outlast`, and not at a scope's end.
+    /// Returns the youngest thread, except `me`, that waits neither in `outlast` nor for the
+    /// threads of a scope.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
@@ -131,16 +132,15 @@ impl Scheduler {
         self.live.iter().filter(can_end).last()
     }
 
-    /// Whether the running thread is unwinding.
+    /// Returns whether the running thread is unwinding.
     ///
-    /// `std` counts panics for each OS thread. So `panicking()` is also true while another thread
-    /// waits in a destructor during *its own* unwinding. `others_unwinding` says whether such a
-    /// thread is possible. A thread that is suspended while `panicking()` is true sets the flag,
-    /// and a count of zero clears it.
+    /// `std` counts panics for each OS thread. Therefore `panicking()` is also true while another
+    /// thread waits in a destructor during *its own* unwinding. The flag `others_unwinding` says
+    /// whether another thread may be unwinding. The flag is set when a thread is suspended while
+    /// `panicking()` is true, and cleared when `panicking()` is false.
     ///
-    /// While the flag is not set, `panicking()` is exact. While it is set, this function returns
-    /// the last record about the running thread. That record is exact unless the thread has begun,
-    /// or caught, a panic since.
+    /// While the flag is set, this function returns the last record about the running thread. The
+    /// record is wrong if the thread has begun, or caught, a panic since.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();

@@ -1,5 +1,5 @@
-//! The mode *frozen*: foreign code runs on the stack of a thread that may itself be waiting, so no
-//! switch is allowed. The foreign code is the idle hook, or the description of a wait.
+//! The mode *frozen*: the idle hook, or the `Display` of a wait, runs on the stack of a thread that
+//! may itself be waiting. Therefore no switch is allowed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -40,7 +40,7 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The running thread was not suspended, so it is not pushed. It checks its state.
+                // The running thread was not suspended, so it is not pushed.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }
@@ -80,7 +80,7 @@ impl Scheduler {
     }
 }
 
-/// The entry of a waiting thread in a report.
+/// Returns the entry of a waiting thread for a report.
 fn describe(block: &Block) -> BlockedThread {
     let text = catch_unwind(AssertUnwindSafe(|| {
         let why = block.why.get();

@@ -1,4 +1,4 @@
-//! Life: how a run of a core begins and ends, and how a thread of the core begins and ends.
+//! The begin and the end of a run, and of a thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -74,7 +74,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Gives a new thread its numbers, adds it to the live threads, and makes room in the ring.
+    /// Numbers a new thread, adds it to the live threads, and makes room in the ready queue.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -94,7 +94,7 @@ impl Scheduler {
         }
     }
 
-    /// Makes a new thread ready. Its block and its first frame are prepared.
+    /// Makes a new thread ready. `context` starts the thread.
     pub(crate) fn start(&self, block: &Block, context: Context) {
         self.end_turns();
         self.admit(block);
@@ -105,12 +105,7 @@ impl Scheduler {
         }
     }
 
-    /// A block with a stack of at least `bytes` bytes. See
-    /// [`Blocks::take`](super::blocks::Blocks::take).
-    ///
-    /// # Panics
-    ///
-    /// Panics if the kernel refuses to map another stack.
+    /// See [`Blocks::take`](super::blocks::Blocks::take).
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,
@@ -121,19 +116,18 @@ impl Scheduler {
         self.run().blocks.take(bytes, extra, name)
     }
 
-    /// Puts the block of an ended thread, and its stack, into the pool.
     pub(crate) fn recycle(&self, block: &Block) {
         self.run().blocks.put(block);
     }
 
-    /// The first call on the stack of a new thread.
+    /// Records that a new thread runs. `arrive` is the first call on the thread's stack.
     pub(crate) fn arrive(&self, me: &Block) {
         #[cfg(cellworks_sanitizer)]
         self.run().blocks.sanitized.arrive_first();
         self.current.set(me);
     }
 
-    /// Leaves a thread that has ended, for ever.
+    /// Switches away from a thread that has ended.
     pub(crate) fn depart(&self, me: &Block) -> ! {
         let next = self.next(None).expect("an ended thread does not go on");
         // SAFETY: as in `wait`. No thread ever continues the context that is saved here.
@@ -158,15 +152,15 @@ impl Scheduler {
 }
 
 /// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
-/// names of the calls that give a thread a larger stack. Otherwise, or if this OS thread is not a
-/// core, returns `None`. A signal handler may call this function.
+/// names of the calls that give a thread a larger stack. Otherwise returns `None`. A signal handler
+/// may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: null or the block of a thread of this run. The signal handler returns before the
-        // run ends.
+        // SAFETY: null or a block of this run. The signal handler returns before the run ends.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn sets `current` to the next thread while it still runs on the stack of the previous
-        // thread or of the parent. So the guards of these two are checked as well.
+        // thread or of the parent. Therefore the guards of the previous thread and of the parent
+        // are checked too.
         // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [

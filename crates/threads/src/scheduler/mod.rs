@@ -1,4 +1,4 @@
-//! The scheduler of one core: which thread runs, which are ready, and which wait.
+//! The scheduler of one core.
 //!
 //! ```text
 //!             ready queue: a ring of saved stack pointers
@@ -10,7 +10,7 @@
 //!
 //! The scheduler is a const thread-local without destructor: one load relative to the thread
 //! register finds its address. A reference in each thread's frame was measured to be twice as slow,
-//! because the load of the next queue entry would wait for the load of that frame. A thread never
+//! because the load of the next queue entry would wait for the load of the frame. A thread never
 //! leaves its OS thread, so the address stays valid across switches.
 //!
 //! A scheduler has four modes:
@@ -18,24 +18,12 @@
 //! - normal: threads run in the order of the ring.
 //! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring appears
 //!   empty, and every operation except a turn ends this mode first.
-//! - frozen: the idle hook, or the `Display` of what a thread waits for, runs on the stack of a
-//!   thread that may itself be waiting. So no switch is allowed. The ring appears empty, unparked
-//!   threads wait in a separate queue, and `park` and `spawn` panic.
-//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. First, each
-//!   thread that was ready is continued once. After that, the youngest live thread is always
-//!   continued. It never waits for another thread, because the threads that it could join or drain
-//!   are younger.
-//!
-//! | file | contents |
-//! |---|---|
-//! | this one | the state that every switch accesses, and how to find it |
-//! | `ready` | the ready queue |
-//! | `life` | how a run begins and ends, and how a thread begins and ends |
-//! | `switching` | which thread goes on when another yields, waits or ends, and wake-ups |
-//! | `turns` | the mode *rotating* |
-//! | `frozen` | the mode *frozen*: calls of foreign code |
-//! | `cancellation` | the mode *cancelled*, and unwinding |
-//! | `run`, `blocks` | the data that is rarely accessed: mainly the control blocks and their stacks |
+//! - frozen: the idle hook, or the `Display` of a wait, runs on the stack of a thread that may
+//!   itself be waiting. Therefore no switch is allowed. The ring appears empty, unparked threads
+//!   wait in a separate queue, and `park` and `spawn` panic.
+//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. Each thread
+//!   that was ready is continued once. After that, the youngest live thread is always continued. On
+//!   a cancelled core a thread waits only for the threads of its scopes, which are younger.
 
 mod blocks;
 mod cancellation;
@@ -58,8 +46,8 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that every switch accesses. The fields for switches and wake-ups come first,
-/// in one cache line.
+/// The part of a core that a switch accesses. The fields for switches and wake-ups come first, in
+/// one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
@@ -72,8 +60,7 @@ pub(crate) struct Scheduler {
     mode: Cell<u8>,
     /// Whether a suspended thread may be unwinding. See [`is_unwinding`](Self::is_unwinding).
     others_unwinding: Cell<bool>,
-    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner). If they do,
-    /// programs must not start, suspend or wake them.
+    /// Whether the threads of this OS thread belong to an [`Owner`](crate::Owner).
     pub(crate) is_owned: Cell<bool>,
     /// The end of the range of serial numbers of this run.
     end_serial: Cell<u64>,
@@ -92,8 +79,7 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// Set in addition to `ROTATING` if other threads are ready, or if the rotation has only one
-/// thread. Not every turn is then a switch to the next thread.
+/// Set in addition to `ROTATING` if other threads are ready, or the rotation has one thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -120,9 +106,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// The scheduler of this OS thread.
-///
-/// Use it where inlining must be complete: a closure passed to [`with`] is not always inlined.
+/// Returns the scheduler of this OS thread. A closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
@@ -131,26 +115,24 @@ pub(crate) fn here() -> &'static Scheduler {
 }
 
 impl Scheduler {
-    /// Whether the thread with this serial number belongs to the present run of this core. If it
-    /// does, its block is valid.
+    /// Returns whether the thread with this serial number belongs to the present run of this core.
+    /// If so, the thread's block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
     }
 
-    /// Whether this OS thread runs cooperative threads.
     #[inline(always)]
     pub(crate) fn is_running(&self) -> bool {
         !self.current.get().is_null()
     }
 
-    /// Whether the running thread has this block.
     #[inline(always)]
     pub(crate) fn runs(&self, block: *const Block) -> bool {
         ptr::eq(self.current.get(), block)
     }
 
-    /// If this core has an owner, panics: `call` would interfere with the owner.
+    /// Panics if this core has an owner. `call` is the name of the refused function.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn refuse_if_owned(&self, call: &str) {
@@ -159,20 +141,19 @@ impl Scheduler {
         }
     }
 
-    /// The running thread.
+    /// Returns the running thread.
     ///
     /// # Panics
     ///
     /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or the block of a thread of this run, which stays in its place until the end
-        // of the run.
+        // SAFETY: null or a block of this run, which stays in its place until the end of the run.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
     }
 
-    /// The rarely accessed part of the core.
+    /// Returns the rarely accessed part of the core.
     fn run(&self) -> &Run {
         // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
         unsafe { self.run.get().as_ref() }.expect(

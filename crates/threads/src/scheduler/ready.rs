@@ -5,10 +5,9 @@ use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// Prefetches are this many places ahead of the head of the ready queue.
+/// The distance in places from the head of the ready queue to the place that is prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
-/// The number of places of a new ring.
 const FIRST_PLACES: usize = 64;
 
 /// The memory of a ready queue. All of its places are initialised.
@@ -20,12 +19,11 @@ impl Places {
     }
 }
 
-/// The ready threads, in the order of their turns.
+/// The contexts of the ready threads, in the order in which the threads will run.
 #[repr(C)]
 pub(super) struct Ready {
     /// The ring has `mask + 1` places: a power of two, and at least the number of live threads. The
-    /// `len` places from `head` on hold threads. `head` is never reset, and indexes the ring modulo
-    /// the number of places.
+    /// `len` places from `head` on hold threads. `head` counts modulo the ring's size.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -42,7 +40,7 @@ impl Ready {
         }
     }
 
-    /// Makes this an empty queue in `places`, which the caller keeps alive while the queue is used.
+    /// Makes an empty queue in `places`. The caller keeps `places` alive while the queue is used.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());
@@ -61,7 +59,7 @@ impl Ready {
         self.len.get() == 0
     }
 
-    /// The number of threads for which the queue has room.
+    /// Returns the number of threads for which the queue has room.
     pub(super) fn capacity(&self) -> usize {
         self.mask.get() + 1
     }
@@ -80,7 +78,7 @@ impl Ready {
         self.len.set(len + 1);
     }
 
-    /// The first ready thread. The caller makes sure that the queue is not empty.
+    /// Returns the first ready thread. The caller makes sure that the queue is not empty.
     #[inline(always)]
     fn first(&self) -> Context {
         let head = self.head.get();
@@ -104,9 +102,9 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and reserves the place behind all others for the running
-    /// thread. Returns the first thread, and the place in which the caller stores the context of
-    /// the running thread. The caller makes sure that the queue is not empty.
+    /// Takes the first ready thread, and reserves the place behind the last ready thread for the
+    /// running thread. Returns the first thread and the reserved place. The caller makes sure that
+    /// the queue is not empty.
     ///
     /// The number of ready threads stays the same, so only one index changes. A yield should do few
     /// stores: if each store misses the cache, the stores of several yields together fill the store
@@ -120,7 +118,6 @@ impl Ready {
         (next, self.place(tail))
     }
 
-    /// Removes all threads.
     pub(super) fn clear(&self) {
         self.len.set(0);
     }
@@ -136,7 +133,6 @@ impl Ready {
         self.len.set(hidden);
     }
 
-    /// Doubles the number of places.
     #[cold]
     pub(super) fn grow(&self, places: &Places) {
         let mut larger = vec![Cell::new(Context::NONE); 2 * self.capacity()];

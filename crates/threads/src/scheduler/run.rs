@@ -1,4 +1,4 @@
-//! The part of a core that is rarely accessed.
+//! The data of a run that is rarely accessed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,13 +13,13 @@ use crate::config::{Config, Idle};
 use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
-/// The data of a run that is rarely accessed. It lies in the frame of the call that runs the core.
+/// The rarely accessed part of a core, in the frame of `life::run`.
 pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
-    /// The first and the last of the threads that were unparked while the core was frozen. The
-    /// threads are linked by `Block::next`.
+    /// The first and the last of the threads that were unparked while the core was frozen, in a
+    /// list linked by `Block::next`.
     pub(super) woken: Cell<(*const Block, *const Block)>,
     /// The threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
@@ -33,14 +33,11 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run of a core on this OS thread. `find` finds the thread that has overflowed its stack:
-    /// see [`Find`].
     pub(super) fn new(config: &Config, idle: &dyn Idle, find: Find) -> Run {
         let guarded = Guarded::new(find).unwrap_or_else(|error| {
             panic!("cannot map an alternate signal stack for this OS thread: {error}")
         });
-        // SAFETY: only the lifetime changes. The scheduler clears its pointer to the run before the
-        // borrow ends.
+        // SAFETY: only the lifetime changes. The scheduler clears its `run` before the borrow ends.
         let idle = unsafe { std::mem::transmute::<&dyn Idle, &'static dyn Idle>(idle) };
         Run {
             idle,
@@ -56,7 +53,6 @@ impl Run {
         }
     }
 
-    /// Takes the threads that were unparked while the core was frozen: the first and the last one.
     pub(super) fn take_woken(&self) -> (*const Block, *const Block) {
         self.woken.replace((ptr::null(), ptr::null()))
     }

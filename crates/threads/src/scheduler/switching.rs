@@ -1,4 +1,4 @@
-//! Switching and waking: which thread goes on when another one yields, waits or ends.
+//! Switching and waking: which thread goes on when another thread yields, waits or ends.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -11,14 +11,15 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the caller goes on. At least one thread must be ready.
+    /// Lets all ready threads run before the calling thread goes on. The caller makes sure that a
+    /// thread is ready.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
         let me = self.current.get();
         // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
         // was in the ready queue, which holds each suspended thread at most once. A yield, a
-        // wake-up or the creation of a thread pushes it, and the switch to the thread takes it out.
+        // wake-up or the creation of a thread pushes the thread, and a switch takes it out.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
@@ -78,7 +79,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // If no other thread unwinds, `panicking()` tells whether this thread unwinds.
+        // If no other thread is unwinding, `panicking()` says whether this thread is unwinding.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -132,12 +133,12 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first ready one. The caller makes sure that a
+    /// Parks the running thread and continues the first ready thread. The caller makes sure that a
     /// thread is ready and that the core is not cancelled.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, so that the load of the stack pointer begins early. Everything after
-        // the switch depends on that load.
+        // The pop comes first, because it loads the stack pointer, on which all code after the
+        // switch depends.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -153,7 +154,8 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues `next`, which is parked. The mode is normal.
+    /// Parks the running thread and continues the parked thread `next`. The caller makes sure that
+    /// the mode is normal.
     #[inline(always)]
     fn exchange(
         &self,
@@ -169,8 +171,9 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         next.state.set(State::Ready);
-        // SAFETY: `next` was parked, so it is suspended and in no queue. Its state is `Ready` from
-        // now on, so only this line continues it. Contexts of live threads lie on mapped stacks.
+        // SAFETY: `next` was parked, so it is suspended and in no queue. The state of `next` is
+        // `Ready` from now on, so only this line continues `next`. Contexts of live threads lie on
+        // mapped stacks.
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -178,12 +181,12 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Suspends the running thread until it is woken or the core is cancelled.
+    /// Suspends the running thread until the thread is woken or the core is cancelled.
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
         self.end_turns();
         let me = self.current();
-        // SAFETY: only the lifetime changes. The pointer is used only while `state` says that this
-        // call waits.
+        // SAFETY: only the lifetime changes. `why` is used only while `state` says that the call
+        // waits.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
@@ -191,16 +194,16 @@ impl Scheduler {
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or `next` is a suspended thread of a
-            // cancelled core, and the ready queue of such a core stays empty. So only this line
-            // continues it. Contexts of live threads lie on mapped stacks.
+            // cancelled core, and the ready queue of a cancelled core stays empty. So only this
+            // line continues `next`. Contexts of live threads lie on mapped stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
         me.state.set(State::Ready);
     }
 
-    /// Waits, unless the core is cancelled. On a cancelled core, unwinds the running thread, or
-    /// returns at once if the thread is already unwinding.
+    /// Waits as [`wait`](Self::wait) does. On a cancelled core, unwinds the running thread instead,
+    /// or returns at once if the thread is already unwinding.
     pub(crate) fn wait_cancellably(
         &self,
         state: State,
@@ -237,14 +240,14 @@ impl Scheduler {
         self.park(why);
     }
 
-    /// The block of a thread, if the thread belongs or belonged to the present run of this core.
+    /// Returns the block of a thread, if the thread was started in the present run of this core.
     #[inline(always)]
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
         // SAFETY: blocks of this run stay in their places until its end.
         self.is_of_this_run(serial).then(|| unsafe { &*block })
     }
 
-    /// The block of a thread of the present run of this core, if the thread is parked.
+    /// Returns the block of a thread of the present run of this core, if the thread is parked.
     #[inline(always)]
     fn parked(&self, block: *const Block, serial: u64) -> Option<&Block> {
         self.of_this_run(block, serial)
@@ -261,8 +264,8 @@ impl Scheduler {
         block.is_some()
     }
 
-    /// If the thread with this number is parked, ends its park. If it is not parked, ends its next
-    /// park instead. If it has ended, does nothing.
+    /// If the thread with this serial number is parked, ends its park. If the thread is not parked,
+    /// ends its next park instead. If the thread has ended, does nothing.
     #[inline(always)]
     fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
@@ -275,7 +278,6 @@ impl Scheduler {
         }
     }
 
-    /// Makes a waiting thread ready.
     #[inline(always)]
     pub(crate) fn wake(&self, block: &Block) {
         block.state.set(State::Ready);
@@ -287,8 +289,7 @@ impl Scheduler {
     }
 
     /// Wakes a thread while the core is not in its normal mode. On a cancelled core, does nothing,
-    /// because such a core continues its threads in another order. On a rotating core, ends that
-    /// mode first. On a frozen core, puts the thread into the queue of woken threads.
+    /// because a cancelled core continues all of its threads anyway.
     #[cold]
     fn wake_later(&self, block: &Block) {
         if self.is_cancelled() {
@@ -319,13 +320,13 @@ impl Scheduler {
         }
     }
 
-    /// The thread to continue when the running thread cannot go on. `waiting` is the running
-    /// thread, or `None` if that thread has ended. Returns `None` if the running thread can go on
-    /// because it was woken or cancelled.
+    /// Returns the thread to continue when the running thread cannot go on. `waiting` is the
+    /// running thread, or `None` if the running thread has ended. Returns `None` if the running
+    /// thread was woken or cancelled, and so can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // This check comes first. The running thread is in no queue, so if another thread were
-            // continued now, the running one would never be continued.
+            // This check comes first, because the running thread is in no queue. If another thread
+            // went on now, the running thread would never be continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }

@@ -17,16 +17,15 @@ impl Scheduler {
     /// The caller runs on a thread of this core, and `before` calls no function of this crate.
     #[inline(always)]
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
-        // SAFETY: the caller runs on a thread, and its block stays in its place until the end of
-        // the run.
+        // SAFETY: the caller runs on a thread. Blocks stay in their places until the run ends.
         let me = unsafe { &*self.current.get() };
         // SAFETY: null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
                 // SAFETY: `turn` is not null, so the running thread is in a rotation, and `next` is
-                // its next thread: whatever ends the mode *rotating* removes the running thread
-                // from the rotation. `next` is not `me`, because a rotation of one thread pauses at
+                // its next thread, because each operation that ends the mode *rotating* removes the
+                // running thread. `next` is not `me`, because a rotation of one thread pauses at
                 // that thread.
                 unsafe { self.turn(me, next) };
                 true
@@ -46,8 +45,7 @@ impl Scheduler {
 
     /// Lets the next thread of the rotation go on.
     ///
-    /// The thread that gives up its turn sets `current` to the next thread. So a turn needs one
-    /// store for `current`, and the next thread needs none.
+    /// The thread that gives up its turn sets `current`, which saves the next thread a store.
     ///
     /// # Safety
     ///
@@ -68,8 +66,8 @@ impl Scheduler {
         }
     }
 
-    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. At the end of the
-    /// round, lets ready threads outside of the rotation run before the next round.
+    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. After the last
+    /// thread of the rotation had its turn, lets ready threads outside of the rotation run.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
@@ -86,8 +84,8 @@ impl Scheduler {
         unsafe { self.switch(me.frame.place(), self.ready.pop()) };
     }
 
-    /// Lets the threads of a rotation take turns. Returns true when one of them has left the
-    /// rotation, or when a round has ended and other threads are ready. If the rotation is empty or
+    /// Lets the threads of a rotation take turns. Returns true when a thread has left the rotation,
+    /// or when each thread had one turn and other threads are ready. If the rotation is empty or
     /// the core is cancelled, returns false at once.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
@@ -108,8 +106,7 @@ impl Scheduler {
             false => ROTATING,
         });
         self.current.set(next);
-        // SAFETY: as in `turn`. `me` is in no queue, and only `stop_rotating` puts it into the
-        // ready queue.
+        // SAFETY: as in `turn`. `me` is in no queue until `stop_rotating` makes it ready.
         unsafe { self.switch_to_frame(&me.context, &next.frame) };
         self.current.set(me);
         true
@@ -129,7 +126,7 @@ impl Scheduler {
             return false;
         };
         scope.rotation.push(me);
-        // If the parent does not wait, it is in the ready queue already.
+        // A parent that does not wait is in the ready queue already.
         if parent.state.get() == State::Joining {
             self.wake(parent);
         }
@@ -138,7 +135,7 @@ impl Scheduler {
         true
     }
 
-    /// If the running thread is in a rotation, takes it out.
+    /// If the running thread is in a rotation, removes it from the rotation.
     #[inline]
     pub(crate) fn end_turns(&self) {
         if self.is_rotating() {
@@ -154,7 +151,7 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// Restores the ready queue, and puts the parent of the rotation's threads into it.
+    /// Restores the ready queue, and adds the parent of the rotation's threads.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
         self.ready.show(scope.rotation.ready.get());
@@ -163,7 +160,7 @@ impl Scheduler {
             .push(unsafe { (*scope.drainer.get()).context.get() });
     }
 
-    /// The scope of the running thread, which is not the main thread.
+    /// Returns the scope of the running thread, which is not the main thread.
     fn scope_of_running(&self) -> &ScopeState {
         // SAFETY: a scope outlives its threads.
         unsafe { &*ScopeState::of(self.current()) }
@@ -173,7 +170,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Whether a thread other than the running one is ready.
+    /// Returns whether a thread other than the running thread is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
@@ -188,8 +185,7 @@ impl Scheduler {
     }
 }
 
-/// Looks up the scheduler instead of taking it as an argument, because callers that often take
-/// turns would keep such an argument in their frames.
+/// Looks up the scheduler. Callers that often take turns would keep an argument in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {

@@ -279,7 +279,7 @@ fn a_wait_during_unwinding_waits_and_lets_others_run_panic_and_yield() {
             });
             let other = s.spawn(|| {
                 say("other");
-                // `std` returns true, although this thread is not unwinding.
+                // `panicking` returns true, although the calling thread is not unwinding.
                 assert!(std::thread::panicking());
                 yield_now();
                 say("yielded");

@@ -1,4 +1,4 @@
-//! Tests of cooperative threads as users of the library meet them.
+//! Tests of the public functions for cooperative threads.
 //!
 //! All tests are one program, because each test program must be linked separately.
 

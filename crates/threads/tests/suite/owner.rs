@@ -1,4 +1,4 @@
-//! Tests of cores that belong to an owner. Programs there cannot start, suspend or wake threads.
+//! Tests of cores that belong to an owner, where programs cannot start, suspend or wake threads.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -96,7 +96,7 @@ fn an_os_thread_without_core_can_be_as_strict_and_is_free_afterwards() {
     OWNER.run_without_core(all_are_refused);
     let panicked = catch_unwind(|| OWNER.run_without_core(|| panic!("the program")));
     assert!(panicked.is_err());
-    // A core on another OS thread belongs to the program, so its calls are allowed.
+    // A core on another OS thread belongs to the program, so the program may start threads there.
     OWNER.run_without_core(|| {
         let other = std::thread::spawn(|| run(&Config::default(), &NoOutside, || scope(|_| 1)));
         assert_eq!(other.join().unwrap(), Ok(1));
@@ -112,7 +112,7 @@ fn a_core_within_a_strict_os_thread_is_its_owners() {
     });
 }
 
-/// Sets the flag when it is dropped.
+/// Sets the flag when this value is dropped.
 struct Sets<'a>(&'a Cell<bool>);
 
 impl Drop for Sets<'_> {

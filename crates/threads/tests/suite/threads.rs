@@ -1,4 +1,4 @@
-//! Tests of running, yielding, parking and joining without cancellation, and of panics.
+//! Tests of yielding, parking and joining on cores that are not cancelled, and of panics.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -17,7 +17,7 @@ fn core<R>(main: impl FnOnce() -> R) -> R {
     run(&Config::default(), &NoOutside, main).unwrap_or_else(|blocked| panic!("{blocked}"))
 }
 
-/// The text that `f` panics with.
+/// Returns the panic message of `f`.
 fn panic_text(f: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("should have panicked");
     let text = payload.downcast_ref::<String>().cloned();
@@ -79,8 +79,7 @@ fn who_is_handed_over_to_goes_on_before_those_that_are_ready() {
             s.spawn(|| log.borrow_mut().push('2'));
             OWNER.hand_over(parked.get().unwrap(), &"its turn");
             log.borrow_mut().push('3');
-            // The thread has ended, so `hand_over` continues no thread. The first `hand_over` has
-            // consumed the first unpark.
+            // The first `hand_over` has consumed the first unpark.
             main.unpark();
             OWNER.hand_over(parked.get().unwrap(), &"nothing");
             log.borrow_mut().push('4');
@@ -183,7 +182,7 @@ fn scopes_nest_within_and_across_threads() {
                     });
                     log.borrow_mut().push(own.get());
                 });
-                // A thread may also spawn on the scope that it is in.
+                // A thread may also spawn in the scope in which it was spawned.
                 outer.spawn(|| log.borrow_mut().push(-1));
             });
         });
@@ -254,7 +253,7 @@ fn an_unfetched_result_is_dropped() {
     let result = Rc::new(());
     core(|| {
         scope(|s| {
-            // One handle is dropped before its thread ends, one after it has ended, and one never.
+            // Three handles: dropped before its thread ends, dropped afterwards, and never dropped.
             drop(s.spawn(|| Rc::clone(&result)));
             let ended = s.spawn(|| Rc::clone(&result));
             yield_now();
@@ -389,7 +388,7 @@ fn unparking_an_ended_thread_does_not_reach_its_successor_on_the_same_stack() {
             ended
         })
     });
-    // The stack of the thread is no longer mapped, or it belongs to a later core.
+    // The stack of the thread is no longer mapped, or the stack belongs to a later core.
     ended.unpark();
     core(|| ended.unpark());
 }
@@ -536,7 +535,7 @@ fn deep_recursion_fits_a_stack_that_is_large_enough() {
         scope(|s| {
             let thread = s.builder().stack_bytes(64 << 20).spawn(|| recurse(100_000));
             assert_eq!(thread.join().unwrap(), 100_000);
-            // Stacks of another size are pooled too.
+            // Stacks with a size other than the default are pooled too.
             let thread = s.builder().stack_bytes(64 << 20).spawn(|| recurse(100_000));
             assert_eq!(thread.join().unwrap(), 100_000);
         });
@@ -561,7 +560,7 @@ fn the_high_water_mark_follows_the_deepest_use() {
     });
 }
 
-/// Unparks one thread of its list in each call. With an empty list the core is stuck.
+/// Unparks one thread of the list in each call. With an empty list the core is stuck.
 struct Outside(RefCell<Vec<cellworks_threads::Thread>>, Cell<usize>);
 
 impl Idle for Outside {
@@ -571,7 +570,7 @@ impl Idle for Outside {
             cellworks_threads::blocked_threads().len(),
             1 + self.0.borrow().len()
         );
-        // A yield switches to no thread here, although one is ready.
+        // A yield in the idle hook does not switch, although a thread is ready.
         yield_now();
         match self.0.borrow_mut().pop() {
             Some(thread) => thread.unpark(),

@@ -1,4 +1,4 @@
-//! Tests of threads that take turns, and of every other operation that ends their turns.
+//! Tests of threads that take turns, and of the operations that end the turns.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ fn core<R>(main: impl FnOnce() -> R) -> Result<R, Blocked> {
     run(&Config::default(), &NoOutside, main)
 }
 
-/// Yields as a thread that waits for data does. Returns whether the yield was a turn.
+/// Yields, if possible by a turn. Returns whether the yield was a turn.
 fn turn() -> bool {
     let was_turn = take_turn();
     if !was_turn {
@@ -45,8 +45,8 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
     })
     .unwrap();
     assert_eq!(log.take().join(" "), "a0 b0 c0 a1 b1 c1 a2 b2 c2 a3 b3 c3");
-    // The first yield of each thread begins its turns. In the last round the threads end one after
-    // the other, and the last thread has no other thread to take turns with.
+    // The first yield of each thread begins its turns. When the other threads have ended, the last
+    // thread takes no turn.
     assert!((6..=9).contains(&turns.get()), "{}", turns.get());
 }
 
@@ -54,14 +54,14 @@ fn turns_are_taken_in_the_order_in_which_they_were_begun() {
 fn what_is_to_be_done_before_a_turn_is_done_if_there_is_one() {
     let (before, turns) = (Cell::new(0), Cell::new(0));
     core(|| {
-        // SAFETY: here and below, `before` only sets a cell, so it calls no function of the crate.
+        // SAFETY: in this test `before` only sets a cell and calls no function of the crate.
         assert!(!unsafe { OWNER.take_turn_after(|| before.set(1_000)) });
         scope(|s| {
             for _ in 0..2 {
                 s.spawn(|| {
                     begin_turns();
                     for _ in 0..5 {
-                        // SAFETY: see above.
+                        // SAFETY: `before` only sets a cell.
                         let was_turn =
                             unsafe { OWNER.take_turn_after(|| before.set(before.get() + 1)) };
                         turns.set(turns.get() + usize::from(was_turn));
@@ -90,7 +90,7 @@ fn who_has_nobody_to_take_turns_with_goes_on() {
     .unwrap();
 }
 
-/// While the parent runs, it does not stand in the ready queue for its threads that take turns.
+/// While the parent runs, it is not in the ready queue in place of its threads that take turns.
 #[test]
 fn a_parent_that_runs_and_its_threads_yield_to_each_other_as_ever() {
     let log = RefCell::new(String::new());
@@ -129,8 +129,7 @@ fn others_have_their_turn_once_a_round() {
             for (other, run) in runs.iter().enumerate().filter(|(other, _)| *other != me) {
                 let has_run = run.get() - before[other];
                 let is_there = (1..ROUNDS).contains(&before[other]);
-                // Each other thread runs once, or twice in the round in which the threads begin
-                // their turns.
+                // Each other thread runs once in a round, or twice in the first round.
                 assert!(
                     !is_there || (1..=2).contains(&has_run),
                     "{other} has run {has_run} times beside {me}"
@@ -322,8 +321,8 @@ fn threads_are_cancelled_between_turns() {
     assert!(text.contains("waits for what never comes"), "{text}");
 }
 
-/// A core is cancelled while a thread is suspended by a turn, by `begin_turns` or at the end of a
-/// round. Then the thread goes on at that place, and its registers have kept their values.
+/// If a core is cancelled while a thread is suspended by a turn or by `begin_turns`, the thread
+/// goes on at the same place, and its registers have kept their values.
 #[test]
 fn what_threads_know_survives_being_cancelled_between_turns() {
     let kept = Cell::new(0);
@@ -335,7 +334,7 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
                     let mut words = [member; 12];
                     for round in 0..40 {
                         let was = words;
-                        // Some threads join late, and all of them leave and join again and again.
+                        // Some threads enter the rotation late. All leave it and enter again.
                         if round % 4 < member % 3 {
                             yield_now();
                         } else {
@@ -364,8 +363,8 @@ fn what_threads_know_survives_being_cancelled_between_turns() {
     assert!(kept.get() > 0, "those that a turn had suspended");
 }
 
-/// A function that lets other threads run keeps the registers that its callers rely on. This holds
-/// for each way to suspend the thread, also if a cancelled core continues it.
+/// A function that suspends its thread keeps the registers that its callers rely on, also if a
+/// cancelled core continues the thread.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn registers_of_callers_survive_turns_and_yields() {
@@ -444,7 +443,7 @@ fn registers_of_callers_survive_turns_and_yields() {
                         }
                     });
                 }
-                // This thread is ready all the time, so that rounds end.
+                // This thread is always ready, so the rotation pauses after each round.
                 s.spawn(|| (0..50).for_each(|_| yield_now()));
             });
         });
@@ -482,7 +481,7 @@ fn a_deadlock_among_threads_that_took_turns_is_one() {
     );
 }
 
-/// Threads call everything they can, in an order without pattern. Each thread goes on and ends.
+/// Threads that call random functions of the crate all end.
 #[test]
 fn turns_mix_with_everything_else() {
     const MEMBERS: usize = 9;
@@ -508,7 +507,7 @@ fn turns_mix_with_everything_else() {
                     }
                 }),
                 2 => assert!(scope(|s| s.spawn(|| [turn(), true]).join().unwrap()[1])),
-                // The last thread alive wakes all others, so no thread waits for ever.
+                // The last thread that is not parked does not park, so no thread waits for ever.
                 3 if ended.get() + parked.borrow().len() + 1 < MEMBERS => {
                     parked.borrow_mut().push(current());
                     park(&"a neighbour");
