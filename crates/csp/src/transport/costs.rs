@@ -58,10 +58,7 @@ mod tests {
         };
         for (what, value) in [
             ("a step on an SPE", cycles(SPE_STEP)),
-            (
-                "putting a request together, taking an answer apart",
-                cycles(SPE_REQUEST),
-            ),
+            ("building a request, reading an answer", cycles(SPE_REQUEST)),
             (
                 "the SPE handler, for a request or an answer",
                 cycles(HANDLER),
