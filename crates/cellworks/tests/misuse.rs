@@ -1,5 +1,8 @@
-//! Programs that must not compile: they use buffers during a transfer or after their lifetime, or
-//! send programs and threads to places where they must not be.
+//! Programs that must not compile. They use buffers during a transfer or after their lifetime, send
+//! programs, threads or processes to places where they must not be, use an item after it was written
+//! to a channel, or change data that another task reads.
+//!
+//! The cases of all crates are here, because each suite builds its dependencies anew.
 
 #[test]
 #[cfg_attr(

@@ -50,40 +50,42 @@ fn main() {
 
 // ------------------------------------------------------------------------------------- the parent
 
+/// Runs the children at the same time, because they mostly wait.
 fn parent() {
-    a_program_that_sleeps_is_left_alone();
-    let mut passed = 1;
-    let mut left_out = 0;
-    let mut skip = |cases: &[&str], why: &str| {
-        for case in cases {
-            skipped(&format!("{case}: {why}"));
-            left_out += 1;
-        }
-    };
-
     let stuck = [
         ("lock", "lock_held_across_a_yield"),
         ("receive", "receive_without_a_sender"),
         ("standard-error", "lock_of_standard_error_held_while_stuck"),
     ];
     let warned = ["interrupt", "shared"];
-    let names = stuck.map(|(case, _)| case);
-    if let Some(why) = waits_are_hidden() {
-        skip(&names, &why);
-        skip(&warned, &why);
-    } else {
-        if let Some(why) = proofs_are_missing() {
-            skip(&names, &why);
-        } else {
-            for (case, program) in stuck {
-                a_stuck_program_is_named(case, program);
-                passed += 1;
+    let hidden = waits_are_hidden();
+    let uncertain = hidden.clone().or_else(proofs_are_missing);
+    let skip = |cases: &[&str], why: &str| {
+        for case in cases {
+            skipped(&format!("{case}: {why}"));
+        }
+        cases.len()
+    };
+    let mut left_out = 0;
+    thread::scope(|cases| {
+        cases.spawn(a_program_that_sleeps_is_left_alone);
+        match &uncertain {
+            Some(why) => left_out += skip(&stuck.map(|(case, _)| case), why),
+            None => {
+                for (case, program) in stuck {
+                    cases.spawn(move || a_stuck_program_is_named(case, program));
+                }
             }
         }
-        a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on();
-        a_program_that_another_process_wakes_is_named_once_and_goes_on();
-        passed += 2;
-    }
+        match &hidden {
+            Some(why) => left_out += skip(&warned, why),
+            None => {
+                cases.spawn(a_program_that_idles_until_ctrl_c_is_named_once_and_goes_on);
+                cases.spawn(a_program_that_another_process_wakes_is_named_once_and_goes_on);
+            }
+        }
+    });
+    let passed = 1 + stuck.len() + warned.len() - left_out;
     println!("{passed} passed, 0 failed, {left_out} skipped");
 }
 
