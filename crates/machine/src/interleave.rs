@@ -13,9 +13,9 @@
 //! pieces *in flight* (begun and not ended) decides how much latency is hidden. With too few pieces
 //! the core waits, and with too many the pieces evict each other's data from the cache.
 //!
-//! [`InFlight::Automatic`] measures which number is best. It tries 1 and 8 threads first, and up to
-//! 128 if 8 threads hide latency. It measures again from time to time, because caches fill and
-//! inputs change.
+//! [`InFlight::Automatic`] measures which number is best. It tries 1 and 8 threads, and larger
+//! numbers up to 128 unless 8 threads take more than twice as long as one. It measures again from
+//! time to time, because caches fill and inputs change.
 //!
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
@@ -323,13 +323,13 @@ struct Ends<I, K> {
     sink: K,
 }
 
-/// The value of [`Flow::taken`] while a thread holds the flow.
+/// The value of `Flow::taken` while a thread holds the flow.
 const HELD: usize = usize::MAX;
 
 /// The numbers of threads to try. Those below [`FEW`] are tried only if more threads have no room.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
-/// The number of threads whose trial shows if there is latency to hide.
+/// The number of threads that is tried after one thread.
 const FEW: usize = 8;
 
 /// The slowdown of [`FEW`] threads against one thread above which larger numbers are not tried.
