@@ -63,7 +63,7 @@ pub trait Spe: SpeCore {
     ///
     /// A loop that polls an ordinary atomic or the local store must call this method. Otherwise no
     /// other thread of the core runs, and on a simulated machine no other SPE. A simulated machine
-    /// prints a warning to standard error after ten seconds without a call, once in a run.
+    /// prints a warning, once in a run, if a program calls none of its methods for ten seconds.
     fn yield_now(&self);
 
     /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
