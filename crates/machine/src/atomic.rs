@@ -1,18 +1,16 @@
 //! Read-modify-write operations on main memory, implemented with reservations.
 //!
-//! The hardware has no fetch-and-add. An SPE reads a 128-byte line with a reservation (`getllar`),
-//! changes the line in its local store, and stores it (`putllc`). The store fails if another
-//! processor has stored to the line in between. [`fetch_update_words`](crate::fetch_update_words)
-//! repeats these steps until the store succeeds. For one word,
-//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way of each machine.
+//! An SPE reads a 128-byte line with a reservation (`getllar`), changes it in the local store, and
+//! stores it (`putllc`). The store fails if another processor has stored to the line in between.
+//! [`fetch_update_words`](crate::fetch_update_words) repeats this until the store succeeds. For one
+//! word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way of each
+//! machine.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
 
-/// A read-modify-write operation on a 32-bit word. Arithmetic wraps around.
-///
-/// The paper CellStats, section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)`
-/// and `Set(n)`.
+/// A read-modify-write operation on a 32-bit word. Arithmetic wraps around. The paper CellStats,
+/// section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)` and `Set(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {
     /// Adds this number to the word.
@@ -48,8 +46,7 @@ impl AtomicOp {
         }
     }
 
-    /// Returns whether the operation stores a value if the word is `word`. Only a compare-and-swap
-    /// may store nothing.
+    /// Returns whether the operation stores a value, which a compare-and-swap of `word` may not do.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,

@@ -1,12 +1,10 @@
 //! A store-load barrier for two threads that is cheap in one thread and expensive in the other.
 //!
 //! Two threads each write their own word and then read the other thread's word. Without a full
-//! barrier in between, both threads may miss the other thread's write.
-//!
-//! The thread with frequent barriers calls [`light`], which costs almost nothing. The other thread
-//! calls [`heavy`], which makes the kernel interrupt every core that runs this process
-//! (`membarrier(2)`, Linux 4.14). Without this system call, or under Miri, both functions are
-//! fences.
+//! barrier in between, both threads may miss the other thread's write. The thread with frequent
+//! barriers calls [`light`], which costs almost nothing. The other thread calls [`heavy`], by which
+//! the kernel interrupts every core of this process (`membarrier(2)`, Linux 4.14). Without this
+//! system call, or under Miri, both functions are fences.
 
 // Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux.
 
@@ -99,10 +97,8 @@ mod imp {
     }
 }
 
-/// Executes the barrier of the thread with frequent barriers.
-///
-/// The first call of [`light`] or [`heavy`] registers the process with the kernel, which may take
-/// tens of milliseconds if the process has several threads.
+/// Executes the barrier of the thread with frequent barriers. The first call of [`light`] or
+/// [`heavy`] registers the process with the kernel, in up to tens of milliseconds.
 #[inline]
 pub fn light() {
     imp::light();

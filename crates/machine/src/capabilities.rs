@@ -1,14 +1,10 @@
 //! Capabilities of a machine that determine how it is measured.
 
-/// Capabilities that determine how a machine is measured and what the results mean.
-///
-/// The [`Topology`](crate::Topology) contains the capabilities of its machine. The default
-/// describes a computer with an operating system: it has caches, its threads sleep, and its times
-/// vary.
+/// Capabilities that determine how a machine is measured and what the results mean. The default
+/// describes a computer with an operating system: it has caches, threads sleep, and times vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether caches lie between SPEs and main memory, so that access times depend on the size of
-    /// the accessed memory.
+    /// Whether caches lie between SPEs and main memory, so that access times depend on sizes.
     pub has_caches: bool,
     /// Whether a thread that waits long sleeps until the operating system wakes it. Otherwise the
     /// thread waits in hardware and continues without delay.

@@ -10,8 +10,7 @@ use crate::time::{Span, Time};
 /// The payload of a panic, as `catch_unwind` returns it.
 pub type Payload = Box<dyn Any + Send>;
 
-/// The payload of the panic that unwinds the programs of a cancelled run. A run that fails is
-/// cancelled.
+/// The payload of the panic that unwinds the programs of a cancelled run, such as a failed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
@@ -88,30 +87,25 @@ impl RunError {
     }
 }
 
-/// The final state of a run, from which [`conclude`](Self::conclude) derives the result of
-/// [`Machine::run`](crate::Machine::run).
+/// The final state of a run, which [`conclude`](Self::conclude) turns into the result.
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
-    /// Whether the main program was only unwound because this run or a surrounding run was
-    /// cancelled.
+    /// Whether the main program was only unwound because this or a surrounding run was cancelled.
     pub main_was_cancelled: bool,
     /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
-    /// The first panic before the end of the main program, as a [`RunError::Panic`], of a program
-    /// that was not joined.
+    /// The first [`RunError::Panic`] of a program that was not joined, while the main program ran.
     pub panic_before: Option<RunError>,
-    /// The first panic after the end of the main program, as a [`RunError::Panic`], of a program
-    /// that was not joined. The cancellation may have caused it.
+    /// The first [`RunError::Panic`] of a program that was not joined, after the main program
+    /// ended.
     pub panic_after: Option<RunError>,
-    /// The reason for a cancellation by the machine: a deadlock, the limit of simulated time, or a
-    /// processor without a thread.
+    /// The reason if the machine cancelled the run.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Returns the result of the main program, or the failure that may have caused the other
-    /// failures.
+    /// Returns the result of the main program, or the failure that may have caused the others.
     ///
     /// # Errors
     ///

@@ -9,8 +9,8 @@ macro_rules! id {
         pub struct $name(u16);
 
         impl $name {
-            /// Returns the id with this number, counted from 0. The machine's
-            /// [`Topology`](crate::Topology) lists the ids that exist.
+            /// Returns the id with this number. [`Topology`](crate::Topology) lists the ids that
+            /// exist.
             pub const fn new(index: u16) -> Self {
                 Self(index)
             }
@@ -60,7 +60,7 @@ impl fmt::Display for Processor {
     }
 }
 
-/// The number of a cooperative thread among the threads of its scope, counted from 0: see
+/// The number of a cooperative thread in its scope, from 0: see
 /// [`Spe::threads`](crate::Spe::threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub usize);

@@ -1,5 +1,4 @@
-//! Interleaved work: while some of many independent pieces of work wait for data, another piece
-//! computes.
+//! Interleaved work: while some of many independent pieces of work wait for data, another computes.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -9,19 +8,17 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is sequential code that stages slices and waits for their data. The number of
-//! pieces *in flight* (begun and not ended) decides how much latency is hidden. With too few pieces
-//! the core waits, and with too many the pieces evict each other's data from the cache.
-//!
-//! [`InFlight::Automatic`] measures which number is best. It tries 1 and 8 threads, and larger
-//! numbers up to 128 unless 8 threads take more than twice as long as one. It measures again from
-//! time to time, because caches fill and inputs change.
+//! A piece of work is sequential code that stages slices and waits for their data. If too few
+//! pieces are *in flight* (begun and not ended), the core waits. If too many are, they evict each
+//! other's data from the cache. [`InFlight::Automatic`] measures which number is best: 1, 8, and up
+//! to 128 unless 8 take more than twice as long as 1. It measures again when caches or inputs may
+//! have changed.
 //!
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
 //! processed with the same number of threads. A *trial* measures a batch. A *flow* is the state
 //! that the threads share. A thread *holds* the flow while it uses the inputs and the *sink*, the
-//! closure that takes the results.
+//! closure for results.
 
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
@@ -55,9 +52,8 @@ use trial::{Trial, inputs_in};
 /// The number of pieces of work in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), by measurement. On
-    /// machines that move data to a local store, each piece must have room for twice the data that
-    /// a single piece has used so far.
+    /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), by measurement. In a
+    /// local store, each piece must have room for twice the data that a single piece has used.
     Automatic,
     /// A fixed number of pieces. 0 means 1.
     Fixed(usize),
@@ -97,8 +93,7 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The other pieces in flight were completed and their results passed to the
-    /// sink. At most one more input was begun.
+    /// The body panicked. The other pieces in flight were completed, and at most one more begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The number of the input, counted from 0.
@@ -120,8 +115,8 @@ impl fmt::Debug for InterleaveError {
 /// moved, [`stage`](Self::stage) compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether no other piece is in flight and no data is moved. Each of the two loops that call
-    /// the body sets a constant here, so the loop for one piece compiles to a plain loop.
+    /// Whether no other piece is in flight and no data is moved. A constant in each caller of the
+    /// body, so that the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -135,10 +130,8 @@ impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Returns a slice after it has arrived in the local store. Other pieces of work run meanwhile.
-    ///
-    /// If no other piece is in flight, this method may not switch threads. Other threads of the SPE
-    /// may then wait for some tenths of a millisecond, and threads that the body starts even
-    /// longer.
+    /// If no other piece is in flight, other threads of the SPE may not run for some tenths of a
+    /// millisecond, or longer if the body starts them.
     ///
     /// # Errors
     ///
@@ -190,8 +183,7 @@ where
         }
     }
 
-    /// Processes all inputs, and calls `sink` with each result and the number of its input, in the
-    /// order of completion.
+    /// Processes all inputs. Calls `sink` with the number and the result of each completed input.
     ///
     /// # Errors
     ///
@@ -245,8 +237,7 @@ where
         })
     }
 
-    /// Processes all inputs, and calls `sink` with the results in the order of the inputs. Results
-    /// that are complete too early are buffered.
+    /// Processes all inputs, and calls `sink` with the results in the order of the inputs.
     ///
     /// # Errors
     ///
@@ -335,8 +326,7 @@ const FEW: usize = 8;
 /// The slowdown of [`FEW`] threads against one thread above which larger numbers are not tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// The least time between trials. The time is also at least [`HOLD_SHARE`] times the duration of
-/// the trials.
+/// The least time between trials: see also [`HOLD_SHARE`].
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
 /// The least ratio of the time between trials to the duration of the trials.
@@ -354,13 +344,12 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// The duration of a portion for several threads, or if data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// More threads must save more than `1 / LEAST_GAIN` of the time of an input, because many threads
-/// are slowed more by other programs that use the memory.
+/// More threads must save more than `1 / LEAST_GAIN` of the time of an input, because they are
+/// slowed more by other programs that use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time of an input in the
-/// loop for one piece. The margin is large because a trial overestimates this time: it counts
-/// inputs, and the final loop does not.
+/// Several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time in the loop for one
+/// piece, because a trial overestimates this time: it counts inputs, and the final loop does not.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -479,8 +468,8 @@ where
         }
     }
 
-    /// Returns the number of threads with the least time of an input, and this time. Returns `None`
-    /// if there are too few inputs to measure.
+    /// Returns the best number of threads and the time of an input, or `None` if inputs are too
+    /// few.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -508,8 +497,8 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Returns whether the local store has room for `threads` threads. Each thread needs a stack
-    /// and, because pieces of work differ, twice the data that one piece has used.
+    /// Returns whether the local store has room for each thread's stack and, because pieces of work
+    /// differ, twice the data that one piece has used.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
@@ -522,15 +511,15 @@ where
     }
 
     /// Sets the duration of a portion. If it becomes shorter, portions start small again, because
-    /// the old number of inputs may be too large by a million.
+    /// the old number of inputs may be far too large.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Sets the number of inputs in the next portion to what fits into `portion_span`, at most
-    /// `most`. The last `inputs` inputs have taken the time since `begin`.
+    /// Sets the next portion to the inputs that fit into `portion_span`, at most `most`. The last
+    /// `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -540,8 +529,7 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// Returns the time of an input with `threads` threads. Returns `None` if there are too few
-    /// inputs or no room for the threads.
+    /// Returns the time of an input, or `None` if inputs are too few or threads have no room.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
@@ -555,9 +543,8 @@ where
 
     /// Processes inputs in one of several threads, until the batch is complete or no input is left.
     ///
-    /// `body` has only two callers, this function and [`work_plainly`], so that the compiler
-    /// inlines a short body. The CPU predicts the return of a long body, because all threads share
-    /// a call site.
+    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. The
+    /// CPU predicts the return of a long body, because all threads share a call site.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -577,9 +564,8 @@ where
         }
     }
 
-    /// Passes the result of the input at `index` to the sink, and takes the next input.
-    ///
-    /// The fast path loads the shared `taken` once and stores it twice.
+    /// Passes the result of the input at `index` to the sink, and takes the next input. The fast
+    /// path loads the shared `taken` once and stores it twice.
     #[inline(always)]
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
@@ -626,8 +612,7 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Returns whether to look outside now. In a trial [`may_go_on`](Self::may_go_on) looks
-    /// outside.
+    /// Returns whether to look outside now. In trials, [`may_go_on`](Self::may_go_on) does so.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
@@ -706,9 +691,9 @@ where
 
 /// Processes up to `next.left` inputs in a plain loop, with staged data in place.
 ///
-/// The optimiser should compile this loop like a loop in the program itself. Therefore the function
-/// takes and returns the inputs and the sink by value and is not inlined: a sum in the sink can
-/// then stay in a register. The optimiser unrolls only loops with one exit, hence two loops.
+/// The loop should be as fast as one in the program itself. Therefore the function takes and
+/// returns the inputs and the sink by value and is not inlined: a sum in the sink can then stay in
+/// a register. The optimiser unrolls only loops with one exit, hence two loops.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -781,8 +766,8 @@ where
 {
     #[inline(always)]
     fn ends(&mut self) -> &mut Ends<I, K> {
-        // SAFETY: there is one `Held` at a time, and none while `work_plainly` has the ends. The
-        // sink and the inputs cannot access `flow.ends`, so this is the only reference.
+        // SAFETY: there is one `Held` at a time, and none during `work_plainly`. The sink and the
+        // inputs cannot access `flow.ends`, so this is the only reference.
         unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
     }
 
@@ -828,8 +813,7 @@ where
     }
 }
 
-/// A guard that records the input if the body, the sink or the inputs panic. It is forgotten if
-/// they return.
+/// A guard that records the input if its work panics. It is forgotten if the work returns.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,

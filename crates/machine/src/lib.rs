@@ -1,19 +1,14 @@
 //! The interface of machines made of *cells*: cores that each have a small local store and move
-//! data explicitly, by DMA, mailboxes and signals.
+//! data explicitly, by DMA, mailboxes and signals. Programs are written against [`Spe`] and [`Ppe`]
+//! and run on every [`Machine`], at two levels:
 //!
-//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`], at two
-//! levels:
-//!
-//! - **Every machine** has [`Spe`]s. The programs of SPEs read and change slices of main memory by
-//!   staging ([`Spe::stage`] and similar methods) and run cooperative threads. The borrow checker
-//!   guards staged slices, so programs at this level cannot race. New programs should use this
-//!   level.
-//! - **A Cell** ([`CellMachine`], [`CellSpe`]) also has mailboxes, signals, a decrementer and the
-//!   raw level ([`Mfc`]): DMA commands with numeric addresses, tag groups, fences, lists and
-//!   reservations. This level is for measuring tools and for programs ported from C for the Cell. A
-//!   command can only access memory that a [`Region`](memory::Region) covers.
-//!
-//! A program for every machine can use the features of a Cell by [`Machine::on_cell`].
+//! - **Every machine**: SPEs read and change slices of main memory by staging ([`Spe::stage`] and
+//!   similar methods), and run cooperative threads. Programs cannot race, because the borrow
+//!   checker guards staged slices. New programs should use this level.
+//! - **A Cell** ([`CellMachine`], [`CellSpe`], [`Machine::on_cell`]): SPEs also have mailboxes,
+//!   signals, a decrementer and the raw level ([`Mfc`]), with DMA commands, tag groups, fences,
+//!   lists and reservations. This level is for measuring tools and for programs ported from C for
+//!   the Cell.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE

@@ -6,8 +6,8 @@
 //! | outbound | 1 | the SPE that has the mailbox | the PPE |
 //! | outbound interrupt | 1 | the SPE that has the mailbox | the PPE |
 //!
-//! If the hardware's PPE writes to a full inbound mailbox, a word is lost. Machines of this crate
-//! lose no word: a write waits, or returns [`MailboxFull`].
+//! The hardware's PPE loses a word if it writes to a full inbound mailbox. Machines of this crate
+//! wait instead, or return [`MailboxFull`].
 
 use crate::id::SpeId;
 
@@ -41,8 +41,7 @@ impl Outbound {
     }
 }
 
-/// The error of a write to a full mailbox. Each method that returns this error has a variant
-/// without `try_` in its name, which waits until the mailbox is not full.
+/// The error of a write to a full mailbox. Methods without the prefix `try_` wait instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"

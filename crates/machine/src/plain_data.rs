@@ -22,8 +22,7 @@ use bytemuck::Pod;
 /// }
 /// ```
 ///
-/// The derived code refers to the crate `bytemuck`. A program without this dependency adds the line
-/// `#[bytemuck(crate = "cellworks::bytemuck")]`.
+/// A program that does not depend on `bytemuck` adds `#[bytemuck(crate = "cellworks::bytemuck")]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no plain data, so it cannot be staged",
     label = "not `Pod`",

@@ -1,16 +1,15 @@
 //! The problem-state areas: the main-memory addresses of SPEs' mailbox and signal registers.
 //!
-//! An SPE writes to a register of another SPE by a DMA transfer of 4 bytes, `put` or `sndsig`, to
-//! the register's effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to
-//! SPE").
+//! An SPE writes to another SPE's register by a `put` or `sndsig` of 4 bytes to its effective
+//! address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
 
 use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
 
 const AREA_BYTES: u64 = 0x2_0000;
 
-/// The first address of the areas. No region can overlap the areas: a process on a host has no such
-/// addresses, and simulated machines never allocate them.
+/// The first address of the areas, above the addresses of processes on hosts and of simulated
+/// memory.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.
@@ -33,10 +32,9 @@ impl ProblemStateRegister {
         }
     }
 
-    /// Returns the effective address of the register in `spe`.
-    ///
-    /// Both addresses of a transfer have the same low four bits, here 0xc. Therefore the word to
-    /// send must be at offset 12 of a quadword in the local store.
+    /// Returns the effective address of the register in `spe`. The word to send must be at offset
+    /// 12 of a quadword in the local store, because the low four bits of both addresses must be
+    /// equal.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};

@@ -56,8 +56,8 @@ impl<S> Program<S> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program and never unwinds. Afterwards the machine passes the result to
-    /// [`Outcome::end`] and notifies the PPE.
+    /// Runs the program without unwinding. The machine then calls [`Outcome::end`] and notifies the
+    /// PPE.
     ///
     /// # Errors
     ///

@@ -1,9 +1,8 @@
 //! Signal notification: two 32-bit registers in each SPE, which the PPE and other SPEs write.
 //!
-//! A read returns the word and empties the register. It waits while the register is empty (channels
-//! 3 and 4). In overwrite mode a new signal replaces an unread signal. In OR mode the register
-//! combines the bits of all unread signals, so many senders can share it (CBEA sections 8.7 and
-//! 9.10; CellStats section 2.2).
+//! A read waits for a word, returns it and empties the register (channels 3 and 4). In overwrite
+//! mode a new signal replaces an unread signal. In OR mode the register combines the bits of unread
+//! signals, for many senders (CBEA sections 8.7 and 9.10; CellStats section 2.2).
 
 use std::fmt;
 

@@ -38,8 +38,8 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// Returns the text of [`in_words`], but rounds a size of many digits down to a tenth of its unit.
-/// Used for sizes that the user did not choose, such as the free memory.
+/// Returns the text of [`in_words`], with a size of many digits rounded down to a tenth of its
+/// unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;

@@ -9,14 +9,12 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A *get* copies a slice into the local store, and a *put* copies it back. The get reads the slice
-//! when it is issued, and the put writes when the view is committed. A get borrows its slice
-//! shared, and a put borrows its slice exclusively, at least until then. Leaking a view wastes room
-//! in the local store but is memory-safe.
+//! A *get* copies a slice into the local store when it is issued, and a *put* copies it back when
+//! the view is committed. Until then a get borrows its slice shared, and a put exclusively. Leaking
+//! a view wastes room in the local store but is memory-safe.
 //!
-//! Simulated machines and *strict* hosts copy slices through local stores. On other hosts the view
-//! *is* the slice in main memory. Writes through a leaked `StagedMut` are lost if the machine
-//! copies slices. Dropping a [`PendingMut`] without a wait puts nothing back.
+//! Simulated machines and *strict* hosts copy slices through local stores, and lose the writes of a
+//! leaked `StagedMut`. On other hosts the view *is* the slice in main memory.
 
 // Rejected: a destructor of typed views that waits, because a leaked view is never dropped. The
 // borrows cover every access to main memory, so no safety depends on destructors.
@@ -43,8 +41,7 @@ pub struct Pending<'a, T, S: SpeCore> {
     spe: &'a S,
 }
 
-// These methods are inlined, because after a switch of threads the CPU mispredicts the return of
-// each function on the stack up to the program.
+// Inlined, because after a switch of threads the CPU mispredicts the return of each function.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -61,8 +58,7 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived, and returns the view. Other threads of the SPE run
-    /// meanwhile.
+    /// Waits for the data and returns the view. Other threads of the SPE run meanwhile.
     #[inline(always)]
     pub fn wait(self) -> Staged<'a, T, S> {
         self.spe.arrived(&self.staged._hold);
@@ -70,10 +66,8 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     }
 }
 
-/// A get in progress for a slice that will be put back.
-///
-/// Dropping this value without [`wait`](Self::wait) puts nothing back. The local store is freed
-/// once the get has ended.
+/// A get in progress for a slice that will be put back. Dropping this value without
+/// [`wait`](Self::wait) puts nothing back. The local store is freed once the get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -104,8 +98,7 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived, and returns the view. Other threads of the SPE run
-    /// meanwhile.
+    /// Waits for the data and returns the view. Other threads of the SPE run meanwhile.
     pub fn wait(self) -> StagedMut<'a, T, S> {
         self.spe.arrived(&self.hold);
         self.into_view()
@@ -123,10 +116,8 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
     }
 }
 
-/// A view of a slice in the local store, for reading.
-///
-/// This type has no destructor, so it is covariant, and a variable that was declared before the
-/// slice can hold a view.
+/// A view of a slice in the local store, for reading. The type has no destructor, so it is
+/// covariant, and a variable that was declared before the slice can hold a view.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -182,16 +173,14 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `SpeCore::hold` returned a pointer that is valid for reads of initialised bytes,
-        // aligned for T, while the hold lives and the source is borrowed. Both outlast `self`, and
-        // any bytes are a T, because T is Pod.
+        // aligned for T, while hold and borrow live. Both outlast `self`, and any bytes are a T
+        // (Pod).
         unsafe { self.view.as_ref() }
     }
 }
 
 /// A view of a slice in the local store, for reading and writing. Committing or dropping the view
-/// puts the slice back.
-///
-/// [`commit`](Self::commit) waits for the put. A drop does not wait, because it may happen during
+/// puts the slice back. Only [`commit`](Self::commit) waits, because drops may happen while
 /// unwinding.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
@@ -224,9 +213,8 @@ impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
 
 impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in the `Deref` of `Staged`. In addition, the target is borrowed exclusively
-        // for 'a, a local buffer belongs only to the hold, and `&mut self` excludes other uses of
-        // this view.
+        // SAFETY: as in `Deref` of `Staged`. The target is borrowed exclusively for 'a, only the
+        // hold uses a local buffer, and `&mut self` excludes other uses of this view.
         unsafe { self.view.as_mut() }
     }
 }
@@ -244,9 +232,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
 }
 
 /// A long slice that is staged tile by tile. The next tile arrives while the program uses the
-/// current tile.
-///
-/// A tile can be used until the next call of [`next`](Self::next), so room for two tiles is enough.
+/// current tile, until the next call of [`next`](Self::next). Two tiles need room in the local
+/// store.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
@@ -273,7 +260,7 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
     }
 
     /// Waits for the next tile and returns it, or `None` at the end. Other threads of the SPE run
-    /// meanwhile. All tiles have the chosen length, but the last tile may be shorter.
+    /// meanwhile. Only the last tile may be shorter than the chosen length.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A core switches to another thread only where the running thread waits or yields. Therefore
-//! threads may share values that are not `Sync`, and threads compute while another thread waits for
-//! data. All threads end before their scope returns, so threads may borrow the caller's values.
+//! threads may share values that are not `Sync`. All threads end before their scope returns, so
+//! they may borrow the caller's values.
 
 // Rejected: a scope that its threads can use to start more threads. It would have to outlive the
 // function that gets it on every machine. A thread can open its own scope instead.
@@ -69,8 +69,7 @@ impl StackError {
     }
 }
 
-/// A scope for cooperative threads, which ends after them: see
-/// [`Spe::thread_scope`](crate::Spe::thread_scope).
+/// A scope of cooperative threads: see [`Spe::thread_scope`](crate::Spe::thread_scope).
 pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     spe: &'env S,
     starter: &'scope dyn StartThread,
@@ -200,8 +199,8 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that calls `f` with the thread's id. The thread first runs when the caller
-    /// waits, yields or leaves the scope.
+    /// Starts a thread that calls `f` with its id, once the caller waits, yields or leaves the
+    /// scope.
     ///
     /// # Errors
     ///
@@ -253,8 +252,8 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             outcome.has_ended.set(true);
         });
         // SAFETY: only the lifetime changes. The closure's borrows live for 'scope, until
-        // `run_threads` returns. By then the unsafe trait `SpeCore` guarantees that every body has
-        // ended or was dropped.
+        // `run_threads` returns. By then every body has ended or was dropped (`SpeCore`'s
+        // contract).
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -273,11 +272,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 }
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
-    /// Sets the size of the thread's stack in bytes.
-    ///
-    /// A simulated SPE reserves this size in its local store, rounded up to 16 bytes
-    /// ([`THREAD_STACK_BYTES`] by default). On a host, this is the size of the real stack, at least
-    /// 16 KiB, and the default is a setting of the machine.
+    /// Sets the size of the thread's stack in bytes. A simulated SPE reserves it in its local
+    /// store, rounded up to 16 bytes ([`THREAD_STACK_BYTES`] by default). On a host the real stack
+    /// has this size, at least 16 KiB, by default a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -318,7 +315,7 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
         self.result.has_ended.get()
     }
 
-    /// Waits until the thread has ended, and returns its result. Other threads of the SPE run
+    /// Waits for the end of the thread, and returns its result. Other threads of the SPE run
     /// meanwhile.
     ///
     /// # Errors

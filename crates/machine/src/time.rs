@@ -1,6 +1,4 @@
-//! Time as integers: points, spans, cycles, and the decrementer that programs read.
-//!
-//! The unit is the femtosecond, because a cycle at 3.2 GHz is 312.5 ps.
+//! Time as integers in femtoseconds, because a cycle at 3.2 GHz is 312.5 ps.
 
 // Rejected: 64 bits of femtoseconds, which overflow after five hours. Runs on hosts can be longer.
 
@@ -126,8 +124,7 @@ impl Div<u128> for Span {
 
 impl Div for Span {
     type Output = u128;
-    /// Returns how many times `other` fits into this span. `other` is taken as at least 1
-    /// femtosecond.
+    /// Returns how many times `other`, taken as at least 1 femtosecond, fits into this span.
     fn div(self, other: Self) -> u128 {
         self.0 / other.0.max(1)
     }
@@ -145,9 +142,8 @@ impl fmt::Display for Span {
     }
 }
 
-/// The tick rate of a machine's decrementers in hertz: 14.318 MHz on a QS20 (CellMT's listing;
-/// CellStats section 3.2 rounds the tick to 70 ns), 79.8 MHz on a PS3 (measured by cellmark), 1 GHz
-/// on the host.
+/// The tick rate of a machine's decrementers in hertz: 14.318 MHz on a QS20 (CellMT's listing),
+/// 79.8 MHz on a PS3 (measured by cellmark), 1 GHz on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timebase {
     hertz: u64,

@@ -6,9 +6,7 @@ use std::fmt;
 use crate::capabilities::Capabilities;
 use crate::id::{CellId, ModuleId, SpeId};
 
-/// The parts of a machine and their places.
-///
-/// Within each Cell, programs should use the SPEs with the lowest numbers first.
+/// The parts of a machine. Programs should use the SPEs with the lowest numbers of a Cell first.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -39,15 +37,14 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core if SPEs can share cores, by hardware threads (SMT) or by sharing
-    /// one CPU. `None` if the SPE has its own core, as on a Cell.
+    /// A number for the SPE's core if SPEs can share it, as hardware threads (SMT) or on one CPU.
     pub core: Option<u32>,
     /// The user-visible name of the place, such as `CPU 3`. May be empty.
     pub place: String,
 }
 
-/// The distance between two SPEs, ordered from near to far. [`Topology::name_of`] returns the name
-/// of a distance on a machine.
+/// The distance between two SPEs, from near to far. See [`Topology::name_of`] for user-visible
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
@@ -58,8 +55,8 @@ pub enum Distance {
     SameCell,
     /// SPEs of two Cells that have the same nearest memory module.
     AcrossCells,
-    /// SPEs of two Cells with different nearest memory modules: two chips of a Cell blade, or two
-    /// NUMA nodes of a host.
+    /// SPEs of two Cells with different nearest memory modules: blade chips, or a host's NUMA
+    /// nodes.
     AcrossModules,
 }
 
@@ -82,10 +79,9 @@ impl Distance {
 }
 
 impl Topology {
-    /// Returns the topology with the given Cells and SPEs.
-    ///
-    /// `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is the place of SPE `s`.
-    /// Memory modules are numbered from 0 to the highest number in `cells`.
+    /// Returns the topology in which `cells[c]` is the memory module nearest to Cell `c`, and
+    /// `spes[s]` is the place of SPE `s`. Memory modules are numbered from 0 to the highest number
+    /// in `cells`.
     ///
     /// # Panics
     ///
@@ -113,17 +109,16 @@ impl Topology {
         }
     }
 
-    /// Returns the same machine with at least `count` memory modules, for modules that are nearest
-    /// to no Cell.
+    /// Returns the same machine with at least `count` memory modules, also far from all Cells.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
     }
 
-    /// Returns the same machine with `modules[s]` as the memory module nearest to SPE `s`. Used for
-    /// a Cell that spans several modules, as with sub-NUMA clustering. The default is the nearest
-    /// module of the SPE's Cell.
+    /// Returns the same machine with `modules[s]` as the memory module nearest to SPE `s`, by
+    /// default the module of its Cell. Used for a Cell with several modules, as with sub-NUMA
+    /// clustering.
     ///
     /// # Panics
     ///
@@ -252,11 +247,9 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// Returns the user-visible name of a distance on this machine.
-    ///
-    /// On a machine with two Cells, SPEs of different Cells are in the `other Cell`. On a machine
-    /// with more Cells, [`Distance::AcrossModules`] is `across Cells` if each Cell has its own
-    /// nearest module. Other names are fixed.
+    /// Returns the user-visible name of a distance on this machine. With two Cells, the SPEs of the
+    /// other Cell are in the `other Cell`. With more, [`Distance::AcrossModules`] is `across Cells`
+    /// if each Cell has its own nearest module.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};

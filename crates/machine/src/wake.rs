@@ -29,8 +29,8 @@ pub trait Wait {
     /// [`wait_until_deadline`](Wake::wait_until_deadline). To wait for an OS thread outside the
     /// run, check in a loop with [`yield_now`](crate::Spe::yield_now).
     ///
-    /// Returns true. If the run is cancelled, this method unwinds the thread. In a destructor
-    /// during this unwinding, it returns the result of `ready`.
+    /// Returns true. If the run is cancelled, this method unwinds the thread, or returns the result
+    /// of `ready` if the thread is unwinding already.
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool;
 }
@@ -40,14 +40,12 @@ pub trait Wake: Wait {
     /// Returns the time since the start of the run.
     fn now(&self) -> Time;
 
-    /// Returns whether the run was cancelled. Threads of a cancelled run are unwound when they
-    /// wait.
+    /// Returns whether the run was cancelled. Then threads that wait are unwound.
     fn is_cancelled(&self) -> bool;
 
-    /// Makes the waiting threads of `to` check their conditions again.
-    ///
-    /// Call this method after changing ordinary memory for which another processor
-    /// [waits](Wait::wait_until). Mailboxes, signals and the MFC of a Cell notify by themselves.
+    /// Makes the waiting threads of `to` check their [conditions](Wait::wait_until) again, for
+    /// instance after a change in ordinary memory. Mailboxes, signals and the MFC notify by
+    /// themselves.
     ///
     /// # Panics
     ///
@@ -58,47 +56,42 @@ pub trait Wake: Wait {
     /// Returns a handle to the calling thread, for [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets the calling thread's task, such as "process `a`", for the report of a stack overflow.
-    /// Returns the old task. Machines without such reports do nothing.
+    /// Sets the calling thread's task for the report of a stack overflow, and returns the old task.
+    /// Machines without such reports do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
         None
     }
 
-    /// Waits until `ready` returns true and another thread [wakes](Self::wake) this thread.
-    ///
-    /// Unlike in [`wait_until`](Wait::wait_until), the machine need not call `ready` after a
-    /// [`notify`](Self::notify). Therefore `notify` stays fast with many threads in this method.
+    /// Waits until `ready` returns true and another thread [wakes](Self::wake) this thread. A
+    /// [`notify`](Self::notify) need not call `ready`, so it stays fast with many waiting threads.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// Returns whether polling is the fastest way to wait for another core.
-    ///
-    /// If true, the thread should wait by [`wait_until`](Wait::wait_until) and give the waking
-    /// thread a [polling](Sleeper::polling) sleeper. A core polls if none of its other threads is
-    /// ready and few threads wait by `wait_until`.
+    /// Returns whether a thread is woken faster from another core if it waits by
+    /// [`wait_until`](Wait::wait_until) and gives the waking thread a [polling](Sleeper::polling)
+    /// sleeper. This is true if no other thread of this core is ready and few threads poll.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
     }
 
-    /// Returns whether `sleeper` is the calling thread. The thread of `sleeper` must not have
-    /// ended, because a newer thread may have an equal handle.
+    /// Returns whether `sleeper` is the calling thread. Must not be called after the thread of
+    /// `sleeper` has ended, because a newer thread may have an equal handle.
     #[inline]
     fn is_calling(&self, sleeper: Sleeper) -> bool {
         self.sleeper() == sleeper
     }
 
-    /// Makes one thread check its [condition](Wait::wait_until) again. The caller must have made
-    /// the condition true. Does nothing if the thread does not wait or has ended.
+    /// Makes one thread check its [condition](Wait::wait_until) again, which the caller has made
+    /// true. Does nothing if the thread does not wait or has ended.
     ///
-    /// On a host, waking a thread of the caller's core takes a few nanoseconds. Other cores receive
-    /// the wake-up through a queue. On a simulated machine, waking and [`notify`](Self::notify)
-    /// take no simulated time, so the caller must simulate the communication between the
-    /// processors.
+    /// On a host, this takes a few nanoseconds within a core, and uses a queue to other cores. On a
+    /// simulated machine, this and [`notify`](Self::notify) take no time, so the caller must
+    /// simulate the communication between the processors.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {
@@ -106,8 +99,8 @@ pub trait Wake: Wait {
         }
     }
 
-    /// Wakes a thread as [`wake`](Self::wake) does, if it can be woken directly on the caller's
-    /// core. Otherwise does nothing and returns false.
+    /// Calls [`wake`](Self::wake) if the thread can be woken directly on the caller's core.
+    /// Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
@@ -117,20 +110,18 @@ pub trait Wake: Wait {
     /// Wakes a thread after [`wake_here`](Self::wake_here) has returned false.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// Returns a handle that wakes threads of this run from any of its programs. The handle holds
-    /// no reference to a processor, so destructors can use it.
+    /// Returns a handle that wakes threads of this run from any of its programs, and from
+    /// destructors.
     fn remote_waker(&self) -> RemoteWaker;
 
     /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread.
     /// This keeps the stack alive while unfinished programs borrow from it.
     ///
-    /// The machine calls `done` repeatedly, and unwinds other threads of the core meanwhile. The
-    /// caller must have caught the panic of the cancellation. No simulated time passes.
+    /// The machine calls `done` repeatedly while other threads of the core unwind. The caller must
+    /// have caught the panic of the cancellation. No simulated time passes.
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
-    /// Waits for some nanoseconds and returns true. The pause gives another core time to fulfil the
-    /// condition that the caller will wait for.
-    ///
+    /// Waits for some nanoseconds, in which another core may fulfil a condition, and returns true.
     /// Returns false without waiting if another thread of this core is ready, on a PPE, and where
     /// time is simulated.
     #[inline(always)]
@@ -138,8 +129,8 @@ pub trait Wake: Wait {
         false
     }
 
-    /// Waits until `ready` returns true, or until `deadline`. Returns false if `ready` still
-    /// returns false at the deadline. A thread in this method is never part of a deadlock.
+    /// Waits until `ready` returns true, or returns false at `deadline`. A thread in this method is
+    /// never part of a deadlock.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -156,17 +147,15 @@ pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 impl RemoteWaker {
     /// Returns a waker that calls `wake` to wake a thread of the run. Machines call this function.
     ///
-    /// `wake` may be called on any OS thread, even after the run. During the run it must work on OS
-    /// threads that run the machine's programs and on [admitted](Outside::admit) threads. Otherwise
-    /// `wake` may do nothing.
+    /// `wake` may be called on any OS thread, even after the run. It must have an effect only
+    /// during the run, on OS threads that run its programs and on [admitted](Outside::admit)
+    /// threads.
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
 
-    /// Makes a thread check its condition again, as [`Wake::wake`] does.
-    ///
-    /// Does nothing if the run has ended, or if the calling OS thread neither runs a program of the
-    /// run nor is [admitted](Outside::admit).
+    /// Makes a thread check its condition again, as [`Wake::wake`] does. Does nothing after the
+    /// run, and on OS threads that neither run its programs nor are [admitted](Outside::admit).
     pub fn wake(&self, sleeper: Sleeper) {
         (self.0)(sleeper);
     }
@@ -179,10 +168,8 @@ impl fmt::Debug for RemoteWaker {
 }
 
 /// The interface of a run for *outside threads*: OS threads that run no program of the run but wake
-/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside).
-///
-/// The run counts outside threads. It is not in a deadlock while an outside thread may still wake
-/// its programs.
+/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts them, because it
+/// is not in a deadlock while an outside thread may still wake its programs.
 pub trait Outside: Send + Sync {
     /// See [`Wake::now`].
     fn now(&self) -> Time;
@@ -198,11 +185,9 @@ pub trait Outside: Send + Sync {
     /// program of the run that does not wait.
     fn admit(&self);
 
-    /// Decrements the count of outside threads.
-    ///
-    /// An outside thread calls this method when it ends, and before it waits for a program of the
-    /// run. The program must call [`admit`](Self::admit) before it wakes the outside thread. If all
-    /// other threads of the run wait, this call ends the run as a deadlock.
+    /// Decrements the count of outside threads. An outside thread calls this method when it ends,
+    /// and before it waits for a program, which must [`admit`](Self::admit) it again before waking
+    /// it. If all other threads of the run wait, this call ends the run as a deadlock.
     fn dismiss(&self);
 }
 
@@ -225,8 +210,8 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
     result.unwrap_or_default()
 }
 
-/// A handle to a thread, for [`Wake::wake`]. It may outlive the thread and be sent to any OS
-/// thread.
+/// A handle to a thread, for [`Wake::wake`]. It may outlive the thread, and any OS thread may use
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
@@ -255,8 +240,8 @@ impl Sleeper {
         Self { thread, processor }
     }
 
-    /// Returns the same handle, with `polls` as the way in which the thread waits. A thread that
-    /// polls waits by [`wait_until`](Wait::wait_until), so a [`notify`](Wake::notify) wakes it.
+    /// Returns a handle to a thread that waits by [`wait_until`](Wait::wait_until) if `polls` is
+    /// true. Then a [`notify`](Wake::notify) is enough to wake the thread.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };

@@ -5,8 +5,7 @@
 
 use crate::time::{Span, Time};
 
-/// The number of measurements with each number of threads. The shortest counts, because
-/// disturbances only make a time longer.
+/// The number of measurements with each number of threads. The shortest counts.
 const TIMES: usize = 3;
 
 /// The number of inputs in a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
@@ -50,10 +49,8 @@ impl Trial {
         }
     }
 
-    /// Reads the clock after `next` inputs, and returns the time since the last call.
-    ///
-    /// The threads start in the first round. The duration of the second round determines the number
-    /// of inputs in a measurement.
+    /// Reads the clock after `next` inputs, and returns the time since the last call. Threads start
+    /// in the first round, and the second determines the number of inputs in a measurement.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

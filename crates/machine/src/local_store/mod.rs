@@ -1,8 +1,7 @@
 //! Local stores, each the memory of one SPE.
 //!
-//! The SPE's program and the commands of its MFC access the local store by local-store address. The
-//! local store is also mapped in main memory, so that other processors can access it by DMA.
-//! Programs reserve the addresses that they use, so that buffers never overlap.
+//! The SPE's program and its MFC use local-store addresses. Other processors use DMA, because local
+//! stores are mapped in main memory. Programs reserve addresses, so that buffers never overlap.
 
 pub mod space;
 
@@ -32,8 +31,7 @@ pub enum LocalStoreUse {
     Release,
 }
 
-/// A callback for every use of the local store by the program. Its arguments are the kind of use,
-/// the address of the first byte, and the number of bytes.
+/// A callback for every use of the local store by the program, with the address and the size.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
 /// A handle to the local store of one SPE. Clones refer to the same local store.
@@ -81,8 +79,7 @@ impl StageError {
 }
 
 impl LocalStore {
-    /// Returns the local store of `spe` with the bytes of the region `bytes`. Machines call this
-    /// function.
+    /// Returns the local store of `spe` in the region `bytes`. Machines call this function.
     ///
     /// # Panics
     ///
@@ -98,8 +95,7 @@ impl LocalStore {
         }
     }
 
-    /// Returns the same local store with `watch`, which is called for every use through this handle
-    /// and its clones. Machines use `watch` to find hazards.
+    /// Returns a handle that calls `watch` for every use, as do its clones. Used to find hazards.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -127,8 +123,8 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`, and returns how many more bytes were reserved at the peak than before the call.
-    /// Calls may be nested.
+    /// Runs `f`, and returns how many more bytes were reserved at the peak than before. Can be
+    /// nested.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();

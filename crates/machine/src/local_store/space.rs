@@ -6,9 +6,8 @@ use std::panic::Location;
 /// An allocator for the addresses of one local store.
 ///
 /// A reservation takes the lowest free range that is large enough. Each reserved part, called a
-/// *holder*, records its purpose and the reserving source line for error messages.
-///
-/// All operations scan a sorted array, because a local store has only some tens of holders.
+/// *holder*, records its purpose and the reserving source line for error messages. All operations
+/// scan a sorted array, because a local store has only some tens of holders.
 #[derive(Clone, Debug)]
 pub struct Space {
     bytes: u32,
@@ -58,10 +57,8 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes at a multiple of `align`, and returns the address of the first byte.
+    /// Reserves `bytes` bytes (at least 1) at a multiple of `align`, and returns the first address.
     /// The purpose `what` and the source line `at` appear in error messages.
-    ///
-    /// A reservation of 0 bytes takes one byte, so that every reservation has its own address.
     ///
     /// # Errors
     ///
@@ -131,8 +128,7 @@ impl Space {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// Returns the peak since the matching [`begin_peak`](Self::begin_peak), which returned
-    /// `outer`.
+    /// Returns the peak since the [`begin_peak`](Self::begin_peak) that returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);

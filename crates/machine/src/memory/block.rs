@@ -1,15 +1,14 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Several threads may copy the same bytes at once. Such copies are no data races in Rust, because
+//! Several threads may copy the same bytes at once. These copies are no data races in Rust, because
 //! machine code makes them: the C library's `memmove`, or one load and one store instruction.
 //!
 //! Each line has a *version*, which is odd while a processor writes the line under its lock, and
-//! even otherwise. A reservation records the version of the line that it read. A conditional store
-//! succeeds if it can change the recorded version to the next, odd version.
+//! even otherwise. A reservation records the version. A conditional store succeeds if it can change
+//! the recorded version to the next, odd version.
 //!
-//! Every store must raise the versions of its lines, or a reservation would survive the store.
-//! Raising a version costs a locked instruction for each line, so stores skip it until the first
-//! reservation on the block:
+//! Every store must raise the versions of its lines, to end reservations. This costs a locked
+//! instruction for each line, so stores skip it until the first reservation on the block:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -20,8 +19,7 @@
 //!   in_flight = false
 //! ```
 //!
-//! Either the store sees `watched` and locks its lines, or the reservation waits until the store
-//! has ended.
+//! Either the store sees `watched`, or the reservation waits until the store has ended.
 
 // Rejected: a reservation that compares contents. It would not notice a value that changes and
 // changes back, and pointer structures built on `putllc` rely on noticing such changes.
@@ -41,9 +39,8 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// As long as the value lives, `base` must point to `bytes` bytes that are initialised, aligned to
-/// 128 bytes, and valid for reads and writes from every thread. Only the [`Block`] that owns the
-/// value may access these bytes.
+/// While the value lives, `base` must point to `bytes` initialised bytes, aligned to 128 bytes,
+/// that every thread may read and write. Only the [`Block`] that owns the value may access them.
 pub unsafe trait Backing: Send + Sync {
     /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
@@ -64,8 +61,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number, which differs from the number of any later block at the same
-    /// address.
+    /// The block's serial number, which no later block at the same address has.
     block: u64,
     line: usize,
     version: u64,
@@ -86,8 +82,7 @@ pub struct Block {
     _backing: Box<dyn Backing>,
 }
 
-// SAFETY: `Backing` is `Send + Sync` and its bytes may be accessed from every thread. `base` is
-// only a pointer to these bytes.
+// SAFETY: `Backing` is `Send + Sync`, and every thread may access the bytes at `base`.
 unsafe impl Send for Block {}
 // SAFETY: as for `Send`. All accesses to the bytes are atomic or made by machine code.
 unsafe impl Sync for Block {}
@@ -132,11 +127,8 @@ impl Block {
         !self.versions.is_empty()
     }
 
-    /// Returns the address of the byte at `offset`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the bytes `offset..offset + bytes` leave the block.
+    /// Returns the address of the byte at `offset`. Panics if `bytes` bytes from there leave the
+    /// block.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
@@ -171,8 +163,7 @@ impl Block {
         unsafe { self.write_locked(offset, from.as_ptr(), from.len()) }
     }
 
-    /// Copies `bytes` bytes from `source_offset` in `source` to `offset`, as a DMA transfer does.
-    /// `in_flight` is the flag of the copying processor.
+    /// Copies bytes of `source` to `offset` as a DMA transfer by the processor of `in_flight`.
     ///
     /// # Panics
     ///
@@ -214,8 +205,8 @@ impl Block {
             at.is_aligned(),
             "a word at offset {offset} is not aligned to 4 bytes"
         );
-        // SAFETY: the checks above make the word in bounds and aligned. The word lives as long as
-        // `self`, and all accesses are atomic or made by machine code, as `Backing` requires.
+        // SAFETY: the checks above make the word in bounds and aligned. All accesses to it are
+        // atomic or made by machine code (`Backing`), and it lives as long as `self`.
         unsafe { &*at }
     }
 
@@ -241,10 +232,9 @@ impl Block {
         )
     }
 
-    /// Does the same as `fetch_update` for a block on which a line was reserved.
-    ///
-    /// This function is separate to keep `fetch_update` small: a locked instruction waits for all
-    /// earlier stores, and a large function stores registers on its stack.
+    /// Does the same as `fetch_update` after the first reservation. Separate, because a locked
+    /// instruction waits for all earlier stores, and a large function stores registers on the
+    /// stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
@@ -373,8 +363,7 @@ impl Block {
             let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
             let line = start / LINE_BYTES;
             let version = self.can_be_reserved().then(|| self.lock(line));
-            // SAFETY: `done + step <= bytes`, so source and target stay inside the bytes that the
-            // caller guarantees.
+            // SAFETY: `done + step <= bytes`, so both sides stay in the caller's valid bytes.
             unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
             if let Some(version) = version {
                 self.unlock(line, version);
@@ -391,8 +380,7 @@ impl Block {
                     .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                // Other processors must see the odd version before any byte that is written under
-                // the lock.
+                // Other processors must see the odd version before any byte written under the lock.
                 fence(Ordering::Release);
                 return version;
             }
@@ -425,16 +413,15 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes, and may overlap. Concurrent accesses to the
-/// bytes must be atomic or made by this function.
+/// `to` and `from` must be valid for `bytes` bytes, and may overlap. Concurrent accesses must be
+/// atomic or made by this function.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // One instruction copies a naturally aligned word, as the MFC does.
     #[cfg(target_arch = "x86_64")]
     macro_rules! word {
         ($class:ident, $modifier:literal) => {{
-            // SAFETY: `to` and `from` are valid by this function's contract. Only `word` is
-            // overwritten.
+            // SAFETY: `to` and `from` are valid by this function's contract.
             unsafe {
                 std::arch::asm!(
                     concat!("mov {word", $modifier, "}, [{from}]"),
@@ -461,8 +448,7 @@ unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
         *const libc::c_void,
         usize,
     ) -> *mut libc::c_void = libc::memmove;
-    // The compiler must not recognise `memmove`, because it could replace the call by plain
-    // accesses, which would be data races.
+    // Hides `memmove` from the compiler, which could replace the call by plain accesses that race.
     let memmove = std::hint::black_box(memmove);
     // SAFETY: `to` and `from` are valid for `bytes` bytes by this function's contract.
     unsafe { memmove(to.cast(), from.cast(), bytes) };
@@ -476,8 +462,7 @@ mod models {
 
     struct Line(Box<[StdAtomicU64; 16]>);
 
-    // SAFETY: the box holds a line of initialised bytes without other references. It is aligned to
-    // 8 bytes only, which is enough for these tests.
+    // SAFETY: the line is initialised and has no other references. Tests need no alignment to 128.
     unsafe impl Backing for Line {
         fn base(&self) -> NonNull<u8> {
             NonNull::from(&*self.0).cast()
@@ -537,8 +522,8 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not see the word. Therefore loom tries other orders only if both threads
-            // lock the line: in the first order this thread runs first, so its swap must store.
+            // loom does not track the word, and reorders only if both threads lock the line. In the
+            // first order this thread runs first, so its swap must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

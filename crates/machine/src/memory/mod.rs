@@ -1,5 +1,4 @@
-//! Main memory at the raw level: regions that a machine allocates and that programs access by
-//! effective address.
+//! Main memory at the raw level: regions that a machine allocates and programs access by address.
 //!
 //! Programs that stage slices use ordinary Rust memory and do not need this module. At the raw
 //! level addresses are numbers, as for the hardware. Every address is *translated*: if no
@@ -14,8 +13,8 @@
 //!                            last few)
 //! ```
 //!
-//! Several processors may access the bytes of a region at once. After a race the bytes are a
-//! mixture of the written values, as on the hardware, but a race is never undefined behaviour.
+//! Several processors may access a region at once. After a race the bytes are a mixture of the
+//! written values, as on the hardware, but there is no undefined behaviour.
 
 mod block;
 mod space;

@@ -14,16 +14,13 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of unmapped regions so far. When it changes, every [`Translation`] empties its
-    /// cache.
+    /// The number of unmapped regions so far. A change empties the cache of every [`Translation`].
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
-/// A part of main memory that every processor of a machine can access by effective address.
-///
-/// Cloning a region returns another handle to the same bytes. Dropping the last handle unmaps the
-/// bytes, and later commands on them fail with
+/// A part of main memory that every processor of a machine can access by effective address. Clones
+/// share the same bytes. Dropping the last clone unmaps them, and later commands on them return
 /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
@@ -182,10 +179,7 @@ impl Drop for Mapped {
 /// A block and its first effective address.
 type Recent = Option<(u64, Arc<Block>)>;
 
-/// A translator of effective addresses for one processor.
-///
-/// Each translation caches the last regions that it used, as the translation lookaside buffer of an
-/// MFC does.
+/// A translator of effective addresses for one processor, with a cache of the last regions.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,
@@ -210,9 +204,8 @@ impl Translation {
         }
     }
 
-    /// Calls `access` with the block that holds the bytes `ea..ea + bytes`, the offset of `ea` in
-    /// this block, and the processor's store flag. Returns `None` if no single region covers all
-    /// bytes.
+    /// Calls `access` with the block of the bytes `ea..ea + bytes`, the offset of `ea` in the
+    /// block, and the processor's store flag. Returns `None` if no single region covers all bytes.
     #[inline]
     pub fn with<R>(
         &self,

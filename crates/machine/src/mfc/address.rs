@@ -15,11 +15,8 @@ impl fmt::Display for LsAddr {
     }
 }
 
-/// A byte address in the effective address space, which contains main memory and every SPE's local
-/// store and registers.
-///
-/// `address + bytes` overflows past 2^64 as integer addition does. The range of a checked
-/// [`Command`](super::Command) never overflows.
+/// An address of a byte of main memory or of an SPE's local store and registers. Sums overflow past
+/// 2^64 as integers do. The range of a checked [`Command`](super::Command) never overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 

@@ -85,8 +85,7 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// Returns the local-store line that contains `lsa`, for an atomic command. Such commands ignore
-/// the low bits of `lsa` (CBEA p.57 table 7-6 note 1).
+/// Returns the local-store line at `lsa`, without its low bits (CBEA p.57 table 7-6 note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

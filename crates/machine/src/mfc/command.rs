@@ -15,13 +15,10 @@ impl RawCommand {
     /// Checks the command for an SPU's queue and a local store of `local_store_bytes` bytes.
     ///
     /// Command errors come before alignment errors, and these before range errors (CBEA p.57 table
-    /// 7-6 note 2). Commands of zero bytes and empty lists are legal and move nothing. A
-    /// [`ListCursor`](super::ListCursor) checks the elements of a list when it reads them, as the
-    /// hardware does.
-    ///
-    /// The hardware wraps transfers past the end of the local store to address 0 (the local store
-    /// limit register, CBEA s.15.6 p.221). This check refuses them, because programs wrap only by
-    /// mistake.
+    /// 7-6 note 2). Commands of zero bytes and empty lists are legal. A
+    /// [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers past the
+    /// end of the local store are refused, because they are mistakes. The hardware wraps them to
+    /// address 0 (CBEA s.15.6 p.221).
     ///
     /// # Errors
     ///
@@ -43,9 +40,8 @@ impl RawCommand {
 
     /// Checks a command for the PPE's proxy queue, as [`check`](Self::check) does.
     ///
-    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The
-    /// hardware accepts the `s` forms, which also start the SPU, but this check refuses them,
-    /// because [`Ppe::spawn`](crate::Ppe::spawn) starts programs.
+    /// The queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The `s`
+    /// forms, which also start the SPU, are refused for [`Ppe::spawn`](crate::Ppe::spawn).
     ///
     /// # Errors
     ///
@@ -214,10 +210,8 @@ impl RawCommand {
     }
 }
 
-/// A command that has passed [`RawCommand::check`] or [`RawCommand::check_proxy`].
-///
-/// The machine checks later, when it moves the bytes, that the effective address is mapped. It
-/// returns [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`] if not.
+/// A command that has passed [`RawCommand::check`] or [`RawCommand::check_proxy`]. The machine
+/// checks the mapping of the effective address when it moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// `get`, `put` and their forms.
@@ -330,9 +324,9 @@ impl Transfer {
     }
 }
 
-/// A list of up to 2,048 transfers with the same tag group, queue entry and upper half of the
-/// effective address. The list is in the local store, where a [`ListCursor`](super::ListCursor)
-/// reads its elements (CBEA s.7.4 p.59, s.7.5.3 p.60).
+/// A list of up to 2,048 transfers with one tag group, queue entry and upper half of the effective
+/// address. A [`ListCursor`](super::ListCursor) reads the list in the local store (CBEA s.7.4 p.59,
+/// s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,
@@ -425,12 +419,10 @@ pub struct QueuedLinePut {
     ea: EffectiveAddress,
 }
 
-/// A command to the atomic cache about a range of effective addresses, and a barrier of its tag
-/// group.
+/// A command to the atomic cache about effective addresses, and a barrier of its tag group.
 ///
 /// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on a Cell (Handbook s.6.2.2.4 p.151) and
-/// may have any size. [`Opcode::Sdcrz`] zeroes every lock line that overlaps the range (CBEA
-/// s.7.7.3 p.64).
+/// take any size. [`Opcode::Sdcrz`] zeroes the lock lines of the range (CBEA s.7.7.3 p.64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StorageControl {
     opcode: Opcode,

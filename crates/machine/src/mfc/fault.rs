@@ -7,10 +7,8 @@ use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_T
 use super::opcode::Opcode;
 
 /// The reason why the MFC refused a command. The message contains the command, the value, the rule
-/// and a legal example.
-///
-/// In the architecture, all faults except the last two are interrupts and suspend the SPE's command
-/// queue (CBEA p.57, p.113).
+/// and a legal example. In the architecture, all faults except the last two are interrupts and
+/// suspend the SPE's command queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -38,8 +36,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// MFC data-storage interrupt: the effective address is not mapped, or the access is not
-    /// permitted.
+    /// MFC data-storage interrupt: the effective address is not mapped, or access is not permitted.
     #[error(
         "{operation} at effective address {ea}: this memory is not mapped or may not be accessed so; use an address in \
          memory that the machine allocated (MFC data-storage interrupt; CBEA p.118)"
@@ -50,8 +47,8 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list. The hardware moves the bytes before the
-    /// boundary. This crate moves none.
+    /// A list element leaves the 4 GiB area of its list. Only the hardware moves a part of its
+    /// bytes.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -63,8 +60,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// The data or the list leaves the local store. The hardware wraps the address to 0 instead
-    /// (local store limit register, CBEA s.15.6 p.221), but programs wrap only by mistake.
+    /// The data or the list leaves the local store. The hardware wraps to 0 (CBEA s.15.6 p.221).
     #[error(
         "{operation} at local store address {lsa}: it would end at {end}, past the {local_store_bytes} bytes of this local \
          store (a Cell would wrap to address 0: LSLR, CBEA s.15.6); {}",
@@ -174,10 +170,8 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// The command is an `s` form, which also starts the SPU, in the proxy queue.
-    ///
-    /// The hardware accepts it and starts the SPU at the address in its next-program-counter
-    /// register. Programs of this project have no such address.
+    /// The command is an `s` form, which also starts the SPU, in the proxy queue. The hardware
+    /// accepts it, but programs of this project have no start address.
     #[error(
         "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
          {use_instead}, and `Ppe::spawn` to start a program"
@@ -317,8 +311,7 @@ impl Misalignment {
                     multiple_of: LIST_ELEMENT_BYTES
                 }
             ),
-            // Multiples of 8 are legal here, but the first element may need a multiple of 16.
-            // Therefore the advice shows multiples of 16.
+            // The first element may need a multiple of 16, so the advice shows multiples of 16.
             Misalignment::ListLocalStore { lsa } => write!(
                 f,
                 "{opcode} with its data at local store address {lsa}: they start at a multiple of 8 at least; use {}",

@@ -3,8 +3,7 @@
 /// The largest size of a transfer or list element in bytes (CBEA s.9.1.4 p.116).
 pub const MAX_TRANSFER_BYTES: u32 = 16 * 1024;
 
-/// The size in bytes of a lock line, the unit of atomic commands and reservations (CBEA pp.65-66,
-/// p.91).
+/// The size in bytes of a lock line, the unit of reservations (CBEA pp.65-66, p.91).
 pub const LOCK_LINE_BYTES: u32 = 128;
 
 /// The size of a list element in bytes.

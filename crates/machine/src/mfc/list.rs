@@ -9,11 +9,10 @@ use super::limits::LIST_ELEMENT_BYTES;
 /// The stall-and-notify flag in the first word of an element.
 const STALL_AND_NOTIFY: u32 = 1 << 31;
 
-/// An element of a list: the number of bytes to move, and their effective address.
-///
-/// In the local store an element is two words in the machine's byte order. The first word contains
-/// the stall-and-notify flag in its most significant bit, and the size below. The second word
-/// contains the lower half of the effective address.
+/// An element of a list: the number of bytes to move, and their effective address. In the local
+/// store it is two words in the machine's byte order, the first with the stall-and-notify flag in
+/// the most significant bit and the size below, and the second with the lower half of the effective
+/// address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -25,12 +24,11 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until the program acknowledges the stall. Ignored
-    /// in the last element.
+    /// Whether the list stops after this element until an acknowledgement. Ignored in the last
+    /// element.
     pub stall_and_notify: bool,
-    /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped.
-    ///
-    /// The field has 31 bits. A reserved bit of the architecture makes the size illegal.
+    /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped. The
+    /// field has 31 bits. A reserved bit of the architecture makes the size illegal.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
@@ -50,8 +48,7 @@ impl ListElement {
     ///
     /// # Panics
     ///
-    /// Panics if the most significant bit of `bytes` is set, because that bit of the word is the
-    /// flag.
+    /// Panics if the most significant bit of `bytes` is set, because this bit is the flag.
     pub const fn to_words(self) -> [u32; 2] {
         assert!(
             self.bytes & STALL_AND_NOTIFY == 0,
@@ -93,10 +90,8 @@ impl ElementTransfer {
         self.operation.bytes
     }
 
-    /// Returns whether the list stalls after this transfer.
-    ///
-    /// If so, the machine must call [`CommandQueue::stall`](super::CommandQueue::stall), and read
-    /// the next element after the acknowledgement.
+    /// Returns whether the list stalls after this transfer. If so, the machine must call
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and wait to read the next element.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
@@ -109,18 +104,15 @@ impl ElementTransfer {
 
 /// An iterator over the transfers of a list.
 ///
-/// The data of each element starts in the local store at the next multiple of 16 after the previous
-/// data. If the element has fewer than 16 bytes, the low four bits of its effective address are
-/// added. All elements have the list's upper half of the effective address (EAH).
-///
-/// An element is read when the caller asks for it. Therefore a program may change later elements of
-/// a stalled list before it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
+/// The data of each element starts in the local store at the next multiple of 16, plus the low four
+/// bits of its effective address for fewer than 16 bytes. All elements have the list's upper half
+/// of the effective address (EAH). Elements are read late, so a program may change elements of a
+/// stalled list before it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// The local-store address of the next 16-byte block for data, at most the end of the local
-    /// store.
+    /// The local-store address of the next data, at most the end of the local store.
     next_lsa: u32,
     any_moved: bool,
 }
@@ -148,13 +140,12 @@ impl ListCursor {
     }
 
     /// Returns the next element that moves bytes or stalls, or `None` at the end of the list.
-    ///
-    /// `read` reads the element at a local-store address, which is a multiple of 8 in the list.
+    /// `read` reads the element at a local-store address.
     ///
     /// # Errors
     ///
-    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. After a fault the
-    /// cursor is at the end of the list.
+    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`], and ends the
+    /// list.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,

@@ -1,7 +1,5 @@
-//! The rules of the Memory Flow Controller (MFC): legal commands, their order, and errors.
-//!
-//! This module moves no data and measures no time. The host and the simulated Cell share it, and
-//! therefore accept the same commands.
+//! The rules of the Memory Flow Controller (MFC): legal commands, their order, and errors. The host
+//! and the simulated Cell share this module, which moves no data and measures no time.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine
@@ -15,9 +13,8 @@
 //! The commands of the PPE are in a second queue, the proxy queue, with 8 entries and its own tag
 //! groups. [`RawCommand::check_proxy`] checks them by the same rules.
 //!
-//! The hardware queues an illegal command, and suspends the queue and interrupts the PPE later
-//! (CBEA p.57, p.113). In this crate [`RawCommand::check`] refuses it before it is queued, so the
-//! program gets the error at the line that issued the command.
+//! An illegal command is refused before it is queued, so the program gets the error at the line
+//! that issued it. The hardware suspends the queue and interrupts the PPE later (CBEA p.57, p.113).
 //!
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.

@@ -44,8 +44,7 @@ pub(super) enum Class {
 /// Generates the enum and its methods from one list of the opcodes.
 macro_rules! opcodes {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $order:ident, $what:literal;)*) => {
-        /// The commands of the MFC, with the architecture's names and numbers (CBEA pp.54-72,
-        /// pp.306-308).
+        /// The commands of the MFC, by the architecture's names (CBEA pp.54-72, pp.306-308).
         ///
         /// The last letters of a name add: `f` a fence, `b` a barrier (see [`Order`]), `l` a list,
         /// `s` a start of the SPU after the transfer (in the hardware's proxy queue only), `r` a
@@ -60,8 +59,7 @@ macro_rules! opcodes {
             /// All opcodes.
             pub const ALL: &[Opcode] = &[$(Opcode::$variant),*];
 
-            /// Returns the opcode with this number, or `None` if the architecture has no such
-            /// opcode.
+            /// Returns the opcode with this number, or `None` if there is none.
             pub const fn from_number(number: u16) -> Option<Opcode> {
                 match number {
                     $($number => Some(Opcode::$variant),)*
@@ -165,11 +163,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// Returns the direction of a command that moves bytes.
-///
-/// # Panics
-///
-/// Panics if the command moves no bytes.
+/// Returns the direction of a command that moves bytes. Panics for other commands.
 pub(super) const fn direction_of(opcode: Opcode) -> Direction {
     match opcode.direction() {
         Some(direction) => direction,

@@ -12,11 +12,9 @@ use super::tag::{Tag, TagMask};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// The number of entries of an SPU's queue, which the SPU fills by channel writes (CBEA s.9.1.1
-/// p.113).
+/// The number of entries of an SPU's queue, for channel writes (CBEA s.9.1.1 p.113).
 pub const SPU_QUEUE_ENTRIES: usize = 16;
-/// The number of entries of the proxy queue, which the PPE and devices fill by MMIO (Handbook
-/// s.19.3.3.2 p.522).
+/// The number of entries of the PPE's proxy queue, for MMIO (Handbook s.19.3.3.2 p.522).
 pub const PROXY_QUEUE_ENTRIES: usize = 8;
 
 /// The identifier of a command in a [`CommandQueue`], from its push to its completion.
@@ -43,8 +41,7 @@ pub enum PushError {
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine. It determines which commands may start, but does not
-/// execute them.
+/// The queue of one MFC as a state machine, which determines which commands may start.
 ///
 /// ```text
 ///            all that it is
@@ -64,13 +61,9 @@ pub enum PushError {
 /// - `barrier` runs after all earlier commands, and all later commands run after it.
 /// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
 ///   any command (CBEA s.7.8 p.65, p.308).
-///
-/// A machine that moves data at once pushes, starts and completes each command in one step. Other
-/// machines keep the [`EntryId`]. No operation allocates memory.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
-    // The next four arrays are indexed by slot. Elements are valid if their bit in `occupied` is
-    // set.
+    // The next four arrays are indexed by slot. Elements are valid if their bit in `occupied` is 1.
     commands: [Option<Command>; ENTRIES],
     serials: [u32; ENTRIES],
     /// The tag's number, or [`NO_TAG`].
@@ -146,8 +139,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // An immediate atomic waits for no command. `after` is empty in a free slot,
-                // because the last command in the slot started only with an empty `after`.
+                // The `after` of a free slot is empty, because its last command started with an
+                // empty one.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -206,11 +199,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// Returns the slot's bit.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the command is no longer queued.
+    /// Returns the slot's bit. Panics if the command is no longer queued.
     #[track_caller]
     fn bit(&self, id: EntryId) -> Slots {
         let bit = 1 << id.slot;
@@ -248,8 +237,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// Returns the commands that may start now, oldest first. They may be started during the
-    /// iteration, in any order.
+    /// Returns the commands that may start now, oldest first, also while some of them are started.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }
@@ -321,9 +309,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// Marks a running list as stalled, after an element with stall-and-notify has completed.
-    ///
-    /// The list keeps its entry, and its tag group stays incomplete (CBEA s.7.4 p.59).
+    /// Marks a running list as stalled after an element with stall-and-notify. The list keeps its
+    /// entry, and its tag group stays incomplete (CBEA s.7.4 p.59).
     ///
     /// # Panics
     ///
@@ -346,9 +333,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.stall_notifications |= list.tag().mask();
     }
 
-    /// Resumes the stalled lists of a tag group, as a write to `MFC_WrListStallAck` does, and
-    /// returns their entries, oldest first. Does nothing if no list of the group is stalled (CBEA
-    /// s.9.3.7 p.129).
+    /// Resumes the stalled lists of a tag group, if any, as a write to `MFC_WrListStallAck` does
+    /// (CBEA s.9.3.7 p.129). Returns their entries, oldest first.
     pub fn acknowledge(&mut self, tag: Tag) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         let resumed = self.stalled & self.group(tag);
         self.stalled &= !resumed;
@@ -360,9 +346,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.tags_of(self.stalled)
     }
 
-    /// Returns and clears the tag groups in which a list has stalled, as a read of
-    /// `MFC_RdListStallStat` does. The hardware's read waits if there are none (CBEA s.9.3.7
-    /// p.129).
+    /// Returns and clears the tag groups in which a list has stalled (`MFC_RdListStallStat`, CBEA
+    /// s.9.3.7 p.129).
     pub fn take_stall_notifications(&mut self) -> TagMask {
         std::mem::take(&mut self.stall_notifications)
     }

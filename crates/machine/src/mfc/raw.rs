@@ -98,8 +98,7 @@ impl RawCommand {
     constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
     constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
 
-    /// Returns a `putqlluc`, which stores the lock line at `lsa` to the lock line at `ea`, through
-    /// the queue.
+    /// Returns a `putqlluc`, which stores the lock line at `lsa` to `ea` through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
     }

@@ -43,8 +43,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
-    /// Removes and returns the word of an SPE's outbound mailbox. Waits while the mailbox is empty.
-    /// Returns 0 in a destructor while a cancelled run unwinds.
+    /// Removes and returns the word of an SPE's outbound mailbox. Waits while it is empty, or
+    /// returns 0 if a cancelled run is unwinding.
     ///
     /// # Panics
     ///
@@ -55,8 +55,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines the
-    /// effect on an earlier unread signal.
+    /// Sends a signal without waiting. An unread signal is replaced or combined by the register's
+    /// [mode](Self::set_signal_mode).
     ///
     /// # Panics
     ///
@@ -65,8 +65,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Sets the effect of a signal on an earlier unread signal, by default
-    /// [`SignalMode::Overwrite`].
+    /// Sets the effect of a signal on an unread signal, by default [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///
@@ -75,8 +74,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().set_signal_mode(spe, register, mode);
     }
 
-    /// Applies `op` atomically to the 32-bit word of main memory at `ea`, and returns the old
-    /// value.
+    /// Applies `op` atomically to the 32-bit word at `ea`, and returns the old value.
     ///
     /// # Errors
     ///
@@ -87,14 +85,10 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
 
     /// Enqueues a command in the proxy queue of an SPE's MFC.
     ///
-    /// The queue has 8 entries and its own tag groups. Its fences and barriers do not order
-    /// commands of the SPE's program. A `put` copies from the local store to the effective address,
-    /// as for the SPE. The caller must ensure that the program does not use the same bytes of the
-    /// local store.
-    ///
-    /// The queue accepts the commands of [`Mfc::try_issue`](crate::Mfc::try_issue) except lists and
-    /// atomic commands, even if no program runs on the SPE. The end of a run does not wait for the
-    /// queue.
+    /// The queue has 8 entries and its own tag groups, fences and barriers. It accepts the commands
+    /// of [`Mfc::try_issue`](crate::Mfc::try_issue) except lists and atomic commands. A `put`
+    /// copies from the local store to the effective address. The SPE's program must not use the
+    /// same bytes. The end of a run does not wait for the queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -121,17 +115,16 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// # Panics
     ///
     /// Panics if the machine has no SPE `spe`, or if an enqueued command has become illegal because
-    /// its memory was freed. The four methods below panic in the same cases.
+    /// its memory was freed. The four methods below panic too.
     ///
-    /// Source: `spe_mfcio_put` and similar functions of libspe2; Handbook s.19.3.3.2 p.522
-    /// (entries).
+    /// Source: `spe_mfcio_put` and similar of libspe2; Handbook s.19.3.3.2 p.522 (entries).
     #[track_caller]
     pub fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command as [`try_issue_proxy`](Self::try_issue_proxy) does, but waits while the
-    /// queue is full.
+    /// Enqueues a command as [`try_issue_proxy`](Self::try_issue_proxy) does. Waits while the queue
+    /// is full.
     ///
     /// # Errors
     ///
@@ -147,8 +140,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().incomplete_proxy_tags(spe)
     }
 
-    /// Waits until all commands of the tag groups in `tags` are complete in the proxy queue of an
-    /// SPE's MFC (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
+    /// Waits for all commands of the tag groups in `tags` in the proxy queue of an SPE's MFC
+    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
     #[track_caller]
     pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
         let why = format_args!("DMA of all tag groups in {tags} of the MFC proxy queue of {spe}");
@@ -159,9 +152,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         });
     }
 
-    /// Waits until one of the tag groups in `tags` is complete in the proxy queue of an SPE's MFC,
-    /// and returns the complete groups. Groups without commands are complete
-    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
+    /// Waits for one of the tag groups in `tags` in the proxy queue of an SPE's MFC, and returns
+    /// the complete groups (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
     #[track_caller]
     pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
         let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");

@@ -29,17 +29,15 @@ pub trait PpeCore: Wake {
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Returns a handle to the run for OS threads that run none of its programs.
-    ///
-    /// Returns `None` where time is simulated, because these threads have no simulated time, and
-    /// where SPEs are confined to local stores, because no DMA moves these threads' data.
+    /// Returns a handle to the run for OS threads that run none of its programs. Returns `None`
+    /// where time is simulated or SPEs are confined to local stores, because these threads have no
+    /// simulated time and no DMA.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
 }
 
-/// The additional operations of the PPE of a [Cell](crate::CellMachine): mailboxes and signals of
-/// SPEs, words of main memory, and the proxy queues of MFCs.
+/// The additional operations of the PPE of a [Cell](crate::CellMachine).
 pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

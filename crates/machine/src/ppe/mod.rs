@@ -36,7 +36,7 @@ use crate::wake::{Wait, Wake};
 /// # Safety
 ///
 /// When [`run`](Self::run) returns or unwinds, every started [`Program`] must have ended or been
-/// dropped, because programs may borrow values that outlive the call of `run`.
+/// dropped, because programs may borrow values that only outlive the call.
 pub unsafe trait Machine: Sized {
     /// The type of the machine's SPEs.
     type Spe: Spe;
@@ -46,8 +46,8 @@ pub unsafe trait Machine: Sized {
     /// Returns the parts of the machine.
     fn topology(&self) -> &Topology;
 
-    /// Runs `main` on the PPE. Returns when `main` and every program that it spawned have ended.
-    /// Programs may borrow values that outlive the call.
+    /// Runs `main` on the PPE until it and every program that it spawned have ended. Programs may
+    /// borrow values that outlive the call.
     ///
     /// # Errors
     ///
@@ -59,8 +59,7 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work` if this machine is a [Cell](CellMachine), and returns its result. Otherwise
-    /// returns `None`. `work` can use the features of a Cell.
+    /// Runs `work`, which can use the features of a Cell, if this machine is a [Cell](CellMachine).
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -97,13 +96,11 @@ pub trait OnCell<M: Machine> {
         M: CellMachine;
 }
 
-/// A machine that is a Cell or behaves like one: its SPEs have MFCs, mailboxes and signals, and
+/// A machine that is a Cell or behaves like one: SPEs have MFCs, mailboxes and signals, and
 /// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes.
-    ///
-    /// A region of less than 4 GiB crosses no multiple of 4 GiB, so that one DMA list can access it
+    /// bytes. Below 4 GiB a region crosses no multiple of 4 GiB, so that one DMA list can access it
     /// all.
     ///
     /// # Errors
@@ -146,21 +143,18 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element, which runs the main program and starts programs on SPEs.
-///
-/// A `Ppe` belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`]
-/// instead.
+/// The Power Processor Element, which runs the main program and starts programs on SPEs. A `Ppe`
+/// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Both lifetimes are invariant, as in `std::thread::scope`. Otherwise programs could borrow
-    // values that do not live long enough.
+    // Both lifetimes are invariant, as in `std::thread::scope`, so that programs borrow long
+    // enough.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a spawned program. If the handle is dropped, [`Machine::run`] waits for the program
-/// and returns its panic.
+/// A handle to a program. If it is dropped, [`Machine::run`] waits for the program and its panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -197,18 +191,15 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.now()
     }
 
-    /// Advances the simulated time by `cycles` cycles of the PPE's clock. Does nothing on a real
-    /// machine.
+    /// Advances simulated time by `cycles` cycles of the PPE's clock. A real machine does nothing.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
 
-    /// Starts `program` on an SPE. The program may borrow values that outlive the
-    /// [run](Machine::run).
-    ///
-    /// An SPE runs one program at a time, in the order of the calls. Each program starts with an
-    /// empty MFC queue, no reservation, and no reserved part of the local store. The bytes of the
-    /// local store, words in mailboxes and signals remain from one program to the next.
+    /// Starts `program` on an SPE, after the programs that were started there earlier. The program
+    /// may borrow values that outlive the [run](Machine::run). It starts with an empty MFC queue,
+    /// no reservation, and no reserved part of the local store. The bytes of the local store, words
+    /// in mailboxes and signals remain.
     ///
     /// # Panics
     ///
@@ -231,14 +222,13 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped, the result is dropped here, and its destructor may
-                // panic.
+                // If the handle was dropped, the result is dropped here, and may panic.
                 drop(result);
             }))
         });
         // SAFETY: only the lifetime changes. The closure's borrows live for 'scope, until
-        // `Machine::run` returns. By then the unsafe trait `Machine` guarantees that every program
-        // has ended or was dropped.
+        // `Machine::run` returns. By then every program has ended or was dropped (`Machine`'s
+        // contract).
         let body =
             unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
         let name = std::any::type_name::<F>();
@@ -254,12 +244,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// Starts a program that calls `program` in a separate cooperative thread for each of
-    /// `arguments`. The handle returns the results in the order of the arguments (as libspe2mt:
-    /// CellMT, section 4.2).
-    ///
-    /// If the local store has no room for all stacks, no thread runs, and the handle returns a
-    /// [`StackError`].
+    /// Starts a program that calls `program` in a cooperative thread for each of `arguments`. The
+    /// handle returns the results in this order (as libspe2mt: CellMT, section 4.2). It returns a
+    /// [`StackError`], and no thread runs, if the local store has no room for all stacks.
     ///
     /// # Panics
     ///

@@ -11,11 +11,8 @@ use crate::spe::mfc::Mfc;
 use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
-/// An SPE of a [Cell](crate::CellMachine), for programs that were written for a Cell and for
-/// measuring tools.
-///
-/// Each method that waits for a mailbox or a signal has a variant with the prefix `try_`, which
-/// does not wait.
+/// An SPE of a [Cell](crate::CellMachine), for ported programs and measuring tools. Each method
+/// that waits has a variant with the prefix `try_`, which does not wait.
 pub trait CellSpe: Spe {
     /// The type of the SPE's Memory Flow Controller.
     type Mfc: Mfc;
@@ -23,8 +20,7 @@ pub trait CellSpe: Spe {
     /// Returns the tick rate of the decrementer.
     fn timebase(&self) -> Timebase;
 
-    /// Reads the decrementer, which decrements at each tick of the [`timebase`](Self::timebase) and
-    /// wraps (channel 8).
+    /// Reads the decrementer, which counts down at the [`timebase`](Self::timebase) (channel 8).
     fn decrementer(&self) -> u32;
 
     /// Sets the decrementer (channel 7).
@@ -36,18 +32,16 @@ pub trait CellSpe: Spe {
     /// Returns the local store.
     fn local_store(&self) -> &LocalStore;
 
-    /// Applies `op` atomically to the 32-bit word of main memory at `ea`, and returns the old
-    /// value. The Cell does this by a loop of `getllar` and `putllc`.
+    /// Applies `op` atomically to the 32-bit word of main memory at `ea`, and returns the old value
+    /// (on the Cell by `getllar` and `putllc`).
     ///
     /// # Errors
     ///
     /// Returns [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
-    /// Atomically reads the 32-bit word of main memory at `ea`, without waiting. Earlier writes by
-    /// the processor that wrote the word become visible too.
-    ///
-    /// A loop that polls must also call [`yield_now`](Spe::yield_now).
+    /// Atomically reads the 32-bit word of main memory at `ea`, with acquire ordering. A loop that
+    /// polls must also call [`yield_now`](Spe::yield_now).
     ///
     /// # Errors
     ///
@@ -57,8 +51,7 @@ pub trait CellSpe: Spe {
     /// Returns the number of words in the inbound mailbox, 0 to 4.
     fn in_mbox_count(&self) -> usize;
 
-    /// Removes and returns the oldest word of the inbound mailbox, or returns `None` if it is
-    /// empty.
+    /// Removes and returns the oldest word of the inbound mailbox, if any.
     fn try_read_in_mbox(&self) -> Option<u32>;
 
     /// Writes a word to one of this SPE's outbound mailboxes, for the PPE.
@@ -68,10 +61,8 @@ pub trait CellSpe: Spe {
     /// Returns [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
-    /// Writes a word to the inbound mailbox of an SPE.
-    ///
-    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) instead of a loop. The
-    /// reading SPE notifies only the writers that wait in that method.
+    /// Writes a word to the inbound mailbox of an SPE. To wait for room, use
+    /// [`write_in_mbox_of`](Self::write_in_mbox_of), because only its callers are notified of room.
     ///
     /// # Errors
     ///
@@ -90,20 +81,19 @@ pub trait CellSpe: Spe {
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
-    /// Returns the unread bits of a signal register and clears them, or returns `None` if there are
-    /// none.
+    /// Returns and clears the unread bits of a signal register, if any.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal without waiting. The register's [mode](crate::SignalMode) determines the
-    /// effect on an earlier unread signal.
+    /// Sends a signal without waiting. An unread signal is replaced or combined by the register's
+    /// [mode](crate::SignalMode).
     ///
     /// # Panics
     ///
     /// Panics if the machine has no SPE `to`.
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
 
-    /// Removes and returns the oldest word of the inbound mailbox. Waits while the mailbox is
-    /// empty. Returns 0 in a destructor while a cancelled run unwinds.
+    /// Removes and returns the oldest word of the inbound mailbox. Waits while it is empty, or
+    /// returns 0 if a cancelled run is unwinding.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -118,8 +108,8 @@ pub trait CellSpe: Spe {
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Returns the unread bits of a signal register and clears them. Waits until a signal arrives.
-    /// Returns 0 in a destructor while a cancelled run unwinds.
+    /// Returns and clears the unread bits of a signal register. Waits for a signal, or returns 0 if
+    /// a cancelled run is unwinding.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {

@@ -13,24 +13,22 @@ use crate::wake::Wake;
 ///
 /// # Safety
 ///
-/// - [`hold`](Self::hold) and [`put_back`](Self::put_back) must behave as documented.
-/// - Before [`run_threads`](Self::run_threads) returns or unwinds, every started body must have
-///   ended or been dropped, because bodies borrow values from the surrounding code.
+/// [`hold`](Self::hold) and [`put_back`](Self::put_back) must behave as documented. When
+/// [`run_threads`](Self::run_threads) returns or unwinds, every started body must have ended or
+/// been dropped, because bodies borrow values.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// A guard that keeps a view's bytes in the local store. Dropping it frees their memory.
     type Hold;
 
     /// Returns the local store if programs can only use data in it, as on simulated machines and
-    /// strict hosts. Returns `None` if programs use main memory directly.
+    /// strict hosts.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
 
-    /// Calls `main` with a [`StartThread`], which starts cooperative threads. Returns after these
-    /// threads have ended.
-    ///
-    /// Panics of `main` or of a thread are resumed afterwards. The report of a deadlock prints `at`
-    /// as the call that waits for the threads.
+    /// Calls `main` with a [`StartThread`], and returns after all started threads have ended.
+    /// Panics of `main` or a thread are resumed then. `at` is the waiting call for the report of a
+    /// deadlock.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
     /// Makes bytes of main memory available to this SPE, for typed views.
@@ -74,11 +72,11 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     }
 
     /// Handles messages and wake-ups from other OS threads, and unwinds the program if the run was
-    /// cancelled. Interleaved work calls this method because the work may run long without waiting.
+    /// cancelled. Called by interleaved work, which may run long without waiting.
     fn look_outside(&self) {}
 
-    /// Where time is simulated, runs the other processors up to the time of this processor. Loops
-    /// call this method while they poll memory that other processors write.
+    /// Runs the other processors up to this processor's simulated time. Called in loops that poll
+    /// memory.
     #[inline(always)]
     fn catch_up(&self) {}
 
@@ -93,17 +91,15 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     fn activity_ends(&self) {}
 
     /// Returns the time for which the program may run without calling
-    /// [`look_outside`](Self::look_outside). Returns `None` if slices are not read in place, or if
-    /// another thread of this SPE is ready.
-    ///
-    /// A program reads either all or none of its slices in place. Other threads may become ready,
-    /// so the caller must ask again after the returned time.
+    /// [`look_outside`](Self::look_outside). Then the caller asks again, because another thread of
+    /// the SPE may be ready. Returns `None` if one is ready, or if slices are not read in place,
+    /// which never changes during a program.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// Does the same as [`hold_until_arrived`](Self::hold_until_arrived) without waiting, on a
-    /// machine that reads slices in place.
+    /// Does [`hold_until_arrived`](Self::hold_until_arrived) without waiting, if slices are read in
+    /// place.
     ///
     /// # Errors
     ///
@@ -111,9 +107,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// The conditions are those of [`hold`](Self::hold). In addition,
-    /// [`uninterrupted_span`](Self::uninterrupted_span) must have returned a time in the present
-    /// program.
+    /// The conditions of [`hold`](Self::hold), and that
+    /// [`uninterrupted_span`](Self::uninterrupted_span) has returned a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,
@@ -198,7 +193,7 @@ pub struct NewThread {
 
 /// An interface that starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread, which first runs when the caller waits or yields. A panic of its body is
-    /// resumed at the end of the scope.
+    /// Starts a thread, which first runs when the caller waits or yields. The scope resumes its
+    /// panic.
     fn start(&self, thread: NewThread);
 }

@@ -1,5 +1,4 @@
-//! The Memory Flow Controller of an SPE for programs. The module [`crate::mfc`] has the rules of
-//! commands.
+//! The programs' interface of the Memory Flow Controller. [`crate::mfc`] has the rules of commands.
 
 use std::fmt;
 
@@ -9,11 +8,9 @@ use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::wake::{Wait, wait_for_some};
 
-/// The Memory Flow Controller of an SPE, for its program.
-///
-/// Commands contain local-store addresses and effective addresses. The machine checks both against
-/// the memory that it has allocated. A wrong address returns an [`MfcFault`] without any access,
-/// and the refused command takes no queue entry.
+/// The Memory Flow Controller of an SPE, for its program. The machine checks local-store addresses
+/// and effective addresses: a wrong address returns an [`MfcFault`] without any access, and the
+/// refused command takes no queue entry.
 pub trait Mfc: Wait {
     /// Enqueues a command.
     ///
@@ -24,8 +21,8 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal. All methods below that use or wait for the
-    /// queue panic in the same case.
+    /// Panics if an enqueued command has become illegal. All methods below that use the queue panic
+    /// too.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -34,8 +31,7 @@ pub trait Mfc: Wait {
     /// Returns the tag groups with incomplete commands.
     fn incomplete_tags(&self) -> TagMask;
 
-    /// Returns and clears the tag groups in which a list has stalled at an element with
-    /// stall-and-notify (channel 25).
+    /// Returns and clears the tag groups in which a list has stalled (channel 25).
     fn take_stall_notifications(&self) -> TagMask;
 
     /// Resumes the stalled lists of a tag group (channel 26).
@@ -46,16 +42,16 @@ pub trait Mfc: Wait {
     /// waited for the list is illegal. Machines that process the rest later return the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store, and reserves it. Ends the previous
-    /// reservation of this SPE.
+    /// Reads the 128-byte line at `ea` into the local store, and reserves it instead of any other
+    /// line.
     ///
     /// # Errors
     ///
     /// Returns [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Stores the line at `lsa` to `ea` if this SPE's reservation of the line at `ea` still holds.
-    /// Ends the reservation, and returns whether the line was stored.
+    /// Stores the line at `lsa` to `ea` if this SPE's reservation of `ea` still holds. Ends the
+    /// reservation, and returns whether the line was stored.
     ///
     /// # Errors
     ///
@@ -155,12 +151,11 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     outcome
 }
 
-/// Applies `op` atomically to each of the `words` 32-bit words from `ea` on, and returns the old
-/// value of the first word.
+/// Applies `op` atomically to each of the `words` 32-bit words from `ea` on, and returns the first
+/// old value. `scratch` is the local-store address of a line to overwrite.
 ///
 /// The function repeats `getllar` and `putllc` until the store succeeds. A compare-and-swap stores
-/// nothing if no word has the expected value. `scratch` is the local-store address of a line that
-/// the function may overwrite.
+/// nothing if no word has the expected value.
 ///
 /// # Errors
 ///

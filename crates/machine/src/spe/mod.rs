@@ -24,26 +24,18 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with its own local store. The SPEs of all machines have these methods, and the SPEs of a
-/// Cell also have the methods of [`CellSpe`](crate::CellSpe).
+/// A core with its own local store. Each machine's SPEs have these methods, and the SPEs of a Cell
+/// also have the methods of [`CellSpe`](crate::CellSpe).
 ///
 /// To *get* a slice means to copy it from main memory into the local store, and to *put* a slice to
 /// copy it back. Where programs use main memory directly, gets and puts copy nothing.
 ///
-/// The methods by purpose:
-///
-/// - identity: [`id`](Self::id), [`topology`](Self::topology),
-///   [`is_confined_to_local_store`](Self::is_confined_to_local_store),
-///   [`free_stack_bytes`](Self::free_stack_bytes)
 /// - reading slices: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
 ///   [`stream`](Self::stream)
 /// - writing slices: [`stage_mut`](Self::stage_mut), [`stage_mut_ahead`](Self::stage_mut_ahead),
 ///   [`stage_out`](Self::stage_out)
-/// - computing and yielding: [`compute`](Self::compute), [`yield_now`](Self::yield_now),
-///   [`yield_ready`](Self::yield_ready)
 /// - cooperative threads: [`threads`](Self::threads), [`thread_scope`](Self::thread_scope),
 ///   [`interleave`](Self::interleave)
-/// - names for traces: [`activity`](Self::activity)
 /// - waiting, waking and time: [`Wait`](crate::Wait), [`Wake`](crate::Wake)
 ///
 /// Every method that waits lets the other cooperative threads of the SPE run. An `Spe` belongs to
@@ -55,8 +47,7 @@ pub trait Spe: SpeCore {
     /// Returns the parts of the SPE's machine.
     fn topology(&self) -> &Topology;
 
-    /// Advances the simulated time by `cycles` cycles of the SPU's clock. Does nothing on a real
-    /// machine.
+    /// Advances simulated time by `cycles` cycles of the SPU's clock. A real machine does nothing.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
@@ -66,17 +57,15 @@ pub trait Spe: SpeCore {
     /// prints a warning, once in a run, if a program calls none of its methods for ten seconds.
     fn yield_now(&self);
 
-    /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
-    /// Without such a thread, no context switch happens, so loops that compute can call this method
-    /// often.
+    /// Does the same as [`yield_now`](Self::yield_now), but without a context switch if no other
+    /// thread is ready, so loops that compute can call this method often.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread until the returned value is dropped.
-    ///
-    /// Traces of simulated machines show the names. Activities can be nested and take no simulated
-    /// time. On other machines they compile to nothing.
+    /// Names the activity of the calling thread until the returned value is dropped, in traces of
+    /// simulated machines. Activities can be nested, take no simulated time, and cost nothing on
+    /// other machines.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -95,12 +84,12 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// Returns the free bytes on the calling thread's stack. On a simulated machine, this is the
-    /// real stack, which is larger than the stack's part of the local store.
+    /// Returns the free bytes of the calling thread's real stack. On a simulated machine it is
+    /// larger than the stack's part of the local store.
     fn free_stack_bytes(&self) -> usize;
 
     /// Returns whether programs can only use data in the local store, as on simulated machines and
-    /// strict hosts. There the stacks of cooperative threads take memory in the local store.
+    /// strict hosts. There, thread stacks also use the local store.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
@@ -133,8 +122,8 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits for the data and
-    /// returns the view. The next block can arrive while the program uses the current block.
+    /// Starts to get a slice that will be put back, for instance while the program uses the
+    /// previous block. [`PendingMut::wait`] waits for the data and returns the view.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -175,9 +164,8 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
-    /// Reserves memory for a slice in the local store. Committing or dropping the view puts the
-    /// slice back. The program must write the whole view, because its initial contents are
-    /// unspecified.
+    /// Returns a view that is put back when it is committed or dropped. The program must write the
+    /// whole view, because its initial contents are unspecified.
     ///
     /// # Errors
     ///
@@ -190,26 +178,23 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
     }
 
-    /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`.
-    /// Returns when all of them have ended.
+    /// Runs `body` in `count` cooperative threads of this SPE with the ids 0 to `count - 1`, until
+    /// all have ended. The threads may borrow the caller's values and need not be `Send`. They
+    /// switch only where they wait or yield. The first panic of a thread is resumed at the end.
     ///
-    /// The threads may borrow the caller's values and need not be `Send`. They switch only where
-    /// they wait or yield. The first panic of a thread is resumed after all threads have ended.
-    ///
-    /// On a host, a thread starts in some tens of nanoseconds if it reuses a stack, and in some
-    /// microseconds if the operating system provides a new stack.
+    /// A thread on a host starts in some tens of nanoseconds if it reuses a stack, or in some
+    /// microseconds with a new stack of the operating system.
     ///
     /// # Errors
     ///
-    /// Returns [`StackError`] if the local store has no room for all stacks. Then no thread has
-    /// run. Only simulated machines and strict hosts keep stacks in the local store.
+    /// Returns [`StackError`], and runs no thread, if stacks use the local store and have no room.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f` with a scope, which can start cooperative threads on this SPE. Returns when these
-    /// threads have ended. The threads may borrow values that outlive the call.
+    /// Calls `f` with a scope of cooperative threads on this SPE. Returns when they have ended. The
+    /// threads may borrow values that outlive the call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -227,8 +212,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Panics
     ///
-    /// If `f` panics, resumes that panic. Otherwise, if a thread that was not joined has panicked,
-    /// resumes the first such panic.
+    /// Resumes the panic of `f`, or else the first panic of a thread that was not joined.
     #[track_caller]
     fn thread_scope<'env, R>(
         &'env self,
@@ -237,14 +221,12 @@ pub trait Spe: SpeCore {
         threads::scope(self, f)
     }
 
-    /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads.
-    /// While one thread waits for DMA on a Cell, or for a cache miss on a host, another thread
-    /// computes.
+    /// Calls `body` for several of the `inputs` at a time, in cooperative threads. While one thread
+    /// waits for DMA on a Cell, or for a cache miss on a host, another thread computes.
     ///
     /// `body` [stages](InterleavedSpe::stage) the slices that it reads. `in_flight` is the number
-    /// of inputs at a time, or [`InFlight::Automatic`]. The methods of the returned [`Interleave`]
-    /// run the work and return the results. A closure in a variable needs the type of its first
-    /// argument:
+    /// of inputs at a time. The methods of the returned [`Interleave`] do the work. A closure in a
+    /// variable needs the type of its first argument:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
@@ -283,8 +265,8 @@ pub trait Spe: SpeCore {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
-    /// Gets a long slice in tiles of `tile` elements. The next tile arrives while the program uses
-    /// the current tile.
+    /// Gets a long slice in tiles of `tile` elements, the next tile while the program uses the
+    /// current one.
     ///
     /// # Panics
     ///
