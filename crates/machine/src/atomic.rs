@@ -3,8 +3,7 @@
 //! An SPE reads a 128-byte line with a reservation (`getllar`), changes it in the local store, and
 //! stores it (`putllc`). The store fails if another processor has stored to the line in between.
 //! [`fetch_update_words`](crate::fetch_update_words) repeats this until the store succeeds. For one
-//! word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way of each
-//! machine.
+//! word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
@@ -46,7 +45,7 @@ impl AtomicOp {
         }
     }
 
-    /// Returns whether the operation stores a value, which a compare-and-swap of `word` may not do.
+    /// Returns whether the operation stores a value if the word is `word`.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,

@@ -4,7 +4,7 @@
 /// describes a computer with an operating system: it has caches, threads sleep, and times vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether caches lie between SPEs and main memory, so that access times depend on sizes.
+    /// Whether caches lie between SPEs and main memory, so that access time depends on data size.
     pub has_caches: bool,
     /// Whether a thread that waits long sleeps until the operating system wakes it. Otherwise the
     /// thread waits in hardware and continues without delay.

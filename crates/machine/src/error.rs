@@ -95,10 +95,9 @@ pub struct RunEnd<R> {
     pub main_was_cancelled: bool,
     /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
-    /// The first [`RunError::Panic`] of a program that was not joined, while the main program ran.
+    /// The first [`RunError::Panic`] of a program that was not joined, during the main program.
     pub panic_before: Option<RunError>,
-    /// The first [`RunError::Panic`] of a program that was not joined, after the main program
-    /// ended.
+    /// The first [`RunError::Panic`] of a program that was not joined, after the main program.
     pub panic_after: Option<RunError>,
     /// The reason if the machine cancelled the run.
     pub cancelled_for: Option<RunError>,

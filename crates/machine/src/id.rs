@@ -9,8 +9,7 @@ macro_rules! id {
         pub struct $name(u16);
 
         impl $name {
-            /// Returns the id with this number. [`Topology`](crate::Topology) lists the ids that
-            /// exist.
+            /// Returns the id with this number. The [`Topology`](crate::Topology) lists all ids.
             pub const fn new(index: u16) -> Self {
                 Self(index)
             }
@@ -60,7 +59,6 @@ impl fmt::Display for Processor {
     }
 }
 
-/// The number of a cooperative thread in its scope, from 0: see
-/// [`Spe::threads`](crate::Spe::threads).
+/// The number of a thread in its scope, from 0: see [`Spe::threads`](crate::Spe::threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub usize);

@@ -8,11 +8,9 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is sequential code that stages slices and waits for their data. If too few
-//! pieces are *in flight* (begun and not ended), the core waits. If too many are, they evict each
-//! other's data from the cache. [`InFlight::Automatic`] measures which number is best: 1, 8, and up
-//! to 128 unless 8 take more than twice as long as 1. It measures again when caches or inputs may
-//! have changed.
+//! A piece of work is sequential code that stages slices and waits for their data. With too few
+//! pieces *in flight* (begun and not ended) the core waits. With too many, they evict each other's
+//! data from the cache. [`InFlight::Automatic`] measures from time to time which number is best.
 //!
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
@@ -130,8 +128,8 @@ impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Returns a slice after it has arrived in the local store. Other pieces of work run meanwhile.
-    /// If no other piece is in flight, other threads of the SPE may not run for some tenths of a
-    /// millisecond, or longer if the body starts them.
+    /// If no other piece is in flight, other threads of the SPE may wait for some tenths of a
+    /// millisecond, and threads that the body starts even longer.
     ///
     /// # Errors
     ///
@@ -468,8 +466,7 @@ where
         }
     }
 
-    /// Returns the best number of threads and the time of an input, or `None` if inputs are too
-    /// few.
+    /// Returns the best number of threads and the time of an input, or `None` for too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -604,7 +601,7 @@ where
         held.take()
     }
 
-    /// Holds the flow after waiting until no other thread holds it.
+    /// Waits until no other thread holds the flow, and then holds it.
     fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
         while self.taken.get() == HELD {
             self.wait_for_the_holder();

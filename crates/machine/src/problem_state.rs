@@ -8,8 +8,7 @@ use crate::mfc::EffectiveAddress;
 
 const AREA_BYTES: u64 = 0x2_0000;
 
-/// The first address of the areas, above the addresses of processes on hosts and of simulated
-/// memory.
+/// The first address of the areas, above the addresses of host processes and simulated memory.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.
@@ -32,9 +31,8 @@ impl ProblemStateRegister {
         }
     }
 
-    /// Returns the effective address of the register in `spe`. The word to send must be at offset
-    /// 12 of a quadword in the local store, because the low four bits of both addresses must be
-    /// equal.
+    /// Returns the effective address of the register in `spe`. In the local store, a word to send
+    /// must be at offset 12 of a quadword, to match the low four bits of this address.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A *get* copies a slice into the local store when it is issued, and a *put* copies it back when
-//! the view is committed. Until then a get borrows its slice shared, and a put exclusively. Leaking
-//! a view wastes room in the local store but is memory-safe.
+//! the view is committed. A view for reading borrows the slice shared, and a view for writing
+//! exclusively. Leaking a view wastes room in the local store but is memory-safe.
 //!
 //! Simulated machines and *strict* hosts copy slices through local stores, and lose the writes of a
 //! leaked `StagedMut`. On other hosts the view *is* the slice in main memory.
@@ -172,16 +172,14 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `SpeCore::hold` returned a pointer that is valid for reads of initialised bytes,
-        // aligned for T, while hold and borrow live. Both outlast `self`, and any bytes are a T
-        // (Pod).
+        // SAFETY: `SpeCore::hold` returned a pointer to initialised bytes, aligned for T, that is
+        // valid while hold and borrow live. Both outlast `self`, and any bytes are a T (Pod).
         unsafe { self.view.as_ref() }
     }
 }
 
-/// A view of a slice in the local store, for reading and writing. Committing or dropping the view
-/// puts the slice back. Only [`commit`](Self::commit) waits, because drops may happen while
-/// unwinding.
+/// A view of a slice in the local store, for reading and writing. Dropping the view puts the slice
+/// back without waiting, and [`commit`](Self::commit) also waits.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     view: NonNull<[T]>,
@@ -231,9 +229,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     }
 }
 
-/// A long slice that is staged tile by tile. The next tile arrives while the program uses the
-/// current tile, until the next call of [`next`](Self::next). Two tiles need room in the local
-/// store.
+/// A long slice that is staged tile by tile, the next tile while the program uses the current one.
+/// A tile can be used until the next call of [`next`](Self::next), so room for two tiles is enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,

@@ -10,8 +10,8 @@
 //! threads may share values that are not `Sync`. All threads end before their scope returns, so
 //! they may borrow the caller's values.
 
-// Rejected: a scope that its threads can use to start more threads. It would have to outlive the
-// function that gets it on every machine. A thread can open its own scope instead.
+// Rejected: a scope that its threads can use to start more threads. On every machine it would have
+// to outlive the function that gets it. A thread can open its own scope instead.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -199,8 +199,7 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that calls `f` with its id, once the caller waits, yields or leaves the
-    /// scope.
+    /// Starts a thread that calls `f` with its id, once the caller waits, yields or ends the scope.
     ///
     /// # Errors
     ///
@@ -251,9 +250,8 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             }
             outcome.has_ended.set(true);
         });
-        // SAFETY: only the lifetime changes. The closure's borrows live for 'scope, until
-        // `run_threads` returns. By then every body has ended or was dropped (`SpeCore`'s
-        // contract).
+        // SAFETY: only the lifetime changes. The closure's borrows live until `run_threads`
+        // returns. By then every body has ended or was dropped (`SpeCore`'s contract).
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -274,7 +272,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE reserves it in its local
     /// store, rounded up to 16 bytes ([`THREAD_STACK_BYTES`] by default). On a host the real stack
-    /// has this size, at least 16 KiB, by default a setting of the machine.
+    /// has this size, but at least 16 KiB, and the default is a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -315,8 +313,7 @@ impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
         self.result.has_ended.get()
     }
 
-    /// Waits for the end of the thread, and returns its result. Other threads of the SPE run
-    /// meanwhile.
+    /// Waits until the thread has ended and returns its result, while other threads run.
     ///
     /// # Errors
     ///

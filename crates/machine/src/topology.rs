@@ -37,14 +37,13 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core if SPEs can share it, as hardware threads (SMT) or on one CPU.
+    /// A number for a core that SPEs may share (SMT, or one CPU). `None` for a core of its own.
     pub core: Option<u32>,
     /// The user-visible name of the place, such as `CPU 3`. May be empty.
     pub place: String,
 }
 
-/// The distance between two SPEs, from near to far. See [`Topology::name_of`] for user-visible
-/// names.
+/// The distance between two SPEs, from near to far. [`Topology::name_of`] returns the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
@@ -55,8 +54,7 @@ pub enum Distance {
     SameCell,
     /// SPEs of two Cells that have the same nearest memory module.
     AcrossCells,
-    /// SPEs of two Cells with different nearest memory modules: blade chips, or a host's NUMA
-    /// nodes.
+    /// SPEs of two Cells with different nearest memory modules, as on blades and NUMA hosts.
     AcrossModules,
 }
 
@@ -79,9 +77,8 @@ impl Distance {
 }
 
 impl Topology {
-    /// Returns the topology in which `cells[c]` is the memory module nearest to Cell `c`, and
-    /// `spes[s]` is the place of SPE `s`. Memory modules are numbered from 0 to the highest number
-    /// in `cells`.
+    /// Returns a machine: `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is the
+    /// place of SPE `s`. Memory modules are numbered from 0 to the highest in `cells`.
     ///
     /// # Panics
     ///
@@ -109,16 +106,15 @@ impl Topology {
         }
     }
 
-    /// Returns the same machine with at least `count` memory modules, also far from all Cells.
+    /// Returns the same machine with at least `count` memory modules. Added ones are near no Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
     }
 
-    /// Returns the same machine with `modules[s]` as the memory module nearest to SPE `s`, by
-    /// default the module of its Cell. Used for a Cell with several modules, as with sub-NUMA
-    /// clustering.
+    /// Returns the same machine with `modules[s]` as the memory module nearest to SPE `s`, for
+    /// Cells with several modules (sub-NUMA clustering). The default is the module of the Cell.
     ///
     /// # Panics
     ///

@@ -43,9 +43,8 @@ pub trait Wake: Wait {
     /// Returns whether the run was cancelled. Then threads that wait are unwound.
     fn is_cancelled(&self) -> bool;
 
-    /// Makes the waiting threads of `to` check their [conditions](Wait::wait_until) again, for
-    /// instance after a change in ordinary memory. Mailboxes, signals and the MFC notify by
-    /// themselves.
+    /// Makes the waiting threads of `to` check their [conditions](Wait::wait_until) again. Needed
+    /// after changes in ordinary memory, but not for mailboxes, signals and the MFC.
     ///
     /// # Panics
     ///
@@ -99,7 +98,7 @@ pub trait Wake: Wait {
         }
     }
 
-    /// Calls [`wake`](Self::wake) if the thread can be woken directly on the caller's core.
+    /// Does the same as [`wake`](Self::wake) if the thread can be woken directly on this core.
     /// Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
@@ -110,8 +109,7 @@ pub trait Wake: Wait {
     /// Wakes a thread after [`wake_here`](Self::wake_here) has returned false.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// Returns a handle that wakes threads of this run from any of its programs, and from
-    /// destructors.
+    /// Returns a handle that wakes threads of this run from its programs and from destructors.
     fn remote_waker(&self) -> RemoteWaker;
 
     /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread.
@@ -148,8 +146,7 @@ impl RemoteWaker {
     /// Returns a waker that calls `wake` to wake a thread of the run. Machines call this function.
     ///
     /// `wake` may be called on any OS thread, even after the run. It must have an effect only
-    /// during the run, on OS threads that run its programs and on [admitted](Outside::admit)
-    /// threads.
+    /// during the run, on OS threads that run its programs or are [admitted](Outside::admit).
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
@@ -185,9 +182,9 @@ pub trait Outside: Send + Sync {
     /// program of the run that does not wait.
     fn admit(&self);
 
-    /// Decrements the count of outside threads. An outside thread calls this method when it ends,
-    /// and before it waits for a program, which must [`admit`](Self::admit) it again before waking
-    /// it. If all other threads of the run wait, this call ends the run as a deadlock.
+    /// Decrements the count of outside threads, before an outside thread ends or waits for a
+    /// program. That program must [`admit`](Self::admit) the thread again before it wakes the
+    /// thread. If all other threads of the run wait, this call ends the run as a deadlock.
     fn dismiss(&self);
 }
 
@@ -210,8 +207,7 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
     result.unwrap_or_default()
 }
 
-/// A handle to a thread, for [`Wake::wake`]. It may outlive the thread, and any OS thread may use
-/// it.
+/// A handle for [`Wake::wake`], which may outlive its thread and be used on any OS thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
@@ -240,8 +236,9 @@ impl Sleeper {
         Self { thread, processor }
     }
 
-    /// Returns a handle to a thread that waits by [`wait_until`](Wait::wait_until) if `polls` is
-    /// true. Then a [`notify`](Wake::notify) is enough to wake the thread.
+    /// Returns this handle with a flag: whether the thread waits by
+    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) is enough to wake the
+    /// thread.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };

@@ -72,7 +72,7 @@ impl StageError {
         self.spe
     }
 
-    /// Returns the missing size, the free bytes, and the holders of the other bytes.
+    /// Returns the requested size, the free bytes, and the holders of the other bytes.
     pub fn no_room(&self) -> &NoRoom {
         &self.no_room
     }
@@ -123,8 +123,7 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`, and returns how many more bytes were reserved at the peak than before. Can be
-    /// nested.
+    /// Runs `f`, and returns how many more bytes were reserved at the peak than before.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
@@ -185,7 +184,7 @@ impl LocalStore {
         self.bytes.at(self.range(at, 1))
     }
 
-    /// Copies the bytes from `from` on into `into`.
+    /// Copies bytes from `from` to `into`.
     ///
     /// # Panics
     ///

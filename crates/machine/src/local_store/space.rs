@@ -57,8 +57,8 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes (at least 1) at a multiple of `align`, and returns the first address.
-    /// The purpose `what` and the source line `at` appear in error messages.
+    /// Reserves `bytes` bytes, or 1 instead of 0, at a multiple of `align`, and returns the first
+    /// address. The purpose `what` and the source line `at` appear in error messages.
     ///
     /// # Errors
     ///

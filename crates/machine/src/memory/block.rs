@@ -127,8 +127,7 @@ impl Block {
         !self.versions.is_empty()
     }
 
-    /// Returns the address of the byte at `offset`. Panics if `bytes` bytes from there leave the
-    /// block.
+    /// Returns the address of the byte at `offset`, after a check of `bytes` bytes from there.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
@@ -141,7 +140,7 @@ impl Block {
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// Copies the bytes from `offset` on into `into`.
+    /// Copies bytes from `offset` to `into`.
     ///
     /// # Panics
     ///
@@ -163,7 +162,7 @@ impl Block {
         unsafe { self.write_locked(offset, from.as_ptr(), from.len()) }
     }
 
-    /// Copies bytes of `source` to `offset` as a DMA transfer by the processor of `in_flight`.
+    /// Copies `bytes` bytes from `source_offset` in `source` to `offset`, as a DMA transfer does.
     ///
     /// # Panics
     ///
@@ -232,9 +231,8 @@ impl Block {
         )
     }
 
-    /// Does the same as `fetch_update` after the first reservation. Separate, because a locked
-    /// instruction waits for all earlier stores, and a large function stores registers on the
-    /// stack.
+    /// Does the same as `fetch_update` after the first reservation. In a function of its own, to
+    /// save stores of registers to the stack, which a locked instruction waits for.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {

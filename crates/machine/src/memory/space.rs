@@ -126,7 +126,7 @@ impl Region {
         self.0.block.home()
     }
 
-    /// Copies the bytes from `offset` on into `into`.
+    /// Copies bytes from `offset` to `into`.
     ///
     /// # Panics
     ///

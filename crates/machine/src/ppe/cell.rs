@@ -55,8 +55,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal without waiting. An unread signal is replaced or combined by the register's
-    /// [mode](Self::set_signal_mode).
+    /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines if
+    /// an unread signal is replaced or combined.
     ///
     /// # Panics
     ///
@@ -123,8 +123,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command as [`try_issue_proxy`](Self::try_issue_proxy) does. Waits while the queue
-    /// is full.
+    /// Enqueues a command like [`try_issue_proxy`](Self::try_issue_proxy). Waits for a free entry.
     ///
     /// # Errors
     ///

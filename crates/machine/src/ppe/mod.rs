@@ -100,8 +100,8 @@ pub trait OnCell<M: Machine> {
 /// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes. Below 4 GiB a region crosses no multiple of 4 GiB, so that one DMA list can access it
-    /// all.
+    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, so that one DMA list can access
+    /// it.
     ///
     /// # Errors
     ///
@@ -147,14 +147,13 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
 /// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Both lifetimes are invariant, as in `std::thread::scope`, so that programs borrow long
-    // enough.
+    // Invariant in both lifetimes as `std::thread::Scope`, or programs could borrow for too long.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a program. If it is dropped, [`Machine::run`] waits for the program and its panic.
+/// A handle to a spawned program. If dropped, [`Machine::run`] waits and returns the panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -197,9 +196,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Starts `program` on an SPE, after the programs that were started there earlier. The program
-    /// may borrow values that outlive the [run](Machine::run). It starts with an empty MFC queue,
-    /// no reservation, and no reserved part of the local store. The bytes of the local store, words
-    /// in mailboxes and signals remain.
+    /// may borrow values that outlive the [run](Machine::run). Its MFC queue is empty, and it has
+    /// no reservation and no reserved part of the local store. The bytes of the local store, words
+    /// in mailboxes and signals remain from earlier programs.
     ///
     /// # Panics
     ///
@@ -226,9 +225,8 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
                 drop(result);
             }))
         });
-        // SAFETY: only the lifetime changes. The closure's borrows live for 'scope, until
-        // `Machine::run` returns. By then every program has ended or was dropped (`Machine`'s
-        // contract).
+        // SAFETY: only the lifetime changes. The closure's borrows live until `Machine::run`
+        // returns. By then every program has ended or was dropped (`Machine`'s contract).
         let body =
             unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
         let name = std::any::type_name::<F>();
@@ -244,9 +242,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// Starts a program that calls `program` in a cooperative thread for each of `arguments`. The
-    /// handle returns the results in this order (as libspe2mt: CellMT, section 4.2). It returns a
-    /// [`StackError`], and no thread runs, if the local store has no room for all stacks.
+    /// Starts a program that calls `program` in a cooperative thread for each of `arguments` (as
+    /// libspe2mt: CellMT, section 4.2). The handle returns the results in the same order, or a
+    /// [`StackError`] if the local store has no room for all stacks. Then no thread runs.
     ///
     /// # Panics
     ///

@@ -84,8 +84,8 @@ pub trait CellSpe: Spe {
     /// Returns and clears the unread bits of a signal register, if any.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal without waiting. An unread signal is replaced or combined by the register's
-    /// [mode](crate::SignalMode).
+    /// Sends a signal without waiting. The register's [mode](crate::SignalMode) determines if an
+    /// unread signal is replaced or combined.
     ///
     /// # Panics
     ///

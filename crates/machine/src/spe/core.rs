@@ -26,9 +26,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         None
     }
 
-    /// Calls `main` with a [`StartThread`], and returns after all started threads have ended.
-    /// Panics of `main` or a thread are resumed then. `at` is the waiting call for the report of a
-    /// deadlock.
+    /// Calls `main` with a [`StartThread`], and returns after all started threads have ended. Then
+    /// resumes any panic. The report of a deadlock prints `at` as the waiting call.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
     /// Makes bytes of main memory available to this SPE, for typed views.
