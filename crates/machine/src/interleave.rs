@@ -14,9 +14,9 @@
 //!
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
-//! processed with the same number of threads. A *trial* measures a batch. A *flow* is the state
-//! that the threads share. A thread *holds* the flow while it uses the inputs and the *sink*, the
-//! closure for results.
+//! processed with the same number of threads. A *trial* measures a batch. A *flow* is the shared
+//! state of the threads. A thread *holds* it while it uses inputs and the *sink*, the closure for
+//! results.
 
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
@@ -428,7 +428,6 @@ where
         }
     }
 
-    /// Processes inputs in one thread, with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -454,7 +453,6 @@ where
         }
     }
 
-    /// Processes all inputs with the fastest number of threads.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         loop {
             let begin = self.spe.now();

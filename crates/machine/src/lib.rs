@@ -7,8 +7,7 @@
 //!   checker guards staged slices. New programs should use this level.
 //! - **A Cell** ([`CellMachine`], [`CellSpe`], [`Machine::on_cell`]): SPEs also have mailboxes,
 //!   signals, a decrementer and the raw level ([`Mfc`]), with DMA commands, tag groups, fences,
-//!   lists and reservations. This level is for measuring tools and for programs ported from C for
-//!   the Cell.
+//!   lists and reservations. This level is for measuring tools and for programs ported from C.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE

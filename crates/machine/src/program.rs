@@ -56,8 +56,7 @@ impl<S> Program<S> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program without unwinding. The machine then calls [`Outcome::end`] and notifies the
-    /// PPE.
+    /// Runs the program. The machine then calls [`Outcome::end`] and notifies the PPE.
     ///
     /// # Errors
     ///

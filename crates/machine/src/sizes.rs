@@ -38,8 +38,7 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// Returns the text of [`in_words`], with a size of many digits rounded down to a tenth of its
-/// unit.
+/// Returns the text of [`in_words`], with long numbers rounded down to a tenth of their unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;

@@ -127,8 +127,7 @@ pub trait Wake: Wait {
         false
     }
 
-    /// Waits until `ready` returns true, or returns false at `deadline`. A thread in this method is
-    /// never part of a deadlock.
+    /// Waits until `ready` returns true, or returns false at `deadline`. Such waits never deadlock.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -237,8 +236,7 @@ impl Sleeper {
     }
 
     /// Returns this handle with a flag: whether the thread waits by
-    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) is enough to wake the
-    /// thread.
+    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) is enough to wake it.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };

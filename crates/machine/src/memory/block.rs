@@ -411,8 +411,8 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes, and may overlap. Concurrent accesses must be
-/// atomic or made by this function.
+/// `to` and `from` must be valid for `bytes` bytes. Other threads must access them by atomics or
+/// `copy`.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // One instruction copies a naturally aligned word, as the MFC does.

@@ -17,8 +17,7 @@ impl RawCommand {
     /// Command errors come before alignment errors, and these before range errors (CBEA p.57 table
     /// 7-6 note 2). Commands of zero bytes and empty lists are legal. A
     /// [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers past the
-    /// end of the local store are refused, because they are mistakes. The hardware wraps them to
-    /// address 0 (CBEA s.15.6 p.221).
+    /// end of the local store are refused. The hardware wraps them to 0 (CBEA s.15.6 p.221).
     ///
     /// # Errors
     ///
@@ -41,7 +40,7 @@ impl RawCommand {
     /// Checks a command for the PPE's proxy queue, as [`check`](Self::check) does.
     ///
     /// The queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The `s`
-    /// forms, which also start the SPU, are refused for [`Ppe::spawn`](crate::Ppe::spawn).
+    /// forms, which also start the SPU, are refused: use [`Ppe::spawn`](crate::Ppe::spawn).
     ///
     /// # Errors
     ///
@@ -324,9 +323,8 @@ impl Transfer {
     }
 }
 
-/// A list of up to 2,048 transfers with one tag group, queue entry and upper half of the effective
-/// address. A [`ListCursor`](super::ListCursor) reads the list in the local store (CBEA s.7.4 p.59,
-/// s.7.5.3 p.60).
+/// A list of up to 2,048 transfers with one tag group, queue entry and upper half of the address. A
+/// [`ListCursor`](super::ListCursor) reads it in the local store (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,

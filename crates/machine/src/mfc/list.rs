@@ -9,10 +9,9 @@ use super::limits::LIST_ELEMENT_BYTES;
 /// The stall-and-notify flag in the first word of an element.
 const STALL_AND_NOTIFY: u32 = 1 << 31;
 
-/// An element of a list: the number of bytes to move, and their effective address. In the local
-/// store it is two words in the machine's byte order, the first with the stall-and-notify flag in
-/// the most significant bit and the size below, and the second with the lower half of the effective
-/// address.
+/// An element of a list (CBEA s.7.4 p.59). In the local store it is two words in the machine's byte
+/// order. The first has the stall-and-notify flag in its most significant bit, and the size below.
+/// The second has the lower half of the effective address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -20,12 +19,9 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// assert_eq!(element.to_words(), [0x8000_0080, 0x2000]);
 /// assert_eq!(ListElement::from_words([0x8000_0080, 0x2000]), element);
 /// ```
-///
-/// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until an acknowledgement. Ignored in the last
-    /// element.
+    /// Whether the list stalls after this element until acknowledged. Ignored in the last element.
     pub stall_and_notify: bool,
     /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped. The
     /// field has 31 bits. A reserved bit of the architecture makes the size illegal.
@@ -91,7 +87,7 @@ impl ElementTransfer {
     }
 
     /// Returns whether the list stalls after this transfer. If so, the machine must call
-    /// [`CommandQueue::stall`](super::CommandQueue::stall), and wait to read the next element.
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element until acknowledged.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
@@ -104,10 +100,10 @@ impl ElementTransfer {
 
 /// An iterator over the transfers of a list.
 ///
-/// The data of each element starts in the local store at the next multiple of 16, plus the low four
-/// bits of its effective address for fewer than 16 bytes. All elements have the list's upper half
-/// of the effective address (EAH). Elements are read late, so a program may change elements of a
-/// stalled list before it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
+/// The data of each element starts in the local store at the next multiple of 16. For fewer than 16
+/// bytes, the low four bits of the effective address are added. All elements have the list's upper
+/// half of the effective address. An element is read only by [`next`](Self::next), so a program may
+/// change elements of a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
@@ -144,8 +140,7 @@ impl ListCursor {
     ///
     /// # Errors
     ///
-    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`], and ends the
-    /// list.
+    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. Ends the list.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,

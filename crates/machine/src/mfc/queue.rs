@@ -139,8 +139,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // The `after` of a free slot is empty, because its last command started with an
-                // empty one.
+                // A free slot has an empty `after`, because its last command has started.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }

@@ -29,9 +29,8 @@ pub trait PpeCore: Wake {
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Returns a handle to the run for OS threads that run none of its programs. Returns `None`
-    /// where time is simulated or SPEs are confined to local stores, because these threads have no
-    /// simulated time and no DMA.
+    /// Returns a handle to the run for OS threads that run none of its programs. Returns `None` if
+    /// the machine simulates time or SPEs need DMA, because these threads have neither.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }

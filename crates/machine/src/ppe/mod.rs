@@ -100,8 +100,7 @@ pub trait OnCell<M: Machine> {
 /// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, so that one DMA list can access
-    /// it.
+    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, as one DMA list requires.
     ///
     /// # Errors
     ///

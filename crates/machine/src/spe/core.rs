@@ -20,8 +20,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// A guard that keeps a view's bytes in the local store. Dropping it frees their memory.
     type Hold;
 
-    /// Returns the local store if programs can only use data in it, as on simulated machines and
-    /// strict hosts.
+    /// Returns the local store if programs can only use data in it, or else `None`.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
@@ -74,8 +73,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// cancelled. Called by interleaved work, which may run long without waiting.
     fn look_outside(&self) {}
 
-    /// Runs the other processors up to this processor's simulated time. Called in loops that poll
-    /// memory.
+    /// Runs the other processors up to this processor's simulated time, for loops that poll memory.
     #[inline(always)]
     fn catch_up(&self) {}
 
@@ -89,16 +87,14 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// Returns the time for which the program may run without calling
-    /// [`look_outside`](Self::look_outside). Then the caller asks again, because another thread of
-    /// the SPE may be ready. Returns `None` if one is ready, or if slices are not read in place,
-    /// which never changes during a program.
+    /// Returns how long the program may run without a call of [`look_outside`](Self::look_outside).
+    /// Returns `None` if another thread of the SPE is ready, or if slices are not read in place. A
+    /// program reads all or none of its slices in place.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// Does [`hold_until_arrived`](Self::hold_until_arrived) without waiting, if slices are read in
-    /// place.
+    /// Does [`hold_until_arrived`](Self::hold_until_arrived) in place, without waiting.
     ///
     /// # Errors
     ///
@@ -192,7 +188,6 @@ pub struct NewThread {
 
 /// An interface that starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread, which first runs when the caller waits or yields. The scope resumes its
-    /// panic.
+    /// Starts a thread, which runs once the caller waits or yields. The scope resumes its panic.
     fn start(&self, thread: NewThread);
 }

@@ -21,8 +21,7 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal. All methods below that use the queue panic
-    /// too.
+    /// Panics if an enqueued command has become illegal, as all methods below that use the queue.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -42,8 +41,7 @@ pub trait Mfc: Wait {
     /// waited for the list is illegal. Machines that process the rest later return the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store, and reserves it instead of any other
-    /// line.
+    /// Reads the 128-byte line at `ea` to `lsa`, and reserves it. Any other reservation ends.
     ///
     /// # Errors
     ///

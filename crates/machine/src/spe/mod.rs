@@ -28,7 +28,7 @@ use crate::topology::Topology;
 /// also have the methods of [`CellSpe`](crate::CellSpe).
 ///
 /// To *get* a slice means to copy it from main memory into the local store, and to *put* a slice to
-/// copy it back. Where programs use main memory directly, gets and puts copy nothing.
+/// copy it back. Where programs use main memory directly, gets and puts copy nothing. Main methods:
 ///
 /// - reading slices: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
 ///   [`stream`](Self::stream)
@@ -63,9 +63,8 @@ pub trait Spe: SpeCore {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread until the returned value is dropped, in traces of
-    /// simulated machines. Activities can be nested, take no simulated time, and cost nothing on
-    /// other machines.
+    /// Names the activity of the calling thread, in traces of simulated machines, until the
+    /// returned value is dropped. Activities can be nested. They take no simulated time.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -265,8 +264,7 @@ pub trait Spe: SpeCore {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
-    /// Gets a long slice in tiles of `tile` elements, the next tile while the program uses the
-    /// current one.
+    /// Gets a long slice in tiles of `tile` elements, each while the program uses the last tile.
     ///
     /// # Panics
     ///
