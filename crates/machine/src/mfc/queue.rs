@@ -12,9 +12,9 @@ use super::tag::{Tag, TagMask};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// The number of entries of an SPU's queue, for channel writes (CBEA s.9.1.1 p.113).
+/// The number of entries of an SPU's queue, filled by channel writes (CBEA s.9.1.1 p.113).
 pub const SPU_QUEUE_ENTRIES: usize = 16;
-/// The number of entries of the PPE's proxy queue, for MMIO (Handbook s.19.3.3.2 p.522).
+/// The number of entries of the PPE's proxy queue, filled by MMIO (Handbook s.19.3.3.2 p.522).
 pub const PROXY_QUEUE_ENTRIES: usize = 8;
 
 /// The identifier of a command in a [`CommandQueue`], from its push to its completion.
@@ -236,7 +236,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// Returns the commands that may start now, oldest first, also while some of them are started.
+    /// Returns the commands that may start now, oldest first. They may be started meanwhile.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }

@@ -23,8 +23,8 @@ use super::tag::Tag;
 /// Source: the channels 16 to 21, CBEA s.9.1 pp.113-118.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
-    /// The word for `MFC_Cmd`, with the opcode in the low 16 bits. The class ids above are ignored,
-    /// because they only change the speed of a command (Handbook p.457, CBEA p.114).
+    /// The word for `MFC_Cmd`, with the opcode in the low 16 bits. The class ids in the high bits
+    /// are ignored, because they only change the speed (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
