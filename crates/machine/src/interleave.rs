@@ -15,8 +15,8 @@
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
 //! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
 //! processed with the same number of threads. A *trial* measures a batch. A *flow* is the shared
-//! state of the threads. A thread *holds* it while it uses inputs and the *sink*, the closure for
-//! results.
+//! state of the threads. A thread *holds* the flow while it takes an input or calls the *sink*, the
+//! closure for results.
 
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
@@ -50,8 +50,8 @@ use trial::{Trial, inputs_in};
 /// The number of pieces of work in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), by measurement. In a
-    /// local store, each piece must have room for twice the data that a single piece has used.
+    /// The fastest number by measurement, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). Each
+    /// piece must have room in the local store for twice the data that a single piece has used.
     Automatic,
     /// A fixed number of pieces. 0 means 1.
     Fixed(usize),

@@ -27,7 +27,7 @@ pub fn in_words(bytes: usize) -> String {
     }
 }
 
-/// Returns the text of a size as command-line flags take it.
+/// Returns the text of a size for command-line flags.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_flags;

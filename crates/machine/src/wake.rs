@@ -70,9 +70,9 @@ pub trait Wake: Wait {
         self.wait_until(why, ready)
     }
 
-    /// Returns whether a thread is woken faster from another core if it waits by
-    /// [`wait_until`](Wait::wait_until) and gives the waking thread a [polling](Sleeper::polling)
-    /// sleeper. This is true if no other thread of this core is ready and few threads poll.
+    /// Returns whether this thread should poll, to be woken faster by another core: wait by
+    /// [`wait_until`](Wait::wait_until), and give the waking thread a [polling](Sleeper::polling)
+    /// sleeper. True if no other thread of this core is ready and few threads poll.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false

@@ -49,8 +49,8 @@ impl Trial {
         }
     }
 
-    /// Reads the clock after `next` inputs, and returns the time since the last call. Threads start
-    /// in the first round, and the second determines the number of inputs in a measurement.
+    /// Reads the clock after `next` inputs, and returns the time since the last call. The second
+    /// round determines the number of inputs in a measurement, because threads start in the first.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

@@ -184,7 +184,7 @@ impl LocalStore {
         self.bytes.at(self.range(at, 1))
     }
 
-    /// Copies bytes from `from` to `into`.
+    /// Copies the bytes at `from` into `into`.
     ///
     /// # Panics
     ///

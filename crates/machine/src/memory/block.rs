@@ -140,7 +140,7 @@ impl Block {
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// Copies bytes from `offset` to `into`.
+    /// Copies the bytes at `offset` into `into`.
     ///
     /// # Panics
     ///
@@ -411,8 +411,7 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes. Other threads must access them by atomics or
-/// `copy`.
+/// `to` and `from` must be valid for `bytes` bytes. Other threads may only use atomics or `copy`.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // One instruction copies a naturally aligned word, as the MFC does.

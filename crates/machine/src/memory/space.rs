@@ -126,7 +126,7 @@ impl Region {
         self.0.block.home()
     }
 
-    /// Copies bytes from `offset` to `into`.
+    /// Copies the bytes at `offset` into `into`.
     ///
     /// # Panics
     ///

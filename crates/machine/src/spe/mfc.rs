@@ -21,7 +21,7 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal, as all methods below that use the queue.
+    /// Panics if an enqueued command has become illegal. All methods that use the queue do so.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
