@@ -243,9 +243,9 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// Returns the user-visible name of a distance on this machine. Between two Cells it is `other
-    /// Cell` if there are no more. [`Distance::AcrossModules`] is `across Cells` if each of several
-    /// Cells has its own nearest module.
+    /// Returns the user-visible name of a distance on this machine. With two Cells, SPEs of
+    /// different Cells are in the `other Cell`. With more Cells, [`Distance::AcrossModules`] is
+    /// `across Cells` if each Cell has its own nearest module.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};
