@@ -2,7 +2,7 @@
 
 use crate::spe::core::SpeCore;
 
-/// A named activity of a thread of an SPE. Dropping this value ends the activity: see
+/// A named activity of a thread of an SPE, which ends when this value is dropped: see
 /// [`Spe::activity`](crate::Spe::activity).
 #[must_use = "an activity ends when this is dropped"]
 pub struct Activity<'a, S: SpeCore>(&'a S);

@@ -1,19 +1,15 @@
-//! Read-modify-write operations on main memory, and how reservations implement them.
+//! Read-modify-write operations on main memory, implemented with reservations.
 //!
-//! The hardware has no fetch-and-add. Instead an SPE reads a 128-byte line with a reservation
-//! (`getllar`), changes the line in its local store, and stores it (`putllc`). The store succeeds
-//! only if no other processor has stored to the line in between. The SPE repeats these steps until
-//! the store succeeds. [`fetch_update_words`](crate::fetch_update_words) is this loop, on any Cell.
-//! [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) updates one word in the fastest way of
-//! the machine.
+//! An SPE reads a 128-byte line with a reservation (`getllar`), changes it in the local store, and
+//! stores it (`putllc`). The store fails if another processor has stored to the line in between.
+//! [`fetch_update_words`](crate::fetch_update_words) repeats this until the store succeeds. For one
+//! word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
 
-/// A read-modify-write operation on a 32-bit word. Arithmetic wraps around.
-///
-/// The paper CellStats, section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)`
-/// and `Set(n)`.
+/// A read-modify-write operation on a 32-bit word. Arithmetic wraps around. The paper CellStats,
+/// section 3.1.5, measures `Add(n)`, `Subtract(n)`, `Add(1)`, `Subtract(1)` and `Set(n)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomicOp {
     /// Adds this number to the word.
@@ -22,10 +18,9 @@ pub enum AtomicOp {
     Subtract(u32),
     /// Replaces the word by this number.
     Set(u32),
-    /// Replaces the word if it is `expected`. Otherwise the operation stores nothing. The operation
-    /// was successful if the old value that it returns is `expected`.
+    /// Replaces the word if it is `expected`. The returned old value is `expected` on success.
     CompareAndSwap {
-        /// The value that the word must have.
+        /// The value to compare with the word.
         expected: u32,
         /// The new value of the word.
         new: u32,
@@ -50,8 +45,7 @@ impl AtomicOp {
         }
     }
 
-    /// Whether the operation stores a value if the word is `word`. Only a compare-and-swap may
-    /// store nothing.
+    /// Returns whether the operation stores a value if the word is `word`.
     pub const fn stores(self, word: u32) -> bool {
         match self {
             Self::Add(_) | Self::Subtract(_) | Self::Set(_) => true,
@@ -63,16 +57,16 @@ impl AtomicOp {
 /// The error of a read-modify-write operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AtomicError {
-    /// The word does not start at a multiple of 4.
+    /// The address is not a multiple of 4.
     #[error(
         "an atomic operation at effective address {ea}: a word starts at a multiple of 4; use {}",
         EffectiveAddress(ea.0 & !3)
     )]
     Misaligned {
-        /// The address that the caller gave.
+        /// The address from the caller.
         ea: EffectiveAddress,
     },
-    /// The number of words is 0, or the words do not lie in one line.
+    /// The number of words is 0, or the words are not within one line.
     #[error(
         "an atomic operation on {words} words at effective address {ea}: it takes 1 to {} words \
          there, because a reservation covers one line of {LINE_BYTES} bytes",
@@ -90,7 +84,7 @@ pub enum AtomicError {
          in a region that `CellMachine::allocate` returned"
     )]
     NotMapped {
-        /// The address that the caller gave.
+        /// The address from the caller.
         ea: EffectiveAddress,
     },
     /// The MFC refused a command of the operation.

@@ -1,13 +1,10 @@
-//! A store-load barrier for two threads that is cheap for one thread and expensive for the other.
+//! A store-load barrier for two threads that is cheap in one thread and expensive in the other.
 //!
-//! Assume that each of two threads writes a word of its own and then reads the word of the other
-//! thread. Each thread needs a full barrier between its write and its read. Without barriers both
-//! threads may miss the other thread's write.
-//!
-//! The thread that executes the barrier often calls [`light`], which costs almost nothing. The
-//! thread that executes it seldom calls [`heavy`], which makes the kernel interrupt every core that
-//! runs this process (`membarrier(2)`, Linux 4.14). If the kernel does not offer this call, or
-//! under Miri, both functions are fences.
+//! Two threads each write their own word and then read the other thread's word. Without a full
+//! barrier in between, both threads may miss the other thread's write. The thread with frequent
+//! barriers calls [`light`], which costs almost nothing. The other thread calls [`heavy`], by which
+//! the kernel interrupts every core of this process (`membarrier(2)`, Linux 4.14). Without this
+//! system call, or under Miri, both functions are fences.
 
 // Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux.
 
@@ -23,7 +20,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // The first choice is kept, because both threads must use the same kind of barrier.
+        // The first choice remains, because both threads must use the same kind of barrier.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,
@@ -73,7 +70,7 @@ mod imp {
 
     #[cfg(all(target_os = "linux", not(miri)))]
     fn interrupt_all() {
-        // SAFETY: the command only has the effect of a barrier.
+        // SAFETY: the command is only a barrier and accesses no memory of this process.
         let result = unsafe {
             let command = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED;
             libc::syscall(libc::SYS_membarrier, command, 0, 0)
@@ -100,16 +97,14 @@ mod imp {
     }
 }
 
-/// The barrier for the thread that calls the barrier often.
-///
-/// The first call of [`light`] or [`heavy`] in a process registers the process with the kernel. The
-/// registration may take tens of milliseconds if the process has several threads.
+/// Executes the barrier of the thread with frequent barriers. The first call of [`light`] or
+/// [`heavy`] registers the process with the kernel, in up to tens of milliseconds.
 #[inline]
 pub fn light() {
     imp::light();
 }
 
-/// The barrier for the thread that calls the barrier seldom. A call takes microseconds.
+/// Executes the barrier of the thread with rare barriers, in some microseconds.
 pub fn heavy() {
     imp::heavy();
 }

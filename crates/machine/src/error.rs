@@ -1,4 +1,4 @@
-//! The errors with which a run fails.
+//! The errors of a run.
 
 use std::any::Any;
 use std::fmt;
@@ -7,45 +7,44 @@ use std::panic::Location;
 use crate::id::Processor;
 use crate::time::{Span, Time};
 
-/// The payload of a panic: the value that the panic carries to the code that catches it.
+/// The payload of a panic, as `catch_unwind` returns it.
 pub type Payload = Box<dyn Any + Send>;
 
-/// The payload of the panic that unwinds a cancelled program. If a run fails, its programs are
-/// cancelled.
+/// The payload of the panic that unwinds the programs of a cancelled run, such as a failed run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
 /// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program, or a program that was not joined, was the first to panic.
+    /// The main program, or a program that was not joined, panicked first.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
-        /// Where the program ran.
+        /// The processor of the program.
         at: Processor,
         /// The name of the program.
         program: String,
         /// The payload of the panic.
         payload: Payload,
     },
-    /// All programs waited, and none could wake another program. The run unwound the programs.
+    /// All programs waited, so none could wake another. The run unwound the programs.
     #[error("deadlock: every program waits for another{}", listed(waits))]
     Deadlock {
-        /// An entry for each waiting program.
+        /// The waiting programs.
         waits: Vec<Waiting>,
     },
-    /// The system gave no thread for a processor. The run unwound the programs.
+    /// The system provided no thread for a processor. The run unwound the programs.
     #[error(
         "the system gives no thread for {at}: {source}; allow this user more processes (ulimit -u), or this process \
          more memory (ulimit -v)"
     )]
     NoThread {
-        /// The processor that has no thread.
+        /// The processor without a thread.
         at: Processor,
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The run reached its limit of simulated time. The run unwound its programs.
+    /// The run reached its limit of simulated time. The run unwound the programs.
     #[error(
         "the run was ended after {limit} of simulated time, which was its limit; give it more, or look \
          for a loop that waits for what never comes{}",
@@ -54,29 +53,28 @@ pub enum RunError {
     TimeLimit {
         /// The limit of simulated time.
         limit: Span,
-        /// An entry for each program of the run.
+        /// All programs of the run.
         programs: Vec<Waiting>,
     },
 }
 
-/// One entry in the report of a deadlock.
+/// A waiting thread in the report of a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// The name of the waiting thread: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
+    /// The name of the thread: `the PPE`, `SPE 3`, or `SPE 3, thread 2`.
     pub who: String,
-    /// The waiting thread, as [`Sleeper::thread`](crate::Sleeper::thread) returns it. No two
-    /// threads of a run have the same numbers.
+    /// The thread, as [`Sleeper::thread`](crate::Sleeper::thread) returns it. Unique within a run.
     pub thread: (usize, u64),
-    /// The event that the thread waits for. The text completes "waits for".
+    /// The awaited event, to be printed after "waits for".
     pub what: String,
     /// The call that waits.
     pub location: &'static Location<'static>,
-    /// The time when the wait began. Only simulated machines know this time.
+    /// The time when the wait began, on simulated machines only.
     pub since: Option<Time>,
 }
 
 impl RunError {
-    /// Resumes the panic of a [`RunError::Panic`]. For another error, panics with its text.
+    /// Resumes the panic of a [`RunError::Panic`]. Panics with the message of any other error.
     ///
     /// # Panics
     ///
@@ -89,43 +87,37 @@ impl RunError {
     }
 }
 
-/// The state of a run when all its programs have ended. [`conclude`](Self::conclude) derives the
-/// result of [`Machine::run`](crate::Machine::run) from this state.
+/// The final state of a run, which [`conclude`](Self::conclude) turns into the result.
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
-    /// Whether the main program was unwound only because a run was cancelled: this run, or a run
-    /// whose program called this run.
+    /// Whether the main program was only unwound because this or a surrounding run was cancelled.
     pub main_was_cancelled: bool,
-    /// Whether this run had been cancelled when the main program ended.
+    /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
-    /// The first panic of a program that was not joined, as a [`RunError::Panic`], if the program
-    /// panicked before the main program ended.
+    /// The first [`RunError::Panic`] of a program that was not joined, during the main program.
     pub panic_before: Option<RunError>,
-    /// The first panic of a program that was not joined, as a [`RunError::Panic`], if the program
-    /// panicked after the main program ended. The panic may be a mere effect of the cancellation.
+    /// The first [`RunError::Panic`] of a program that was not joined, after the main program.
     pub panic_after: Option<RunError>,
-    /// The reason why the machine cancelled the programs, if it did: a deadlock, the limit of
-    /// simulated time, or a thread that the system did not give.
+    /// The reason if the machine cancelled the run.
     pub cancelled_for: Option<RunError>,
 }
 
 impl<R> RunEnd<R> {
-    /// Decides what the run returns. Of several failures the run reports the failure that may have
-    /// caused the other failures: the first in this order:
+    /// Returns the result of the main program, or the failure that may have caused the others.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first failure in this order:
     ///
     /// 1. panics of programs while the main program ran
     /// 2. the panic of the main program
     /// 3. panics of programs after the main program ended
     /// 4. the reason why programs were cancelled
     ///
-    /// # Errors
-    ///
-    /// Returns the first failure in this order.
-    ///
     /// # Panics
     ///
-    /// If a run around this run was cancelled, but this run was not, resumes the unwinding.
+    /// Resumes the unwinding if a surrounding run was cancelled, but not this run.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);
@@ -177,7 +169,7 @@ fn listed(waits: &[Waiting]) -> String {
     waits.iter().map(|wait| format!("\n  {wait}")).collect()
 }
 
-/// The text of a panic's payload, if the payload is a text.
+/// Returns the text of a panic's payload, or a placeholder if the payload is no text.
 pub(crate) fn message(payload: &Payload) -> &str {
     if let Some(text) = payload.downcast_ref::<&str>() {
         text

@@ -1,4 +1,4 @@
-//! Names of the parts of a machine: small numbers that cannot be mixed up.
+//! Identifiers of the parts of a machine, with a type for each kind of part.
 
 use std::fmt;
 
@@ -9,13 +9,12 @@ macro_rules! id {
         pub struct $name(u16);
 
         impl $name {
-            /// Returns the id with this number, counted from 0. Only the machine's
-            /// [`Topology`](crate::Topology) says whether the machine has a part with this id.
+            /// Returns the id with this number. The [`Topology`](crate::Topology) lists all ids.
             pub const fn new(index: u16) -> Self {
                 Self(index)
             }
 
-            /// The number, counted from 0.
+            /// Returns the number, counted from 0.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -30,11 +29,11 @@ macro_rules! id {
 }
 
 id! {
-    /// A Synergistic Processing Element: a core with a local store of its own.
+    /// A Synergistic Processing Element: a core with its own local store.
     SpeId, "SPE"
 }
 id! {
-    /// A group of near SPEs: a Cell chip, or the host's cores under one last-level cache.
+    /// A group of nearby SPEs: a Cell chip, or the host's cores under one last-level cache.
     CellId, "Cell"
 }
 id! {
@@ -42,7 +41,7 @@ id! {
     ModuleId, "memory module"
 }
 
-/// One side of a communication: the PPE or an SPE.
+/// The PPE or an SPE, as the sender or receiver in a communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Processor {
     /// The Power Processor Element, which runs the main program.
@@ -60,7 +59,6 @@ impl fmt::Display for Processor {
     }
 }
 
-/// The number of a cooperative thread among the threads of its scope, counted from 0: see
-/// [`Spe::threads`](crate::Spe::threads).
+/// The number of a thread in its scope, from 0: see [`Spe::threads`](crate::Spe::threads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub usize);

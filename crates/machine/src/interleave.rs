@@ -1,5 +1,4 @@
-//! Interleaved work: while some of many independent pieces of work wait for their data, another
-//! piece computes.
+//! Interleaved work: while some of many independent pieces of work wait for data, another computes.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
@@ -9,44 +8,24 @@
 //!                         each goes on when its turn comes round: its data is there by then
 //! ```
 //!
-//! A piece of work is ordinary sequential code that stages slices and waits for their data. The
-//! number of pieces *in flight* (begun and not ended) decides how much of the latency is hidden.
-//! With too few pieces the core still waits. With too many pieces, the pieces evict each other's
-//! data from the cache. If the data is near, one piece at a time is best.
+//! A piece of work is sequential code that stages slices and waits for their data. With too few
+//! pieces *in flight* (begun and not ended) the core waits. With too many, they evict each other's
+//! data from the cache. [`InFlight::Automatic`] measures from time to time which number is best.
 //!
-//! [`InFlight::Automatic`] measures which number is best. The first inputs are worked on with 1 and
-//! with 8 threads, which shows whether there is latency to hide. If so, numbers up to 128 threads
-//! are measured too. The fastest number is kept, but from time to time measured again, because
-//! caches fill and inputs change.
-//!
-//! One piece in flight has a loop of its own. On a machine that reads staged data in place, this
-//! loop is as fast as a loop without this module: `stage` returns the slice, and the checks for
-//! other threads are made once for many inputs. If the iterator's `size_hint` says that few inputs
-//! are left, the loop does not even count inputs.
-//!
-//! The code uses these words. A thread *looks outside* when it calls `SpeCore::look_outside`. A
-//! *portion* is the inputs between two looks outside. A *batch* is the inputs that are worked on
-//! with one number of threads. A *trial* measures a batch. A *flow* is the shared state of the
-//! threads. A thread *holds* the flow while it uses the inputs and the *sink*, the closure that
-//! takes the results.
+//! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
+//! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
+//! processed with the same number of threads. A *trial* measures a batch. A *flow* is the shared
+//! state of the threads. A thread *holds* the flow while it takes an input or calls the *sink*, the
+//! closure for results.
 
-// Rejected: `interleave` as an iterator of results. If such an iterator is leaked, its threads go
-// on and borrow values which no longer exist. Instead, results go to a closure, which outlives the
-// call.
-// Rejected: a body that uses the SPE around it. Such a body cannot know whether it is the only
-// work, so each `stage` checked for other work, and no value stayed in a register across `stage`
-// (2.39 ns a look-up, where a plain loop takes 0.58). A trait with a generic method would avoid
-// these costs, but is no ordinary code.
+// Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
+// would continue and use references to dropped values.
+// Rejected: a body that captures the SPE. Its `stage` would check for other pieces on every call
+// (2.39 ns a look-up instead of 0.58). A trait with a generic method is fast but no closure.
 // Rejected: taking several inputs in advance when one piece is in flight, because an input may
 // depend on the last result.
-// Rejected: interleaved work that prefetches into the second-level cache. On a Zen 5 such
-// prefetches gain nothing in a table of 64 MiB: AMAC (asynchronous memory access chaining) with 128
-// look-ups in flight takes 2.45 ns a miss with prefetches, and 2.42 without. In 4 GiB the
-// prefetches make AMAC 1.2 to 1.6 times as slow. A trial that chooses the cache costs more than it
-// gains. With a loop for each cache, the body has a third caller and is no longer inlined (2.0
-// becomes 3.4 ns a turn). With a check in each turn, look-ups are 5 to 10 % slower. On a Zen 4, by
-// a report, group prefetching into the second-level cache is twice as fast as AMAC with 32 in
-// flight. No Zen 4 was at hand.
+// Rejected: prefetching into the second-level cache. On a Zen 5 with 128 look-ups in flight, a miss
+// takes 2.45 ns with prefetches and 2.42 without (64 MiB), and 1.2 to 1.6 times as long in 4 GiB.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -68,20 +47,18 @@ mod trial;
 
 use trial::{Trial, inputs_in};
 
-/// The number of pieces of work that are in flight at once: see
-/// [`Spe::interleave`](crate::Spe::interleave).
+/// The number of pieces of work in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The fastest number from 1 to [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX), measured with the first
-    /// inputs. On machines that move data to a local store, the number is limited so that each
-    /// piece of work has room for twice the data that a single piece has used so far.
+    /// The fastest number by measurement, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). Each
+    /// piece must have room in the local store for twice the data that a single piece has used.
     Automatic,
-    /// This number of pieces. 0 means 1.
+    /// A fixed number of pieces. 0 means 1.
     Fixed(usize),
 }
 
 impl InFlight {
-    /// The largest number of pieces of work that [`Automatic`](Self::Automatic) has in flight.
+    /// The largest number of pieces that [`Automatic`](Self::Automatic) has in flight.
     pub const AUTOMATIC_MAX: usize = THREADS[THREADS.len() - 1];
 }
 
@@ -96,17 +73,17 @@ impl From<usize> for InFlight {
 pub struct Interleaved {
     /// The number of inputs.
     pub inputs: usize,
-    /// The number of pieces of work that were in flight at the end.
+    /// The number of pieces in flight at the end.
     pub in_flight: usize,
 }
 
-/// The reason why interleaved work ended before all inputs were worked on.
+/// The reason why interleaved work ended early.
 #[derive(thiserror::Error)]
 pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled, and the caller is a destructor that runs during the unwinding.
+    /// The run was cancelled, and a destructor called this module while the stack unwinds.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -114,8 +91,7 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The pieces of work in flight were finished, the sink got their results,
-    /// and at most one more input was begun.
+    /// The body panicked. The other pieces in flight were completed, and at most one more begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The number of the input, counted from 0.
@@ -131,15 +107,14 @@ impl fmt::Debug for InterleaveError {
     }
 }
 
-/// An SPE, as a piece of interleaved work sees it: see [`Spe::interleave`](crate::Spe::interleave).
+/// The SPE in the body of interleaved work: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// All methods of [`Spe`](crate::Spe) can be called. Only [`stage`](Self::stage) differs, because
-/// it knows whether other pieces of work are in flight. If no other piece is in flight, and data
-/// need not be moved, `stage` compiles to nothing.
+/// All methods of [`Spe`](crate::Spe) can be called. If one piece is in flight and data need not be
+/// moved, [`stage`](Self::stage) compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether there is no other thread and no data to wait for. The value is a constant in each of
-    /// the two loops that call the body, so the loop for one piece compiles to a plain loop.
+    /// Whether no other piece is in flight and no data is moved. A constant in each caller of the
+    /// body, so that the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -152,10 +127,9 @@ impl<S: SpeCore> Clone for InterleavedSpe<'_, S> {
 impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
-    /// Gets a slice and waits until the slice has arrived. Meanwhile other pieces of work go on. If
-    /// no other piece is in flight, this method need not switch threads. Other threads of the SPE
-    /// may then wait for some tenths of a millisecond, and threads that the body starts may wait
-    /// longer.
+    /// Returns a slice after it has arrived in the local store. Other pieces of work run meanwhile.
+    /// If no other piece is in flight, other threads of the SPE may wait for some tenths of a
+    /// millisecond, and threads that the body starts even longer.
     ///
     /// # Errors
     ///
@@ -168,7 +142,7 @@ impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     {
         let at = Location::caller();
         match self.is_in_place {
-            // SAFETY: `is_in_place` is true only where `uninterrupted_span` has returned a time.
+            // SAFETY: `is_in_place` is true only after `uninterrupted_span` has returned a time.
             true => unsafe { Staged::get_in_place(self.spe, source, at) },
             false => Staged::get(self.spe, source, at),
         }
@@ -184,7 +158,7 @@ impl<S: SpeCore> Deref for InterleavedSpe<'_, S> {
     }
 }
 
-/// Interleaved work that has not begun yet: see [`Spe::interleave`](crate::Spe::interleave).
+/// Interleaved work that has not begun: see [`Spe::interleave`](crate::Spe::interleave).
 #[must_use = "nothing is done before it is said what happens to the results"]
 pub struct Interleave<'a, S: SpeCore, I, F> {
     spe: &'a S,
@@ -207,8 +181,7 @@ where
         }
     }
 
-    /// Works on all inputs. As soon as a result is complete, calls `sink` with the number of the
-    /// input and the result.
+    /// Processes all inputs. Calls `sink` with the number and the result of each completed input.
     ///
     /// # Errors
     ///
@@ -262,13 +235,12 @@ where
         })
     }
 
-    /// Works on all inputs, and calls `sink` with the results in the order of the inputs. A result
-    /// that is complete too early is kept until its turn.
+    /// Processes all inputs, and calls `sink` with the results in the order of the inputs.
     ///
     /// # Errors
     ///
     /// Returns [`InterleaveError`] if the body panicked, the local store has no room for the
-    /// threads, or the run was cancelled. All results after the first missing result are lost.
+    /// threads, or the run was cancelled. All results after the first missing result are dropped.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;
@@ -291,7 +263,7 @@ where
         })
     }
 
-    /// Works on all inputs, and returns the results in the order of the inputs.
+    /// Processes all inputs, and returns the results in the order of the inputs.
     ///
     /// # Errors
     ///
@@ -309,29 +281,28 @@ struct Flow<'a, S, I, R, F, K> {
     body: F,
     /// The number of threads of the present or last batch.
     in_flight: Cell<usize>,
-    /// The number of inputs that were taken, or [`HELD`] while a thread holds the flow.
+    /// The number of inputs taken so far, or [`HELD`] while a thread holds the flow.
     taken: Cell<usize>,
-    /// The inputs and the sink, for the thread that holds the flow. `None` during [`work_plainly`],
-    /// and after a panic in `work_plainly`.
+    /// The inputs and the sink. `None` during [`work_plainly`] and after a panic in `work_plainly`.
     ends: UnsafeCell<Option<Ends<I, K>>>,
-    /// The threads that wait until no thread holds the flow.
+    /// The threads that wait to hold the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// When this number of inputs has been taken, a thread has to check the fields below.
+    /// The number of taken inputs at which a thread has to check the fields below.
     stop: Cell<usize>,
-    /// When this number of inputs has been taken, the batch is complete.
+    /// The number of taken inputs at which the batch is complete.
     end: Cell<usize>,
     trial: Cell<Option<Trial>>,
-    /// The number of inputs of a portion, and the time that a portion should take.
+    /// The number of inputs in a portion, and the intended duration of a portion.
     portion: Cell<usize>,
     portion_span: Cell<Span>,
-    /// The number of inputs taken before the last look outside, and the time of that look.
+    /// The number of inputs taken before the last look outside, and the time of this look.
     looked_at: Cell<usize>,
     looked_when: Cell<Time>,
     is_exhausted: Cell<bool>,
-    /// The largest number of bytes of local store that a piece of work used alone.
+    /// The largest number of bytes that a single piece has used in the local store.
     most_staged: Cell<usize>,
-    /// The input at which the body first panicked.
+    /// The number of the first input at which a panic occurred.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
 }
@@ -341,46 +312,42 @@ struct Ends<I, K> {
     sink: K,
 }
 
-/// The value of `Flow::taken` while a thread hands over a result or takes an input.
+/// The value of `Flow::taken` while a thread holds the flow.
 const HELD: usize = usize::MAX;
 
-/// The numbers of threads that trials measure, below [`FEW`] only if there is no room for more.
+/// The numbers of threads to try. Those below [`FEW`] are tried only if more threads have no room.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
-/// The number of threads that shows whether there is latency to hide.
+/// The number of threads that is tried after one thread.
 const FEW: usize = 8;
 
-/// No larger number is measured if [`FEW`] threads take longer than one thread by this factor.
+/// The slowdown of [`FEW`] threads against one thread above which larger numbers are not tried.
 const HOPELESS_LOSS: u128 = 2;
 
-/// A chosen number of threads is kept for at least this time, and for at least [`HOLD_SHARE`] times
-/// the duration of the trials, so that trials take a small part of the time.
+/// The least time between trials: see also [`HOLD_SHARE`].
 const HOLD: Span = Span::from_nanoseconds(50_000_000);
 
-/// See [`HOLD`].
+/// The least ratio of the time between trials to the duration of the trials.
 const HOLD_SHARE: u128 = 64;
 
-/// The number of inputs of the first portion, when the time of an input is unknown.
+/// The number of inputs in the first portion, when the time of an input is unknown.
 const FIRST_PORTION: usize = 16;
 
-/// The largest portion of inputs that are taken one by one. The limit exists because later inputs
-/// may take longer than the measured inputs.
+/// The largest portion if data is not in place. Later inputs may take longer than measured inputs.
 const PORTION_MAX: usize = 1 << 14;
 
-/// The factor by which a portion may be larger than the last portion, if data is in place.
+/// The largest ratio of a portion to the last portion if data is in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
 /// The duration of a portion for several threads, or if data is not in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads is chosen only if it saves more than `1 / LEAST_GAIN` of the time of
-/// an input, because many threads suffer more if other programs use the memory.
+/// More threads must save more than `1 / LEAST_GAIN` of the time of an input, because they are
+/// slowed more by other programs that use the memory.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads are chosen only if they save more than `1 / LEAST_GAIN_OVER_LOOP` of the time of
-/// an input in the loop for one piece. Trials overestimate this time, because a trial counts inputs
-/// and the loop for the last inputs does not. In addition, where memory is the limit, a CPU
-/// overlaps more inputs of a shorter loop.
+/// Several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time in the loop for one
+/// piece, because a trial overestimates this time: it counts inputs, and the final loop does not.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -431,7 +398,7 @@ where
         Ok(())
     }
 
-    /// Works on the inputs before `end`, or of the trial, one after the other.
+    /// Processes inputs one after the other, until `end` or the end of the trial.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
         loop {
@@ -461,7 +428,6 @@ where
         }
     }
 
-    /// Works on inputs in one thread, with staged data in place.
     fn work_in_place(&self) {
         loop {
             let from = self.taken.get();
@@ -477,7 +443,7 @@ where
             let mut next = self.failing(to);
             next.left = to - from;
             let worked = work_plainly(self.spe, &self.body, inputs, sink, next);
-            // SAFETY: as for the `ends` above.
+            // SAFETY: as above, no thread holds the flow.
             unsafe { *self.ends.get() = Some(worked.ends) };
             self.taken.set(worked.taken);
             if worked.is_exhausted {
@@ -487,7 +453,6 @@ where
         }
     }
 
-    /// Works on all inputs with the fastest number of threads.
     fn work_at_the_best(&self) -> Result<(), InterleaveError> {
         loop {
             let begin = self.spe.now();
@@ -499,8 +464,7 @@ where
         }
     }
 
-    /// Measures with which number of threads an input takes the least time. Returns the number and
-    /// the time, or `None` if there are too few inputs.
+    /// Returns the best number of threads and the time of an input, or `None` for too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -528,29 +492,29 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Whether the local store has room for the stacks of `threads` threads and, because pieces of
-    /// work differ, for twice the data that one piece has used.
+    /// Returns whether the local store has room for each thread's stack and, because pieces of work
+    /// differ, twice the data that one piece has used.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
         local_store.is_none_or(|local_store| threads * bytes <= local_store.free_bytes())
     }
 
-    /// Returns the number of taken inputs at which a thread looks outside or the batch is complete.
+    /// Returns the number of taken inputs at which the portion or the batch ends.
     fn next_look(&self, taken: usize) -> usize {
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sets the duration of a portion. A shorter duration starts with small portions again, because
-    /// the old size of portions may be too large by a million inputs.
+    /// Sets the duration of a portion. If it becomes shorter, portions start small again, because
+    /// the old number of inputs may be far too large.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Sets the size of the next portion, at most `most` inputs, so that the portion takes
-    /// `portion_span`. The last `inputs` inputs have taken the time since `begin`.
+    /// Sets the next portion to the inputs that fit into `portion_span`, at most `most`. The last
+    /// `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -560,8 +524,7 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// Returns the time that an input takes with `threads` threads, or `None` if there are too few
-    /// inputs, or no room for the threads.
+    /// Returns the time of an input, or `None` if inputs are too few or threads have no room.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
@@ -573,12 +536,10 @@ where
         }
     }
 
-    /// Works on inputs until the batch is complete or no input is left, at the same time as other
-    /// threads.
+    /// Processes inputs in one of several threads, until the batch is complete or no input is left.
     ///
-    /// `body` is called in this function and in [`work_plainly`]. The compiler inlines a short body
-    /// in both places and a long body in neither. The CPU predicts the return of a long body
-    /// correctly, because all threads call the body from the same place.
+    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. The
+    /// CPU predicts the return of a long body, because all threads share a call site.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -598,15 +559,13 @@ where
         }
     }
 
-    /// Hands over the result of the input at `index`, and takes the next input.
-    ///
-    /// The fast path loads `taken`, which all threads share, once and stores `taken` twice.
+    /// Passes the result of the input at `index` to the sink, and takes the next input. The fast
+    /// path loads the shared `taken` once and stores it twice.
     #[inline(always)]
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            // The pair is taken apart and put together again, so that the input lies in memory only
-            // on this slow path.
+            // A new pair is made, so that the input is in memory only on this slow path.
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
@@ -615,7 +574,7 @@ where
         held.take()
     }
 
-    /// Hands over a result, if any, and takes the next input, with all checks.
+    /// Passes any result to the sink and takes the next input, with all checks.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -627,7 +586,7 @@ where
             let inputs = held.taken - self.looked_at.get();
             self.fit_portion(inputs, self.looked_when.get(), PORTION_MAX);
             self.stop.set(self.next_look(held.taken));
-            // Other threads may run during `look_outside`, and take inputs.
+            // Other threads may run and take inputs during `look_outside`.
             drop(held);
             self.spe.look_outside();
             held = self.hold_slowly();
@@ -640,7 +599,7 @@ where
         held.take()
     }
 
-    /// Waits until no other thread holds the flow, and then holds the flow.
+    /// Waits until no other thread holds the flow, and then holds it.
     fn hold_slowly(&self) -> Held<'_, '_, S, I, R, F, K> {
         while self.taken.get() == HELD {
             self.wait_for_the_holder();
@@ -648,13 +607,13 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Whether to look outside now. During a trial, [`may_go_on`](Self::may_go_on) looks.
+    /// Returns whether to look outside now. In trials, [`may_go_on`](Self::may_go_on) does so.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
     }
 
-    /// Takes the right to use the inputs and the sink, which no thread has now.
+    /// Holds the flow, which no other thread may hold now.
     #[inline(always)]
     fn hold(&self, taken: usize) -> Held<'_, '_, S, I, R, F, K> {
         self.taken.set(HELD);
@@ -699,7 +658,7 @@ where
         }
     }
 
-    /// Returns whether another input may be taken, and reads the clock for a trial.
+    /// Returns whether another input may be taken. In a trial, also reads the clock when it is due.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -711,7 +670,7 @@ where
         {
             let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
-                // The clock was read for the last time, so the batch ends after the next input.
+                // The trial has all its times, so the batch ends after the next input.
                 self.end.set(taken + 1);
                 trial.next = taken + 1;
             }
@@ -725,14 +684,11 @@ where
     }
 }
 
-/// Works on `next.left` inputs, or on fewer if no more are left: the loop of a program that knows
-/// that staged data is in place.
+/// Processes up to `next.left` inputs in a plain loop, with staged data in place.
 ///
-/// The optimiser should compile this loop to the same code as in such a program. Therefore the
-/// changing state must not lie in memory to which other pointers may exist: the function is not
-/// inlined, and gets and returns the inputs and the sink by value. A sum to which the sink adds can
-/// then stay in a register. The optimiser unrolls only loops with one exit, so there are two loops
-/// below.
+/// The loop should be as fast as one in the program itself. Therefore the function takes and
+/// returns the inputs and the sink by value and is not inlined: a sum in the sink can then stay in
+/// a register. The optimiser unrolls only loops with one exit, hence two loops.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -755,7 +711,7 @@ where
     let is_exhausted = if most.is_some_and(|most| most <= next.left) {
         for input in inputs.by_ref() {
             sink(next.index(), body(spe, input));
-            // If the iterator has more inputs than its `size_hint` said, `left` passes zero.
+            // `left` can pass zero, if the iterator has more inputs than its `size_hint`.
             next.left = next.left.wrapping_sub(1);
         }
         true
@@ -786,7 +742,7 @@ struct Worked<I, K> {
     is_exhausted: bool,
 }
 
-/// The right to use the inputs and the sink, which only one thread has at a time.
+/// The exclusive right to use the inputs and the sink.
 struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
@@ -805,8 +761,8 @@ where
 {
     #[inline(always)]
     fn ends(&mut self) -> &mut Ends<I, K> {
-        // SAFETY: there is one `Held` at a time, and none while `work_plainly` has the ends. The
-        // sink and the inputs have no access to `flow.ends`, so this is the only reference.
+        // SAFETY: there is one `Held` at a time, and none during `work_plainly`. The sink and the
+        // inputs cannot access `flow.ends`, so this is the only reference.
         unsafe { (*self.flow.ends.get()).as_mut().unwrap_unchecked() }
     }
 
@@ -852,12 +808,11 @@ where
     }
 }
 
-/// A guard around the work on an input. If the work returns, the guard is forgotten. If the body,
-/// the sink or the inputs panic, the guard's destructor records the input.
+/// A guard that records the input if its work panics. It is forgotten if the work returns.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input is `end - left`, so that the loop only changes `left`.
+    /// The number of the input plus `left`, so that the loop only changes `left`.
     end: usize,
     left: usize,
 }

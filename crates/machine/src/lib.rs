@@ -1,22 +1,13 @@
-//! The interface of machines made of *cells*: cores that each have a small local store, and that
-//! move data explicitly, by DMA, mailboxes and signals.
+//! The interface of machines made of *cells*: cores that each have a small local store and move
+//! data explicitly, by DMA, mailboxes and signals. Programs are written against [`Spe`] and [`Ppe`]
+//! and run on every [`Machine`], at two levels:
 //!
-//! A program is written once against [`Spe`] and [`Ppe`] and runs on every [`Machine`], at two
-//! levels:
-//!
-//! - **Every machine** has [`Spe`]s. The programs of SPEs read and change slices of main memory by
-//!   staging ([`Spe::stage`] and similar methods), run cooperative threads, and wait for and wake
-//!   each other. The borrow checker guards staged slices, so programs at this level cannot race.
-//!   New programs should use this level.
-//! - **A Cell** ([`CellMachine`], [`CellSpe`]) also has mailboxes, signals, a decrementer and the
-//!   raw level ([`Mfc`]): commands with local-store and effective addresses, tag groups, fences,
-//!   lists, reservations. This level is for tools that measure, and for programs that were written
-//!   in C for a Cell. A command can only touch memory that a [`Region`](memory::Region) covers.
-//!
-//! A program that runs on every machine can use the features of a Cell by [`Machine::on_cell`].
-//!
-//! This crate defines the legal operations ([`mfc`], [`mailbox`], [`SignalMode`], [`Decrementer`])
-//! and the traits that programs use. Each machine implements these traits in its own way.
+//! - **Every machine**: SPEs read and change slices of main memory by staging ([`Spe::stage`] and
+//!   similar methods), and run cooperative threads. Programs cannot race, because the borrow
+//!   checker guards staged slices. New programs should use this level.
+//! - **A Cell** ([`CellMachine`], [`CellSpe`], [`Machine::on_cell`]): SPEs also have mailboxes,
+//!   signals, a decrementer and the raw level ([`Mfc`]), with DMA commands, tag groups, fences,
+//!   lists and reservations. This level is for measuring tools and for programs ported from C.
 //!
 //! ```text
 //!   main program           Ppe ── spawn ──► program on an SPE
@@ -27,7 +18,7 @@
 //!
 //! SPEs and the PPE wait and wake by the methods of [`Wait`] and [`Wake`]. While a thread waits,
 //! the other cooperative threads of its core run. If all threads wait, the run ends with
-//! [`RunError::Deadlock`], which says for each thread what it waits for.
+//! [`RunError::Deadlock`], which lists what each thread waits for.
 
 mod activity;
 mod atomic;

@@ -6,15 +6,15 @@
 //! | outbound | 1 | the SPE that has the mailbox | the PPE |
 //! | outbound interrupt | 1 | the SPE that has the mailbox | the PPE |
 //!
-//! If the hardware's PPE writes to a full inbound mailbox, a word is lost. Machines of this crate
-//! lose no word: a write waits, or returns [`MailboxFull`].
+//! The hardware's PPE loses a word if it writes to a full inbound mailbox. Machines of this crate
+//! wait instead, or return [`MailboxFull`].
 
 use crate::id::SpeId;
 
-/// The number of words that an inbound mailbox can hold (channel 29; CellStats section 2.2).
+/// The capacity of an inbound mailbox in words (channel 29; CellStats section 2.2).
 pub const INBOUND_WORDS: usize = 4;
 
-/// The number of words that an outbound mailbox can hold (channels 28 and 30).
+/// The capacity of an outbound mailbox in words (channels 28 and 30).
 pub const OUTBOUND_WORDS: usize = 1;
 
 /// One of an SPE's two outbound mailboxes.
@@ -27,12 +27,12 @@ pub enum Outbound {
 }
 
 impl Outbound {
-    /// 0 for the plain mailbox, 1 for the interrupt mailbox.
+    /// Returns 0 for the plain mailbox and 1 for the interrupt mailbox.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The architecture's name of the mailbox.
+    /// Returns the architecture's name of the mailbox.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "outbound mailbox",
@@ -41,14 +41,13 @@ impl Outbound {
     }
 }
 
-/// The error of a write to a full mailbox. Each method that returns this error has a variant
-/// without `try_` in its name, which waits for room.
+/// The error of a write to a full mailbox. Methods without the prefix `try_` wait instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"
 )]
 pub struct MailboxFull {
-    /// The SPE that the mailbox belongs to.
+    /// The SPE that owns the mailbox.
     pub spe: SpeId,
     /// The name of the mailbox.
     pub mailbox: &'static str,

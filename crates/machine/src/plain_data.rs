@@ -1,9 +1,9 @@
-//! The types that can be staged.
+//! The trait for types that can be staged.
 
 use bytemuck::Pod;
 
-/// A type that can be staged: plain data with bytes that mean the same in every local store. Every
-/// [`Pod`] type is plain data: numbers, arrays, and structs that derive `Pod`.
+/// A type that can be staged because its bytes mean the same in every local store. Every [`Pod`]
+/// type is plain data: numbers, arrays, and structs that derive `Pod`.
 ///
 /// ```
 /// use cellworks_machine::bytemuck::{Pod, Zeroable};
@@ -22,8 +22,7 @@ use bytemuck::Pod;
 /// }
 /// ```
 ///
-/// The derives name the crate `bytemuck`. A program that does not depend on `bytemuck` adds the
-/// line `#[bytemuck(crate = "cellworks::bytemuck")]`.
+/// A program that does not depend on `bytemuck` adds `#[bytemuck(crate = "cellworks::bytemuck")]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no plain data, so it cannot be staged",
     label = "not `Pod`",

@@ -1,15 +1,14 @@
-//! The problem-state areas: where an SPE's mailbox and signal registers appear in main memory.
+//! The problem-state areas: the main-memory addresses of SPEs' mailbox and signal registers.
 //!
-//! Another SPE writes to a register by a DMA transfer of 4 bytes, `put` or `sndsig`, to the
-//! register's effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
+//! An SPE writes to another SPE's register by a `put` or `sndsig` of 4 bytes to its effective
+//! address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
 
 use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
 
 const AREA_BYTES: u64 = 0x2_0000;
 
-/// The address where the areas start. No region can be mapped in the areas: a process of the host
-/// has no such addresses, and simulated machines keep these addresses free.
+/// The first address of the areas, above the addresses of host processes and simulated memory.
 const BASE: u64 = 1 << 63;
 
 /// A register that other processors can write by DMA.
@@ -32,9 +31,8 @@ impl ProblemStateRegister {
         }
     }
 
-    /// The effective address of the register in `spe`. The word to send must lie at offset 12 of a
-    /// quadword in the local store, because both addresses of a transfer have the same low four
-    /// bits, here 0xc.
+    /// Returns the effective address of the register in `spe`. In the local store, a word to send
+    /// must be at offset 12 of a quadword, to match the low four bits of this address.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};
@@ -45,7 +43,7 @@ impl ProblemStateRegister {
         EffectiveAddress(BASE + spe.index() as u64 * AREA_BYTES + self.offset())
     }
 
-    /// The SPE and register with this address, or `None` if no register has this address.
+    /// Returns the SPE and register at this address, or `None` if no register has this address.
     pub fn at(ea: EffectiveAddress) -> Option<(SpeId, Self)> {
         let within = ea.0.checked_sub(BASE)?;
         let spe = SpeId::new(u16::try_from(within / AREA_BYTES).ok()?);

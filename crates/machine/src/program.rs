@@ -1,4 +1,4 @@
-//! Programs that a machine runs on an SPE, and the outcomes of these programs.
+//! Programs that a machine runs on an SPE, and their outcomes.
 
 use std::fmt;
 use std::panic::Location;
@@ -14,10 +14,10 @@ pub struct Program<S> {
     spawned_at: &'static Location<'static>,
 }
 
-/// The closure of a program, which stores its result in a place that the handle shares.
+/// A program's closure, which stores its result where the program's handle can read it.
 pub(crate) type Body<'scope, S> = Box<dyn FnOnce(&S) -> Result<(), Payload> + Send + 'scope>;
 
-/// Whether a program has ended, and the payload of its panic if it panicked.
+/// The state of a program: whether it has ended, and the payload of any panic.
 #[derive(Debug, Default)]
 pub struct Outcome {
     ended: OnceLock<()>,
@@ -25,7 +25,7 @@ pub struct Outcome {
 }
 
 impl<S> Program<S> {
-    /// Returns a program that was spawned at `spawned_at`, and the place for its outcome.
+    /// Returns a program that was spawned at `spawned_at`, and its outcome.
     pub(crate) fn new(
         body: Body<'static, S>,
         name: &'static str,
@@ -41,24 +41,22 @@ impl<S> Program<S> {
         (program, outcome)
     }
 
-    /// The name of the type of the program's closure, which contains the name of the function that
-    /// created the closure.
+    /// Returns the type name of the program's closure, which contains the function that created it.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The call that spawned the program.
+    /// Returns the call that spawned the program.
     pub fn spawned_at(&self) -> &'static Location<'static> {
         self.spawned_at
     }
 
-    /// The program's outcome. The machine keeps the outcome while the program runs.
+    /// Returns the program's outcome, which the machine keeps while the program runs.
     pub fn outcome(&self) -> Arc<Outcome> {
         Arc::clone(&self.outcome)
     }
 
-    /// Runs the program and never unwinds. The machine then passes the result to [`Outcome::end`]
-    /// and notifies the PPE.
+    /// Runs the program. The machine then calls [`Outcome::end`] and notifies the PPE.
     ///
     /// # Errors
     ///
@@ -75,18 +73,18 @@ impl<S> fmt::Debug for Program<S> {
 }
 
 impl Outcome {
-    /// Records that the program has ended, with the payload of its panic if it panicked.
+    /// Records the end of the program, with the payload of any panic.
     pub fn end(&self, panic: Option<Payload>) {
         *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = panic;
         let _ = self.ended.set(());
     }
 
-    /// Whether the program has ended.
+    /// Returns whether the program has ended.
     pub fn has_ended(&self) -> bool {
         self.ended.get().is_some()
     }
 
-    /// Takes the payload of the program's panic, unless it was taken before.
+    /// Returns the payload of the program's panic on the first call, and `None` later.
     pub fn take_panic(&self) -> Option<Payload> {
         self.panic
             .lock()

@@ -1,10 +1,8 @@
-//! Signal notification: two 32-bit registers in each SPE, to which the PPE and other SPEs send
-//! words.
+//! Signal notification: two 32-bit registers in each SPE, which the PPE and other SPEs write.
 //!
-//! A read takes the word and empties the register. If the register is empty, a read waits (channels
-//! 3 and 4). In overwrite mode a new signal replaces an unread signal. In OR mode the register
-//! collects the bits of all unread signals, so many senders can share it (CBEA sections 8.7 and
-//! 9.10; CellStats section 2.2).
+//! A read waits for a word, returns it and empties the register (channels 3 and 4). In overwrite
+//! mode a new signal replaces an unread signal. In OR mode the register combines the bits of unread
+//! signals, for many senders (CBEA sections 8.7 and 9.10; CellStats section 2.2).
 
 use std::fmt;
 
@@ -18,7 +16,7 @@ pub enum SignalRegister {
 }
 
 impl SignalRegister {
-    /// 0 for the first register, 1 for the second.
+    /// Returns 0 for the first register and 1 for the second.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -30,19 +28,18 @@ impl fmt::Display for SignalRegister {
     }
 }
 
-/// The effect of a signal that arrives while an earlier signal is unread.
+/// The effect of a signal on an earlier unread signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SignalMode {
     /// The new signal replaces the unread signal.
     #[default]
     Overwrite,
-    /// The register holds the bits of both signals.
+    /// The register combines the bits of both signals.
     Or,
 }
 
 impl SignalMode {
-    /// Returns the content of the register after the signal `arriving`. `unread` is the register's
-    /// unread word, if any.
+    /// Returns the content of the register after the signal `arriving`, given any `unread` word.
     pub const fn combine(self, unread: Option<u32>, arriving: u32) -> u32 {
         match (self, unread) {
             (Self::Or, Some(unread)) => unread | arriving,

@@ -2,7 +2,7 @@
 
 const UNITS: [&str; 4] = ["B", "KB", "MB", "GB"];
 
-/// Returns the text of a size in the largest unit that divides the size without a remainder.
+/// Returns the text of a size in the largest unit that gives a whole number.
 ///
 /// ```
 /// use cellworks_machine::sizes::size;
@@ -13,7 +13,7 @@ pub fn size(bytes: usize) -> String {
     format!("{number} {}", UNITS[unit])
 }
 
-/// Returns the same text as [`size`], with the unit of bytes written out, for sentences.
+/// Returns the text of [`size`] with "bytes" written out, for sentences.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_words;
@@ -27,7 +27,7 @@ pub fn in_words(bytes: usize) -> String {
     }
 }
 
-/// Returns the text of a size as command-line flags take it.
+/// Returns the text of a size for command-line flags.
 ///
 /// ```
 /// use cellworks_machine::sizes::in_flags;
@@ -38,8 +38,7 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// Returns the same text as [`in_words`], but rounds a size with many digits down to a tenth of its
-/// unit. The function is for sizes that the user has not chosen, such as the free memory.
+/// Returns the text of [`in_words`], with long numbers rounded down to a tenth of their unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;
@@ -55,7 +54,7 @@ pub fn rounded(bytes: usize) -> String {
     format!("{}.{tenths} {}", bytes / of, UNITS[unit])
 }
 
-/// Returns a size in its largest unit without a remainder, and the index of this unit.
+/// Returns a size as a whole number of its largest unit, and the index of this unit.
 fn divided(bytes: usize) -> (usize, usize) {
     let fits = |unit: &usize| bytes >= 1 << (10 * unit) && bytes.is_multiple_of(1 << (10 * unit));
     let unit = (1..UNITS.len()).rev().find(fits).unwrap_or(0);

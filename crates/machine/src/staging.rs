@@ -1,4 +1,4 @@
-//! Typed staging: moving a slice to where an SPE can use it, and back.
+//! Typed staging: moving slices between main memory and an SPE.
 //!
 //! ```text
 //!              get                                    put
@@ -9,25 +9,19 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A *get* copies a slice into the local store, and a *put* copies it back. A get borrows its
-//! source slice shared, and a put borrows its target slice exclusively. Therefore no other code can
-//! change or use a slice during its transfer. A get reads the slice when the get is issued, and a
-//! put writes the slice when the view is committed: the borrow is alive at both times. A leaked
-//! view therefore keeps room in the local store until the program ends, but breaks no memory
-//! safety.
+//! A *get* copies a slice into the local store when it is issued, and a *put* copies it back when
+//! the view is committed. A view for reading borrows the slice shared, and a view for writing
+//! exclusively. Leaking a view wastes room in the local store but is memory-safe.
 //!
-//! A simulated machine and a *strict* host copy slices through local stores. On a host that is not
-//! strict the view *is* the memory, and nothing is copied. If a `StagedMut` is leaked on such a
-//! host, its writes have happened. On other machines the writes are lost. A [`PendingMut`] that was
-//! not waited for has no writes, so dropping a `PendingMut` puts nothing back.
+//! Simulated machines and *strict* hosts copy slices through local stores, and lose the writes of a
+//! leaked `StagedMut`. On other hosts the view *is* the slice in main memory.
 
-// Rejected: a destructor of typed views that waits. A leaked view's destructor does not run. A get
-// copies when it is issued and a put when it is committed, both while the borrow lives, so no
-// safety depends on destructors.
-// Rejected: a `Deref` that waits, because the yield would be invisible. In
-// `cell.borrow_mut().push(f(&tile))` the thread would yield while the cell is borrowed.
-// Rejected: `stream` as an `Iterator`. A program could keep the items until the local store is
-// full, and `next` has no error to return. A stream lends its items instead.
+// Rejected: a destructor of typed views that waits, because a leaked view is never dropped. The
+// borrows cover every access to main memory, so no safety depends on destructors.
+// Rejected: a `Deref` that waits, because the switch of threads would be invisible. In
+// `cell.borrow_mut().push(f(&tile))` another thread could run while the cell is borrowed.
+// Rejected: `stream` as an `Iterator`. A program could keep items until the local store is full,
+// and `next` has no error to return. A stream lends its items instead.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -40,15 +34,14 @@ use bytemuck::Pod;
 use crate::local_store::StageError;
 use crate::spe::core::{SpeCore, StageRequest};
 
-/// A get that is under way. [`wait`](Self::wait) returns its view.
+/// A get in progress. [`wait`](Self::wait) returns its view.
 #[must_use = "the data can be used once `wait` has handed it over"]
 pub struct Pending<'a, T, S: SpeCore> {
     staged: Staged<'a, T, S>,
     spe: &'a S,
 }
 
-// The methods below are inlined for speed: after a switch of threads the CPU mispredicts the return
-// of each function between the switch and the program.
+// Inlined, because after a switch of threads the CPU mispredicts the return of each function.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -65,7 +58,7 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived. Other threads of the SPE run meanwhile.
+    /// Waits for the data and returns the view. Other threads of the SPE run meanwhile.
     #[inline(always)]
     pub fn wait(self) -> Staged<'a, T, S> {
         self.spe.arrived(&self.staged._hold);
@@ -73,10 +66,8 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     }
 }
 
-/// A get that is under way, of a slice that will be put back.
-///
-/// Until [`wait`](Self::wait), the target is borrowed and has no view. Dropping this value without
-/// a wait puts nothing back. The room in the local store is free once the get has ended.
+/// A get in progress for a slice that will be put back. Dropping this value without
+/// [`wait`](Self::wait) puts nothing back. The local store is freed once the get has ended.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -87,7 +78,7 @@ pub struct PendingMut<'a, T, S: SpeCore> {
 }
 
 impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
-    /// Makes room for a slice, and starts its get if `fetch` is true.
+    /// Reserves memory for a slice in the local store, and starts its get if `fetch` is true.
     pub(crate) fn new(
         spe: &'a S,
         target: &'a mut [T],
@@ -107,13 +98,13 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
         })
     }
 
-    /// Waits until the data has arrived. Other threads of the SPE run meanwhile.
+    /// Waits for the data and returns the view. Other threads of the SPE run meanwhile.
     pub fn wait(self) -> StagedMut<'a, T, S> {
         self.spe.arrived(&self.hold);
         self.into_view()
     }
 
-    /// Returns the view without waiting, so the data may not have arrived yet.
+    /// Returns the view without waiting for the data.
     pub(crate) fn into_view(self) -> StagedMut<'a, T, S> {
         StagedMut {
             view: self.view,
@@ -125,10 +116,8 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
     }
 }
 
-/// A view of a slice in the local store, for reading.
-///
-/// This type has no destructor of its own. Therefore the type is covariant, and a variable that was
-/// declared before the slice can hold a view.
+/// A view of a slice in the local store, for reading. The type has no destructor, so it is
+/// covariant, and a variable that was declared before the slice can hold a view.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -145,7 +134,7 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         }
     }
 
-    /// Gets `source` and waits until the slice has arrived.
+    /// Gets `source` and waits for the data.
     #[inline(always)]
     pub(crate) fn get(
         spe: &S,
@@ -173,7 +162,7 @@ impl<'a, T: Pod, S: SpeCore> Staged<'a, T, S> {
         let memory = NonNull::from_ref(source).cast::<T>();
         let request = StageRequest::new(memory, source.len(), true, at);
         // SAFETY: the bytes are those of `source`, which is borrowed for 'a, longer than this call.
-        // The caller promises the other condition of `hold_in_place`.
+        // The caller guarantees the other condition of `hold_in_place`.
         let held = unsafe { spe.hold_in_place(request) }?;
         Ok(Self::new(source, held))
     }
@@ -183,27 +172,22 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `SpeCore::hold` gave a pointer that is valid for reads of its length in
-        // initialised bytes, aligned for T, and not written. The pointer stays valid as long as the
-        // hold lives and the source is borrowed, and both outlast `self`. Any bytes are a T,
-        // because T is Pod.
+        // SAFETY: `SpeCore::hold` returned a pointer to initialised bytes, aligned for T, that is
+        // valid while hold and borrow live. Both outlast `self`, and any bytes are a T (Pod).
         unsafe { self.view.as_ref() }
     }
 }
 
-/// A view of a slice in the local store, for reading and writing. Committing or dropping the view
-/// puts the slice back.
-///
-/// [`commit`](Self::commit) waits for the put. A drop does not wait, because a destructor may run
-/// during unwinding.
+/// A view of a slice in the local store, for reading and writing. Dropping the view puts the slice
+/// back without waiting, and [`commit`](Self::commit) also waits.
 #[must_use = "a view that is dropped at once puts back what it got"]
 pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     view: NonNull<[T]>,
     hold: S::Hold,
     memory: NonNull<T>,
     spe: &'a S,
-    // Because this type itself has a destructor, the compiler makes the target outlive the view. If
-    // only the hold had a destructor, the put could write to freed memory.
+    // This type's destructor makes the compiler keep the target alive for the view. With a
+    // destructor on the hold only, the put could write to freed memory.
     _target: PhantomData<&'a mut [T]>,
 }
 
@@ -227,9 +211,8 @@ impl<T: Pod, S: SpeCore> Deref for StagedMut<'_, T, S> {
 
 impl<T: Pod, S: SpeCore> DerefMut for StagedMut<'_, T, S> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as in the `Deref` of `Staged`. Besides, the target is borrowed exclusively for
-        // 'a, a local buffer belongs only to the hold, and `&mut self` excludes every other use of
-        // this view.
+        // SAFETY: as in `Deref` of `Staged`. The target is borrowed exclusively for 'a, only the
+        // hold uses a local buffer, and `&mut self` excludes other uses of this view.
         unsafe { self.view.as_mut() }
     }
 }
@@ -246,11 +229,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     }
 }
 
-/// A long slice that is moved to the local store tile by tile: the next tile arrives while the
-/// program uses the current tile.
-///
-/// Each tile can be used until the next call of [`next`](Self::next), so room for two tiles is
-/// enough.
+/// A long slice that is staged tile by tile, the next tile while the program uses the current one.
+/// A tile can be used until the next call of [`next`](Self::next), so room for two tiles is enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
@@ -276,9 +256,8 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         }
     }
 
-    /// Waits until the next tile has arrived and returns the tile, or `None` at the end. Meanwhile
-    /// other threads of the SPE run. All tiles have the length that the program chose, except that
-    /// the last tile may be shorter.
+    /// Waits for the next tile and returns it, or `None` at the end. Other threads of the SPE run
+    /// meanwhile. Only the last tile may be shorter than the chosen length.
     ///
     /// # Errors
     ///
@@ -306,8 +285,7 @@ impl<'a, T: Pod, S: SpeCore> Stream<'a, T, S> {
         Ok(Some(self.current.insert(arriving.wait())))
     }
 
-    /// Starts the get of the next tile. If there is no room, a later call tries the same tile
-    /// again.
+    /// Starts the get of the next tile. After an error, a later call tries the same tile again.
     fn begin_next(&mut self) -> Result<Option<Pending<'a, T, S>>, StageError> {
         let mut tiles = self.tiles.clone();
         let Some(tile) = tiles.next() else {

@@ -1,4 +1,4 @@
-//! The one place from which this crate takes atomics: std's, or loom's when loom model-checks it.
+//! The atomic types of this crate: std's, or loom's in model checks.
 
 #[cfg(not(loom))]
 pub(crate) use std::{

@@ -6,13 +6,12 @@
 //!   spe.thread_scope(|scope| ...) ───────────────► scope.spawn(f) ──► ThreadHandle ── join ──► result
 //! ```
 //!
-//! Threads take turns: a core switches to another thread only where the running thread waits or
-//! yields. Therefore threads may share values that are not `Sync`, and one thread computes while
-//! another thread waits for a transfer. All threads end before the call that started them returns,
-//! so threads may borrow the caller's values.
+//! A core switches to another thread only where the running thread waits or yields. Therefore
+//! threads may share values that are not `Sync`. All threads end before their scope returns, so
+//! they may borrow the caller's values.
 
-// Rejected: a scope that its threads can use to start more threads. On every machine the scope
-// would have to outlive the function that gets it. A thread opens a scope of its own instead.
+// Rejected: a scope that its threads can use to start more threads. On every machine it would have
+// to outlive the function that gets it. A thread can open its own scope instead.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -26,11 +25,10 @@ use crate::id::{SpeId, ThreadId};
 use crate::local_store::{LocalBuffer, StageError};
 use crate::spe::core::{NewThread, SpeCore, StartThread};
 
-/// The default size of a cooperative thread's stack in a local store. CellMT's own test (listing
-/// 11) uses this size.
+/// The default stack size of a cooperative thread in a local store, in bytes (CellMT, listing 11).
 pub const THREAD_STACK_BYTES: usize = 4096;
 
-/// The alignment of a stack in a local store.
+/// The alignment of a stack in a local store, in bytes.
 const QUADWORD_BYTES: usize = 16;
 
 /// The error if the local store has no room for the stacks of cooperative threads.
@@ -55,24 +53,23 @@ fn wanted(threads: usize, stack_bytes: usize) -> String {
 }
 
 impl StackError {
-    /// The SPE with the full local store.
+    /// Returns the SPE without enough room.
     pub fn spe(&self) -> SpeId {
         self.source.spe()
     }
 
-    /// The number of threads that the program wanted to start.
+    /// Returns the number of threads that the program wanted to start.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The number of threads that would have had room.
+    /// Returns the number of threads that would have had room.
     pub fn fit(&self) -> usize {
         self.fit
     }
 }
 
-/// Starts cooperative threads, which end before the scope ends: see
-/// [`Spe::thread_scope`](crate::Spe::thread_scope).
+/// A scope of cooperative threads: see [`Spe::thread_scope`](crate::Spe::thread_scope).
 pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     spe: &'env S,
     starter: &'scope dyn StartThread,
@@ -82,10 +79,10 @@ pub struct ThreadScope<'scope, 'env: 'scope, S: SpeCore> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// The payloads of panics of threads that were not joined, in the order of the panics.
+/// The panic payloads of threads that were not joined, in the order of the panics.
 type Panics = RefCell<Vec<(ThreadId, Payload)>>;
 
-/// Settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
+/// The settings of a cooperative thread before it is spawned: see [`ThreadScope::builder`].
 #[must_use = "a thread starts with `spawn`"]
 pub struct ThreadBuilder<'a, 'scope, 'env: 'scope, S: SpeCore> {
     scope: &'a ThreadScope<'scope, 'env, S>,
@@ -140,7 +137,7 @@ fn scope_at<'env, S: SpeCore, R>(
     match (ended, first) {
         (Ok(()), None) => result.expect("a machine runs a scope's function"),
         (Ok(()), Some((_, panic))) => resume_unwind(panic),
-        // The run was cancelled after a thread panicked, perhaps because of that panic.
+        // The run was cancelled after the thread panicked, perhaps because of this panic.
         (Err(_), Some((_, panic))) if spe.is_cancelled() => resume_unwind(panic),
         (Err(own), _) => resume_unwind(own),
     }
@@ -163,7 +160,7 @@ pub(crate) fn threads<S: SpeCore>(
     Ok(())
 }
 
-/// Reserves the room of a stack in the local store, if stacks take room there.
+/// Reserves memory for a stack in the local store, if stacks use the local store.
 fn stack_room<S: SpeCore>(
     spe: &S,
     stack_bytes: Option<usize>,
@@ -202,13 +199,11 @@ fn collect_stacks(
 }
 
 impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
-    /// Starts a thread that calls `f` with the thread's id. The thread first runs when the caller
-    /// waits, yields or leaves the scope.
+    /// Starts a thread that calls `f` with its id, once the caller waits, yields or ends the scope.
     ///
     /// # Errors
     ///
-    /// Returns [`StackError`] if the local store has no room for the thread's stack. Only machines
-    /// that keep stacks in the local store return this error.
+    /// Returns [`StackError`] if stacks use the local store and it has no room.
     #[track_caller]
     pub fn spawn<R, F>(&self, f: F) -> Result<ThreadHandle<'scope, R, S>, StackError>
     where
@@ -218,7 +213,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
         self.builder().spawn(f)
     }
 
-    /// Returns a builder, which can set the size of the thread's stack.
+    /// Returns a builder for a thread with another stack size.
     pub fn builder(&self) -> ThreadBuilder<'_, 'scope, 'env, S> {
         ThreadBuilder {
             scope: self,
@@ -249,15 +244,14 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
             let _stack = stack;
             match catch_unwind(AssertUnwindSafe(|| f(id))) {
                 Ok(value) => outcome.value.set(Some(value)),
-                // The run was cancelled. The thread continues to unwind, so that the run can end.
+                // The run was cancelled. The thread continues to unwind so that the run can end.
                 Err(panic) if spe.is_cancelled() => resume_unwind(panic),
                 Err(panic) => panics.borrow_mut().push((id, panic)),
             }
             outcome.has_ended.set(true);
         });
-        // SAFETY: only the lifetime changes. The values that the closure borrows live for 'scope,
-        // which lasts until `run_threads` returns. By then an implementation of the unsafe trait
-        // `SpeCore` has run or dropped every body.
+        // SAFETY: only the lifetime changes. The closure's borrows live until `run_threads`
+        // returns. By then every body has ended or was dropped (`SpeCore`'s contract).
         let body = unsafe {
             std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Box<dyn FnOnce() + 'static>>(body)
         };
@@ -276,10 +270,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 }
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
-    /// Sets the size of the thread's stack in bytes. A simulated SPE takes these bytes, rounded up
-    /// to whole quadwords, from its local store, [`THREAD_STACK_BYTES`] by default. On a real
-    /// computer the real stack has this size, but at least 16 KiB, and the default is a setting of
-    /// the machine.
+    /// Sets the size of the thread's stack in bytes. A simulated SPE reserves it in its local
+    /// store, rounded up to 16 bytes ([`THREAD_STACK_BYTES`] by default). On a host the real stack
+    /// has this size, but at least 16 KiB, and the default is a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -310,23 +303,22 @@ impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
 }
 
 impl<R, S: SpeCore> ThreadHandle<'_, R, S> {
-    /// The number of the thread in its scope.
+    /// Returns the number of the thread in its scope.
     pub fn id(&self) -> ThreadId {
         self.id
     }
 
-    /// Whether the thread has ended, so that [`join`](Self::join) would not wait.
+    /// Returns whether the thread has ended, so that [`join`](Self::join) would not wait.
     pub fn is_finished(&self) -> bool {
         self.result.has_ended.get()
     }
 
-    /// Waits until the thread has ended. Meanwhile the other threads of the SPE run.
+    /// Waits until the thread has ended and returns its result, while other threads run.
     ///
     /// # Errors
     ///
-    /// Returns the payload of the thread's panic, if the thread panicked. The panic then counts as
-    /// handled. Returns [`Cancelled`] if the run was cancelled and the caller could not wait,
-    /// because the caller is unwinding.
+    /// Returns the payload of the thread's panic, which the scope then does not resume. Returns
+    /// [`Cancelled`] if the run was cancelled and the caller is unwinding.
     #[track_caller]
     pub fn join(self) -> Result<R, Box<dyn Any + Send>> {
         let has_ended = &self.result.has_ended;

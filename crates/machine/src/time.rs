@@ -1,10 +1,6 @@
-//! Time in integers: points, spans, cycles, and the decrementer that programs read.
-//!
-//! The unit is the femtosecond, because a cycle of a 3.2 GHz SPU (312.5 ps) is no whole number of
-//! picoseconds. A time has 128 bits.
+//! Time as integers in femtoseconds, because a cycle at 3.2 GHz is 312.5 ps.
 
-// Rejected: 64 bits of femtoseconds. A time would overflow after five hours, and runs on hosts last
-// longer.
+// Rejected: 64 bits of femtoseconds, which overflow after five hours. Runs on hosts can be longer.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -13,7 +9,7 @@ use std::time::Duration;
 const FEMTOSECONDS_PER_NANOSECOND: u128 = 1_000_000;
 const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
-/// A point in time, counted in femtoseconds from the start of the run.
+/// A point in time, in femtoseconds from the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u128);
 
@@ -26,50 +22,50 @@ pub struct Span(u128);
 pub struct Cycles(pub u64);
 
 impl Time {
-    /// The point `femtoseconds` after the start of the run.
+    /// Returns the point that is `femtoseconds` after the start of the run.
     pub const fn from_femtoseconds(femtoseconds: u128) -> Self {
         Self(femtoseconds)
     }
 
-    /// The femtoseconds since the start of the run.
+    /// Returns the femtoseconds since the start of the run.
     pub const fn as_femtoseconds(self) -> u128 {
         self.0
     }
 
-    /// The time that has passed since `earlier`, or zero if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Span {
-    /// A span of `femtoseconds`.
+    /// Returns a span of `femtoseconds`.
     pub const fn from_femtoseconds(femtoseconds: u128) -> Self {
         Self(femtoseconds)
     }
 
-    /// A span of `nanoseconds`.
+    /// Returns a span of `nanoseconds`.
     pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
         Self(nanoseconds as u128 * FEMTOSECONDS_PER_NANOSECOND)
     }
 
-    /// The span in femtoseconds.
+    /// Returns the span in femtoseconds.
     pub const fn as_femtoseconds(self) -> u128 {
         self.0
     }
 
-    /// The span in nanoseconds as a float, for reports. All arithmetic uses integers.
+    /// Returns the span in nanoseconds as a float, for reports.
     pub fn as_nanoseconds_f64(self) -> f64 {
         self.0 as f64 / FEMTOSECONDS_PER_NANOSECOND as f64
     }
 
-    /// The span in seconds as a float, for reports.
+    /// Returns the span in seconds as a float, for reports.
     pub fn as_seconds_f64(self) -> f64 {
         self.0 as f64 / FEMTOSECONDS_PER_SECOND as f64
     }
 }
 
-/// Rounds up to the next nanosecond, so that a wait of the resulting duration is never too short.
+/// Rounds up to the next nanosecond, so that a wait of this duration is never too short.
 impl From<Span> for Duration {
     fn from(span: Span) -> Self {
         let nanoseconds = span.0.div_ceil(FEMTOSECONDS_PER_NANOSECOND);
@@ -105,7 +101,7 @@ impl AddAssign for Span {
 
 impl Sub for Span {
     type Output = Self;
-    /// The difference, or zero where it would be negative.
+    /// Returns the difference, or zero if it would be negative.
     fn sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -120,7 +116,7 @@ impl Mul<u128> for Span {
 
 impl Div<u128> for Span {
     type Output = Self;
-    /// The quotient, rounded down to a femtosecond.
+    /// Returns the quotient, rounded down to a femtosecond.
     fn div(self, parts: u128) -> Self {
         Self(self.0 / parts)
     }
@@ -128,7 +124,7 @@ impl Div<u128> for Span {
 
 impl Div for Span {
     type Output = u128;
-    /// How many times `other` fits into this span. A span of zero counts as one femtosecond.
+    /// Returns how many times `other`, taken as at least 1 femtosecond, fits into this span.
     fn div(self, other: Self) -> u128 {
         self.0 / other.0.max(1)
     }
@@ -146,16 +142,15 @@ impl fmt::Display for Span {
     }
 }
 
-/// How often a machine's decrementers count, in hertz: 14.318 MHz on a QS20 (CellMT's listing;
-/// CellStats section 3.2 rounds the tick to 70 ns), 79.8 MHz on a PS3 (measured by cellmark), 1 GHz
-/// on the host.
+/// The tick rate of a machine's decrementers in hertz: 14.318 MHz on a QS20 (CellMT's listing),
+/// 79.8 MHz on a PS3 (measured by cellmark), 1 GHz on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timebase {
     hertz: u64,
 }
 
 impl Timebase {
-    /// A timebase of `hertz` ticks a second.
+    /// Returns a timebase with `hertz` ticks per second.
     ///
     /// # Panics
     ///
@@ -165,28 +160,27 @@ impl Timebase {
         Self { hertz }
     }
 
-    /// Ticks a second.
+    /// Returns the ticks per second.
     pub const fn hertz(self) -> u64 {
         self.hertz
     }
 
-    /// The span of `ticks` ticks, rounded down to a femtosecond.
+    /// Returns the span of `ticks` ticks, rounded down to a femtosecond.
     pub const fn span_of(self, ticks: u64) -> Span {
         Span(ticks as u128 * FEMTOSECONDS_PER_SECOND / self.hertz as u128)
     }
 
-    /// The whole ticks in `span`.
+    /// Returns the number of whole ticks in `span`.
     pub const fn ticks_in(self, span: Span) -> u128 {
-        // Whole seconds and the rest are converted separately, so that no product can overflow.
+        // Whole seconds and the remainder are converted separately, so that no product overflows.
         let seconds = span.0 / FEMTOSECONDS_PER_SECOND;
         let rest = span.0 % FEMTOSECONDS_PER_SECOND;
         seconds * self.hertz as u128 + rest * self.hertz as u128 / FEMTOSECONDS_PER_SECOND
     }
 }
 
-/// An SPE's decrementer: a 32-bit register that counts down by one at each tick of the timebase and
-/// wraps (CBEA section 9.7). All machines share this type, because the register's value depends
-/// only on the time.
+/// An SPE's decrementer: a 32-bit register that decrements at each tick of the timebase and wraps
+/// (CBEA section 9.7). The value depends only on the time, so all machines share this type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decrementer {
     written: u32,
@@ -194,7 +188,7 @@ pub struct Decrementer {
 }
 
 impl Decrementer {
-    /// A decrementer that was set to `value` at `now`.
+    /// Returns a decrementer that was set to `value` at `now`.
     pub const fn set(value: u32, now: Time) -> Self {
         Self {
             written: value,
@@ -202,7 +196,7 @@ impl Decrementer {
         }
     }
 
-    /// The content of the register at `now`.
+    /// Returns the value of the register at `now`.
     pub const fn read(self, now: Time, timebase: Timebase) -> u32 {
         self.written
             .wrapping_sub(timebase.ticks_in(now.since(self.at)) as u32)
@@ -220,7 +214,7 @@ mod tests {
         let decrementer = Decrementer::set(1, start);
         let tick = qs20.span_of(1);
         assert_eq!(decrementer.read(start, qs20), 1);
-        // `span_of` rounds down, so two spans of one tick are not yet two ticks.
+        // `span_of` rounds down, so two spans of one tick are less than two ticks.
         assert_eq!(decrementer.read(start + tick + tick, qs20), 0);
         assert_eq!(
             decrementer.read(start + Span::from_nanoseconds(210), qs20),

@@ -6,9 +6,7 @@ use std::fmt;
 use crate::capabilities::Capabilities;
 use crate::id::{CellId, ModuleId, SpeId};
 
-/// The parts of a machine and where they sit.
-///
-/// Within each Cell, programs should use the SPEs with the lowest numbers first.
+/// The parts of a machine. Programs should use the SPEs with the lowest numbers of a Cell first.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -26,7 +24,7 @@ pub struct Topology {
     /// The nearest memory module of each Cell.
     cells: Vec<ModuleId>,
     spes: Vec<SpeSite>,
-    /// The nearest memory module of each SPE, if SPEs of one Cell have different nearest modules.
+    /// The nearest memory module of each SPE, if it differs between SPEs of one Cell.
     modules_of_spes: Option<Vec<ModuleId>>,
     modules: u16,
     place_of_ppe: Option<String>,
@@ -34,32 +32,29 @@ pub struct Topology {
     capabilities: Capabilities,
 }
 
-/// Where one SPE sits.
+/// The place of one SPE.
 #[derive(Clone, Debug)]
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for the SPE's core, if other SPEs may share the core, by hardware threads (SMT) or
-    /// by turns on one CPU. `None` if the SPE has a core of its own, as on a Cell.
+    /// A number for a core that SPEs may share (SMT, or one CPU). `None` for a core of its own.
     pub core: Option<u32>,
-    /// The name of the place for users, such as `CPU 3`. The name may be empty.
+    /// The user-visible name of the place, such as `CPU 3`. May be empty.
     pub place: String,
 }
 
-/// The distance between two SPEs. The variants are ordered from near to far. [`Topology::name_of`]
-/// returns the name of a distance on a machine.
+/// The distance between two SPEs, from near to far. [`Topology::name_of`] returns the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Distance {
     /// The same SPE.
     Same,
-    /// Two SPEs on one core. On the host, the SPEs are hardware threads of the core.
+    /// Two SPEs on one core, as hardware threads of a host's core.
     SameCore,
-    /// SPEs of one Cell. On the host, the SPEs' cores share a last-level cache.
+    /// SPEs of one Cell. On a host, their cores share a last-level cache.
     SameCell,
     /// SPEs of two Cells that have the same nearest memory module.
     AcrossCells,
-    /// SPEs of two Cells that have different nearest memory modules. On a Cell blade, the Cells are
-    /// its two chips. On the host, the SPEs are on different NUMA nodes.
+    /// SPEs of two Cells with different nearest memory modules, as on blades and NUMA hosts.
     AcrossModules,
 }
 
@@ -82,12 +77,12 @@ impl Distance {
 }
 
 impl Topology {
-    /// Describes a machine: `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is
-    /// the site of SPE `s`. Memory modules are numbered from 0 to the highest number in `cells`.
+    /// Returns a machine: `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is the
+    /// place of SPE `s`. Memory modules are numbered from 0 to the highest in `cells`.
     ///
     /// # Panics
     ///
-    /// Panics if there is no Cell, or an SPE names a Cell that is not in `cells`.
+    /// Panics if there is no Cell, or an SPE refers to a Cell that is not in `cells`.
     pub fn new(name: impl Into<String>, cells: Vec<ModuleId>, spes: Vec<SpeSite>) -> Self {
         assert!(!cells.is_empty(), "a machine has at least one Cell");
         for (index, site) in spes.iter().enumerate() {
@@ -111,17 +106,15 @@ impl Topology {
         }
     }
 
-    /// Returns the same machine with at least `count` memory modules. A module that is not nearest
-    /// to any Cell can be added in this way.
+    /// Returns the same machine with at least `count` memory modules. Added ones are near no Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
         self
     }
 
-    /// Returns the same machine, where SPE `s` is nearest to the memory module `modules[s]`. This
-    /// method is for a Cell that spans several modules, as with sub-NUMA clustering. By default,
-    /// the nearest module of an SPE is the nearest module of its Cell.
+    /// Returns the same machine with `modules[s]` as the memory module nearest to SPE `s`, for
+    /// Cells with several modules (sub-NUMA clustering). The default is the module of the Cell.
     ///
     /// # Panics
     ///
@@ -148,46 +141,45 @@ impl Topology {
         self.with_modules(highest.map_or(0, |highest| highest as u16 + 1))
     }
 
-    /// Returns the same machine with these capabilities instead of [`Capabilities::default`].
+    /// Returns the same machine with these capabilities.
     #[must_use]
     pub fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// The capabilities that decide how the machine is measured. The default is
-    /// [`Capabilities::default`].
+    /// Returns the capabilities, by default [`Capabilities::default`].
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
 
-    /// The name of the machine.
+    /// Returns the name of the machine.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All SPEs, in order of their ids.
+    /// Returns all SPEs, ordered by id.
     pub fn spes(&self) -> impl ExactSizeIterator<Item = SpeId> + Clone + use<> {
         (0..self.spes.len() as u16).map(SpeId::new)
     }
 
-    /// All Cells.
+    /// Returns all Cells.
     pub fn cells(&self) -> impl ExactSizeIterator<Item = CellId> + Clone + use<> {
         (0..self.cells.len() as u16).map(CellId::new)
     }
 
-    /// All memory modules.
+    /// Returns all memory modules.
     pub fn modules(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
         (0..self.modules).map(ModuleId::new)
     }
 
-    /// The SPEs of one Cell, in order of their ids.
+    /// Returns the SPEs of one Cell, ordered by id.
     pub fn spes_of(&self, cell: CellId) -> impl Iterator<Item = SpeId> + Clone + '_ {
         self.spes()
             .filter(move |spe| self.spes[spe.index()].cell == cell)
     }
 
-    /// The Cell of an SPE.
+    /// Returns the Cell of an SPE.
     ///
     /// # Panics
     ///
@@ -196,7 +188,7 @@ impl Topology {
         self.spes[spe.index()].cell
     }
 
-    /// The name of the place of an SPE for users, such as `CPU 3`. The name may be empty.
+    /// Returns the user-visible name of an SPE's place, such as `CPU 3`, which may be empty.
     ///
     /// # Panics
     ///
@@ -205,31 +197,31 @@ impl Topology {
         &self.spes[spe.index()].place
     }
 
-    /// Returns the same machine, where `place` is the name of the PPE's place for users.
+    /// Returns the same machine with `place` as the user-visible name of the PPE's place.
     #[must_use]
     pub fn with_place_of_ppe(mut self, place: impl Into<String>) -> Self {
         self.place_of_ppe = Some(place.into());
         self
     }
 
-    /// The name of the place of the PPE for users, such as `CPU 0`, if the place has a name.
+    /// Returns the user-visible name of the PPE's place, such as `CPU 0`, if it has one.
     pub fn place_of_ppe(&self) -> Option<&str> {
         self.place_of_ppe.as_deref()
     }
 
-    /// Returns the same machine, where the last-level cache of each Cell has `bytes` bytes.
+    /// Returns the same machine with last-level caches of `bytes` bytes for each Cell.
     #[must_use]
     pub fn with_last_level_cache(mut self, bytes: usize) -> Self {
         self.last_level_cache_bytes = Some(bytes);
         self
     }
 
-    /// The size of the last-level cache of a Cell, if the machine states it.
+    /// Returns the size of a Cell's last-level cache in bytes, if it is known.
     pub fn last_level_cache_bytes(&self) -> Option<usize> {
         self.last_level_cache_bytes
     }
 
-    /// The memory module that is nearest to an SPE.
+    /// Returns the memory module nearest to an SPE.
     ///
     /// # Panics
     ///
@@ -241,7 +233,7 @@ impl Topology {
         }
     }
 
-    /// The memory module that is nearest to a Cell. If SPEs of the Cell have different [nearest
+    /// Returns the memory module nearest to a Cell. If its SPEs have different [nearest
     /// modules](Self::module_of), this is the module of the SPEs that a program should use first.
     ///
     /// # Panics
@@ -251,10 +243,9 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// The name of a distance on this machine, for users. On a machine with two Cells, SPEs of
-    /// different Cells are in the `other Cell`, whatever their memory modules. On a machine with
-    /// more Cells, SPEs of different Cells are `across Cells` if each Cell has a nearest memory
-    /// module of its own. All other distances have fixed names.
+    /// Returns the user-visible name of a distance on this machine. With two Cells, SPEs of
+    /// different Cells are in the `other Cell`. With more Cells, [`Distance::AcrossModules`] is
+    /// `across Cells` if each Cell has its own nearest module.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};
@@ -278,7 +269,7 @@ impl Topology {
         }
     }
 
-    /// How far apart two SPEs are.
+    /// Returns the distance between two SPEs.
     ///
     /// # Panics
     ///

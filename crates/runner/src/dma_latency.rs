@@ -37,8 +37,7 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The largest block is that of a DMA command and of the figure. The memory is enough for the
-/// buffers of all SPEs of any machine.
+/// The block of the largest DMA command, and enough memory for the buffers of all SPEs.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,
@@ -47,7 +46,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The time for the measurement of each size on this computer.
+/// The measuring time for each size on this computer.
 const TIME_PER_SIZE: Span = Span::from_nanoseconds(50_000_000);
 
 impl DmaLatency {

@@ -1,5 +1,4 @@
-//! Runs programs, measurements and exchanges (tasks that send packets to each other) on a machine
-//! of any type.
+//! Runs programs, measurements and exchanges (tasks that send packets) on a machine of any type.
 //!
 //! ```text
 //!   a name and values ──► Kind ──► dyn Chosen ─┐
@@ -7,10 +6,9 @@
 //!   an exchange of `mapping` ──────────────────┘    (a Host, a Sim, ...)
 //! ```
 //!
-//! Programs, measurements and exchanges are generic over the machine. For speed, the compiler makes
-//! two copies: one for simulated machines ([`simulated`]) and one for this computer
-//! ([`this_computer`]). All other code, which reads arguments and stores results, uses [`Runner`]
-//! and [`Chosen`], which hide the types. Therefore no other crate compiles the programs again.
+//! For speed, programs, measurements and exchanges are compiled twice: for simulated machines
+//! ([`simulated`]) and for this computer ([`this_computer`]). Other crates use [`Runner`] and
+//! [`Chosen`], which hide the types, so that they do not compile the programs again.
 //!
 //! ```
 //! use cellworks_machine::Machine;

@@ -16,10 +16,10 @@ use crate::dma_latency::DmaLatency;
 
 /// A program of any type, with its parameters.
 pub trait Chosen: Any + Debug + Send + Sync {
-    /// See [`Program::NAME`].
+    /// Returns the program's name: see [`Program::NAME`].
     fn name(&self) -> &'static str;
 
-    /// See [`Program::title`].
+    /// Returns a title of the run: see [`Program::title`].
     fn title(&self) -> String;
 
     /// Checks the parameters: see [`Program::check`].
@@ -29,10 +29,10 @@ pub trait Chosen: Any + Debug + Send + Sync {
     /// Returns the errors of [`Program::check`].
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// See [`Program::address_space_bytes`].
+    /// Estimates the program's address space in bytes: see [`Program::address_space_bytes`].
     fn address_space_bytes(&self) -> usize;
 
-    /// See [`Program::parameters`].
+    /// Returns the names and values of the parameters: see [`Program::parameters`].
     fn parameters(&self) -> Parameters;
 }
 
@@ -58,35 +58,35 @@ impl<P: Program> Chosen for P {
     }
 }
 
-/// A chosen program that several owners share.
+/// A shared chosen program.
 pub type Choice = Arc<dyn Chosen>;
 
-/// A program that has run, with its results.
+/// A program and the results of its run.
 pub type Ran = (Choice, Vec<Quantity>);
 
 /// The conclusions from several runs of one kind of program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusions {
-    /// See [`Program::conclusions`].
+    /// The conclusions: see [`Program::conclusions`].
     pub conclusions: Vec<Conclusion>,
-    /// See [`Program::figures`].
+    /// The curves: see [`Program::figures`].
     pub figures: Vec<Figure>,
 }
 
-/// A kind of program, with all properties that the type of the program decides.
+/// A kind of program, with the properties of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// See [`Program::NAME`].
+    /// The name: see [`Program::NAME`].
     pub name: &'static str,
-    /// See [`Program::EXAMPLE`].
+    /// An example of flags: see [`Program::EXAMPLE`].
     pub example: &'static str,
-    /// See [`Program::EXAMPLE_ON_ONE_SPE`].
+    /// An example for one SPE: see [`Program::EXAMPLE_ON_ONE_SPE`].
     pub example_on_one_spe: Option<&'static str>,
-    /// See [`Program::METRICS`].
+    /// The quantities of a run: see [`Program::METRICS`].
     pub metrics: &'static [Metric],
-    /// See [`Program::REPEATS`].
+    /// The parameter with the number of repetitions: see [`Program::REPEATS`].
     pub repeats: Option<Repeats>,
-    /// See [`Program::DRAWS`].
+    /// Whether the program draws pictures: see [`Program::DRAWS`].
     pub draws: bool,
     flags: fn() -> Command,
     read: fn(Map<String, Value>) -> Result<Choice, serde_json::Error>,
@@ -95,12 +95,12 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// See [`Program::flags`].
+    /// Returns the flags: see [`Program::flags`].
     pub fn flags(&self) -> Command {
         (self.flags)()
     }
 
-    /// Returns the program with these values of its parameters.
+    /// Returns the program with these parameter values.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Kind {
         (self.read)(values)
     }
 
-    /// Completes the chosen programs as [`Program::complete`] does, without repetitions.
+    /// Returns the programs to run for `chosen`, without repetitions: see [`Program::complete`].
     ///
     /// # Panics
     ///
@@ -140,8 +140,7 @@ pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
 }
 
-/// Calls `visitor` with the type of the program with this name, or returns `None` if the name is
-/// unknown.
+/// Calls `visitor` with the type of the program with this name, or returns `None` if unknown.
 pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     if name == DmaLatency::NAME {
         return Some(visitor.visit::<DmaLatency>());
@@ -149,7 +148,6 @@ pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     cellworks_apps::visit(name, visitor)
 }
 
-/// A visitor that makes the [`Kind`] of a program.
 struct Described;
 
 impl Visitor for Described {
@@ -194,7 +192,7 @@ impl Visitor for Described {
     }
 }
 
-/// Returns a copy of a program with its type, which must be `P`.
+/// Returns a copy of a program of type `P`.
 fn typed<P: Program>(chosen: &dyn Chosen) -> P {
     let chosen: &dyn Any = chosen;
     let typed: &P = chosen.downcast_ref().expect("all programs are of one kind");

@@ -12,13 +12,12 @@ use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visit
 
 use crate::program::{Chosen, visit};
 
-/// A function that is called with each picture that a program draws.
+/// A function that is called with each picture of a program.
 pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
 
 /// A machine of any type, which runs programs, measurements and exchanges.
 pub trait Runner {
-    /// Runs a program once, and calls `draw` with each picture of the program. The program must
-    /// have passed its [check](Chosen::check).
+    /// Runs a program once, after its [check](Chosen::check), and calls `draw` with each picture.
     ///
     /// # Errors
     ///
@@ -29,14 +28,14 @@ pub trait Runner {
         draw: Option<Draw<'_>>,
     ) -> Result<Vec<Quantity>, ProgramError>;
 
-    /// Measures a plan in one visit: see [`cellworks_stats::measure`].
+    /// Measures a plan: see [`cellworks_stats::measure`].
     ///
     /// # Errors
     ///
     /// Returns the errors of [`cellworks_stats::measure`].
     fn measure(&self, plan: &Plan) -> Result<Measurement, MeasureError>;
 
-    /// Makes the next visit to the machine: see [`Visits::visit`].
+    /// Makes the next measurements of `visits`: see [`Visits::visit`].
     ///
     /// # Errors
     ///
@@ -48,15 +47,14 @@ pub trait Runner {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError>;
 
-    /// Measures the reference of a run once more: see [`Readings::read`].
+    /// Adds a reading of the reference to `reference`: see [`Readings::read`].
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Readings::read`].
     fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError>;
 
-    /// Runs tasks that exchange packets, as [`ExchangeRun::run`] does, and returns the time of a
-    /// round in nanoseconds.
+    /// Runs tasks that exchange packets, and returns the time of a round in nanoseconds.
     ///
     /// # Errors
     ///
@@ -64,16 +62,13 @@ pub trait Runner {
     fn exchange(&self, run: &ExchangeRun) -> Result<f64, String>;
 }
 
-/// Returns this computer as a runner. Only this crate compiles the programs for this computer.
-// If the function were inlined into another crate, the programs would be compiled there too.
+/// Returns this computer as a runner. Not inlined, so that only this crate compiles the programs.
 #[inline(never)]
 pub fn this_computer(host: &Host) -> &dyn Runner {
     host
 }
 
-/// Returns a simulated machine as a runner. Only this crate compiles the programs for simulated
-/// machines.
-// If the function were inlined into another crate, the programs would be compiled there too.
+/// Returns a simulated machine as a runner. Not inlined, so that only this crate compiles programs.
 #[inline(never)]
 pub fn simulated(sim: &Sim) -> &dyn Runner {
     sim
@@ -115,7 +110,7 @@ impl<M: CellMachine> Runner for M {
     }
 }
 
-/// A visitor that runs a program on a machine, with the types of both.
+/// A visitor that runs a program on a machine after recovering the type of the program.
 struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,

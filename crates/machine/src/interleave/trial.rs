@@ -1,36 +1,33 @@
 //! Trials, which measure the time of inputs with a number of threads.
 
-// Rejected: trials with 2 and 4 threads first. Such trials take longest where the latency is
-// largest.
-// Rejected: a trial with only 8 threads. Where 64 threads are fastest, 8 threads may be slower than
-// one.
+// Rejected: trials with 2 and 4 threads first, which take longest where the latency is largest.
+// Rejected: a trial with only 8 threads, which can be slower than one where 64 are fastest.
 
 use crate::time::{Span, Time};
 
-/// The number of measurements with each number of threads. The shortest time counts, because
-/// disturbances can only make a time longer.
+/// The number of measurements with each number of threads. The shortest counts.
 const TIMES: usize = 3;
 
-/// The number of inputs of a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
+/// The number of inputs in a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
 /// The least number of inputs in a round, in which every thread takes an input.
 const LEAST_ROUND: usize = 8;
 
-/// The duration that a measurement should not exceed, unless a single round takes longer.
+/// The longest duration of a measurement, unless a single round takes longer.
 const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 
-/// Measures several times how long a number of inputs takes with a number of threads.
+/// The measurements of the time of an input with one number of threads.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
-    /// The number of inputs of a round: after a round every thread has taken another input.
+    /// The number of inputs in a round, in which every thread takes an input.
     round: usize,
-    /// The number of inputs of a measurement, which is an upper limit before the second round.
+    /// The number of inputs in a measurement, which the duration of the second round may reduce.
     inputs: usize,
-    /// The number of measurements that are still to be made.
+    /// The number of remaining measurements.
     pub(super) times: usize,
-    /// When this number of inputs has been taken, the clock is read next.
+    /// The number of taken inputs at which the clock is read next.
     pub(super) next: usize,
     begin: Option<Time>,
     is_warm: bool,
@@ -52,9 +49,8 @@ impl Trial {
         }
     }
 
-    /// Reads the clock when `next` inputs have been taken, and returns the time since the last
-    /// call. Threads start in the first round, and their first inputs end in the second round. The
-    /// duration of the second round decides how many inputs a measurement has.
+    /// Reads the clock after `next` inputs, and returns the time since the last call. The second
+    /// round determines the number of inputs in a measurement, because threads start in the first.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
@@ -78,7 +74,7 @@ impl Trial {
     }
 }
 
-/// Returns how many inputs fit into `span`, at least 1, if `inputs` inputs took the time `took`.
+/// Returns how many inputs fit into `span`, at least 1. `inputs` inputs have taken the time `took`.
 pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
     let fit = span * inputs as u128 / took;
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
@@ -88,7 +84,7 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns a trial that reads the clock after each of these times in nanoseconds.
+    /// Returns a trial after clock readings that are these nanoseconds apart.
     fn trial_of(threads: usize, times_ns: &[u64]) -> Trial {
         let mut trial = Trial::new(threads, 1_000);
         let mut now = Time::default();
@@ -102,7 +98,7 @@ mod tests {
     #[test]
     fn the_least_of_three_times_counts() {
         let trial = trial_of(64, &[9_000, 400, 1_300, 1_280, 5_000]);
-        // The first time comes after two rounds of 64 inputs.
+        // The first measurement begins after two rounds of 64 inputs.
         assert_eq!(trial.next, 1_000 + 2 * 64 + 4 * 256);
         assert_eq!(trial.least_time(), Some(Span::from_nanoseconds(5)));
         assert_eq!(trial_of(64, &[9_000, 400, 1_300, 1_280]).least_time(), None);

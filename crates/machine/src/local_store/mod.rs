@@ -1,8 +1,7 @@
-//! Local stores: the memory of an SPE, as its own programs use it.
+//! Local stores, each the memory of one SPE.
 //!
-//! The SPE's program and the commands of its MFC access the local store by local-store address.
-//! Other processors access the bytes by DMA, because the local store is mapped in main memory.
-//! Programs reserve the addresses that they use, so no buffer overwrites another buffer.
+//! The SPE's program and its MFC use local-store addresses. Other processors use DMA, because local
+//! stores are mapped in main memory. Programs reserve addresses, so that buffers never overlap.
 
 pub mod space;
 
@@ -16,10 +15,10 @@ use crate::memory::Region;
 use crate::mfc::{EffectiveAddress, LsAddr};
 use space::{NoRoom, Space};
 
-/// Bytes of a Cell's local stores.
+/// The size of a Cell's local store in bytes.
 pub const LOCAL_STORE_BYTES: usize = 256 * 1024;
 
-/// A program's use of a local store, for a machine that watches the local store.
+/// The kinds of use that a [`LocalStoreWatch`] reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalStoreUse {
     /// The program reads bytes.
@@ -32,11 +31,10 @@ pub enum LocalStoreUse {
     Release,
 }
 
-/// A function that is called for every use of the local store by the program, with the address of
-/// the first byte and the number of bytes.
+/// A callback for every use of the local store by the program, with the address and the size.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
-/// The local store of one SPE. Cloning gives another handle to the same store.
+/// A handle to the local store of one SPE. Clones refer to the same local store.
 #[derive(Clone)]
 pub struct LocalStore {
     spe: SpeId,
@@ -45,7 +43,7 @@ pub struct LocalStore {
     watch: Option<LocalStoreWatch>,
 }
 
-/// A range of reserved addresses of a local store. Dropping the buffer frees the range.
+/// A reserved range of a local store. Dropping the buffer frees the range.
 pub struct LocalBuffer {
     start: u32,
     bytes: usize,
@@ -53,7 +51,7 @@ pub struct LocalBuffer {
     watch: Option<LocalStoreWatch>,
 }
 
-/// The error of a slice that does not fit into the local store.
+/// An error because a slice does not fit into the local store.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the local store of {spe} is full: {no_room}")]
 pub struct StageError {
@@ -69,24 +67,23 @@ impl StageError {
         }
     }
 
-    /// The SPE that the local store belongs to.
+    /// Returns the SPE that owns the local store.
     pub fn spe(&self) -> SpeId {
         self.spe
     }
 
-    /// The bytes that were needed, the bytes that are free, and the holders of the rest.
+    /// Returns the requested size, the free bytes, and the holders of the other bytes.
     pub fn no_room(&self) -> &NoRoom {
         &self.no_room
     }
 }
 
 impl LocalStore {
-    /// Returns the local store of `spe` with the bytes of the region `bytes`. Machines call this
-    /// function.
+    /// Returns the local store of `spe` in the region `bytes`. Machines call this function.
     ///
     /// # Panics
     ///
-    /// Panics if `bytes` has 4 GiB or more, or its size is not a multiple of 16 bytes.
+    /// Panics if `bytes` is 4 GiB or larger, or its size is not a multiple of 16 bytes.
     pub fn new(spe: SpeId, bytes: Region) -> Self {
         let size = u32::try_from(bytes.bytes()).expect("a local store has 32-bit addresses");
         assert!(size.is_multiple_of(16), "a local store has whole quadwords");
@@ -98,8 +95,7 @@ impl LocalStore {
         }
     }
 
-    /// Returns the same local store, which calls `watch` for every use through this handle and its
-    /// clones. Machines that look for hazards use this method.
+    /// Returns a handle that calls `watch` for every use, as do its clones. Used to find hazards.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -112,29 +108,28 @@ impl LocalStore {
         }
     }
 
-    /// The SPE that the local store belongs to.
+    /// Returns the SPE that owns the local store.
     pub fn spe(&self) -> SpeId {
         self.spe
     }
 
-    /// How many bytes the store has.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.bytes()
     }
 
-    /// How many bytes of the store are not reserved.
+    /// Returns the number of bytes that are not reserved.
     pub fn free_bytes(&self) -> usize {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`. Returns the largest number of bytes that were reserved at once during the call,
-    /// minus the bytes that were reserved before the call. Calls may be nested.
+    /// Runs `f`, and returns how many more bytes were reserved at the peak than before.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // Another count, by another thread, may have made the peak less than `before`.
+        // Another thread may have restarted the peak when fewer bytes were reserved.
         ((peak as usize).saturating_sub(before), result)
     }
 
@@ -142,8 +137,7 @@ impl LocalStore {
     ///
     /// # Errors
     ///
-    /// Returns [`StageError`] if no hole is large enough. The error lists the holders of the local
-    /// store.
+    /// Returns [`StageError`] with the present holders if no free range is large enough.
     #[track_caller]
     pub fn reserve(
         &self,
@@ -154,7 +148,7 @@ impl LocalStore {
         self.reserve_at(bytes, align, what, Location::caller())
     }
 
-    /// Does the same as [`reserve`](Self::reserve), with `at` as the call that reserves the buffer.
+    /// Does the same as [`reserve`](Self::reserve), with `at` as the caller in error messages.
     ///
     /// # Errors
     ///
@@ -180,7 +174,7 @@ impl LocalStore {
         })
     }
 
-    /// Returns the effective address of the byte at `at`, which other processors use for DMA.
+    /// Returns the effective address of the byte at `at`, for DMA by other processors.
     ///
     /// # Panics
     ///
@@ -190,7 +184,7 @@ impl LocalStore {
         self.bytes.at(self.range(at, 1))
     }
 
-    /// Copies the bytes from `from` on into `into`.
+    /// Copies the bytes at `from` into `into`.
     ///
     /// # Panics
     ///
@@ -236,7 +230,7 @@ impl LocalStore {
         self.write(to, &word.to_ne_bytes());
     }
 
-    /// The bytes of the local store as a region of main memory, by which machines move data.
+    /// Returns the local store's bytes as a region of main memory, which machines use to move data.
     pub fn region(&self) -> &Region {
         &self.bytes
     }
@@ -277,12 +271,12 @@ impl fmt::Debug for LocalBuffer {
 }
 
 impl LocalBuffer {
-    /// Where the buffer starts.
+    /// Returns the first address of the buffer.
     pub fn address(&self) -> LsAddr {
         LsAddr(self.start)
     }
 
-    /// How many bytes the buffer has.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,20 +1,17 @@
-//! The reserved parts of a local store, and their uses.
+//! The reserved parts of a local store and their purposes.
 
 use std::fmt;
 use std::panic::Location;
 
-/// The addresses of one local store, with the reserved parts and their uses.
+/// An allocator for the addresses of one local store.
 ///
-/// A `Space` only manages addresses and does not touch the memory. A reservation takes the first
-/// free range that is large enough, from the lowest address on. Each reserved part has a
-/// description and the line of the program that reserved the part, so that an error can list these
-/// *holders*.
-///
-/// All operations scan a sorted array, because a local store has only some tens of holders.
+/// A reservation takes the lowest free range that is large enough. Each reserved part, called a
+/// *holder*, records its purpose and the reserving source line for error messages. All operations
+/// scan a sorted array, because a local store has only some tens of holders.
 #[derive(Clone, Debug)]
 pub struct Space {
     bytes: u32,
-    /// Sorted by address. The gaps between holders are the free space.
+    /// The reserved parts, sorted by address. The gaps between them are free.
     holders: Vec<Holder>,
     held: u32,
     /// The largest value of `held` since the last call of `begin_peak`.
@@ -24,13 +21,13 @@ pub struct Space {
 /// A reserved part of a local store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The first byte of the part, counted from the beginning of the local store.
+    /// The local-store address of the first byte.
     pub start: u32,
     /// The number of bytes, at least 1.
     pub bytes: u32,
-    /// The use of the part, as messages write it: `staged [f32]`.
+    /// The purpose of the part in messages, such as `staged [f32]`.
     pub what: &'static str,
-    /// The line of the program that reserved the part.
+    /// The source line of the reservation.
     pub at: &'static Location<'static>,
 }
 
@@ -40,7 +37,6 @@ impl Holder {
     }
 }
 
-/// `16384 bytes for staged [f32] at src/main.rs:12`.
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Holder {
@@ -51,7 +47,7 @@ impl fmt::Display for Holder {
 }
 
 impl Space {
-    /// A local store of `bytes` bytes, all free.
+    /// Returns the space of a local store of `bytes` bytes, all free.
     pub const fn new(bytes: u32) -> Space {
         Space {
             bytes,
@@ -61,10 +57,8 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes at a multiple of `align`, and returns the address of the first byte.
-    /// `what` is the use of the bytes, and `at` is the line of the program that reserves them.
-    ///
-    /// A reservation of 0 bytes holds one byte, so that each reservation has a start of its own.
+    /// Reserves `bytes` bytes, or 1 instead of 0, at a multiple of `align`, and returns the first
+    /// address. The purpose `what` and the source line `at` appear in error messages.
     ///
     /// # Errors
     ///
@@ -88,7 +82,7 @@ impl Space {
         let found = self.holes().enumerate().find_map(|(index, hole)| {
             let start = u64::from(hole.start).next_multiple_of(align.into());
             let room = u64::from(hole.end).checked_sub(start)?;
-            // Start and size fit into u32, because the reservation lies inside the hole.
+            // Start and size fit into `u32`, because the reservation lies inside the free range.
             (need as u64 <= room).then_some((index, start as u32, need as u32))
         });
         let Some((index, start, bytes)) = found else {
@@ -108,7 +102,7 @@ impl Space {
         Ok(start)
     }
 
-    /// Releases the reservation that starts at `start`.
+    /// Frees the reservation that starts at `start`.
     ///
     /// # Panics
     ///
@@ -124,25 +118,24 @@ impl Space {
         }
     }
 
-    /// The number of all free bytes.
+    /// Returns the total number of free bytes.
     pub fn free_bytes(&self) -> u32 {
         self.bytes - self.held
     }
 
-    /// Starts a new count of the peak, and returns the old peak.
+    /// Restarts the peak at the bytes reserved now, and returns the old peak for `end_peak`.
     pub(crate) fn begin_peak(&mut self) -> u32 {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// The largest number of bytes that were reserved at once since the call of
-    /// [`begin_peak`](Self::begin_peak) that returned `outer`.
+    /// Returns the peak since the [`begin_peak`](Self::begin_peak) that returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);
         peak
     }
 
-    /// The size of the largest free range.
+    /// Returns the size of the largest free range in bytes.
     pub fn largest_free_bytes(&self) -> u32 {
         self.holes()
             .map(|hole| hole.end - hole.start)
@@ -150,7 +143,7 @@ impl Space {
             .unwrap_or(0)
     }
 
-    /// The free ranges before each holder and after the last holder, including empty ranges.
+    /// Returns the free ranges before each holder and after the last holder, some of them empty.
     fn holes(&self) -> impl Iterator<Item = std::ops::Range<u32>> {
         let starts = std::iter::once(0).chain(self.holders.iter().map(Holder::end));
         let ends = self
@@ -170,7 +163,7 @@ impl Space {
         at: &'static Location<'static>,
     ) -> NoRoom {
         let mut holders = self.holders.clone();
-        // The sort is stable, so holders of equal size stay in the order of their addresses.
+        // The sort is stable, so holders of equal size remain in address order.
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
         NoRoom {
             need_bytes,
@@ -185,24 +178,24 @@ impl Space {
     }
 }
 
-/// The error if a local store has no room for a reservation.
+/// The error of a reservation without a large enough free range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRoom {
-    /// The number of bytes that the program asked for.
+    /// The requested number of bytes.
     pub need_bytes: usize,
-    /// The alignment that the program asked for.
+    /// The requested alignment in bytes.
     pub align_bytes: u32,
-    /// The use for which the program wanted the bytes.
+    /// The purpose of the requested bytes.
     pub what: &'static str,
-    /// The line of the program that asked for the bytes.
+    /// The source line of the request.
     pub at: &'static Location<'static>,
-    /// The size of the local store.
+    /// The size of the local store in bytes.
     pub local_store_bytes: u32,
-    /// The number of all free bytes.
+    /// The total number of free bytes.
     pub free_bytes: u32,
-    /// The number of free bytes in the largest hole.
+    /// The number of bytes in the largest free range.
     pub largest_hole_bytes: u32,
-    /// The holders of the other bytes, the largest first.
+    /// The reserved parts, largest first.
     pub holders: Vec<Holder>,
 }
 

@@ -1,17 +1,14 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! The bytes are copied by machine code that is opaque to the Rust compiler: the C library's
-//! `memmove`, or one load and one store instruction for a word. Therefore racing copies are no data
-//! race of the language.
+//! Several threads may copy the same bytes at once. These copies are no data races in Rust, because
+//! machine code makes them: the C library's `memmove`, or one load and one store instruction.
 //!
-//! Each line has a *version*. The version is odd while a processor writes the line under its lock,
-//! and even otherwise. A reservation records the version that was read with the line. A conditional
-//! store succeeds if it can change the version from the recorded value to the next, odd value.
+//! Each line has a *version*, which is odd while a processor writes the line under its lock, and
+//! even otherwise. A reservation records the version. A conditional store succeeds if it can change
+//! the recorded version to the next, odd version.
 //!
-//! Every store must raise the version of its lines, because otherwise a reservation would still
-//! hold after the store. Raising a version costs a locked instruction for each line, which is
-//! wasted if no line of the block was ever reserved. Therefore there are two ways to store: a fast
-//! way, and one that locks lines. The first reservation on a block closes the fast way for ever:
+//! Every store must raise the versions of its lines, to end reservations. This costs a locked
+//! instruction for each line, so stores skip it until the first reservation on the block:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -22,14 +19,12 @@
 //!   in_flight = false
 //! ```
 //!
-//! Either the store sees `watched`, or the reservation sees the store in flight and waits for its
-//! end.
+//! Either the store sees `watched`, or the reservation waits until the store has ended.
 
-// Rejected: a reservation that compares contents. Such a reservation would not notice a value that
-// changes and changes back. Pointer structures built on `putllc` rely on noticing such changes.
-// Rejected: a locked store for each line of every put, which would misreport the cost of copying on
-// this computer. A locked instruction takes 4 ns (measured), and copying a line of 128 bytes within
-// the caches 1.7 ns (16 KB in 217 ns).
+// Rejected: a reservation that compares contents. It would not notice a value that changes and
+// changes back, and pointer structures built on `putllc` rely on noticing such changes.
+// Rejected: locking each line in every put, which would distort measured copy costs. A locked
+// instruction takes 4 ns (measured), copying a line within the caches 1.7 ns (16 KB in 217 ns).
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
@@ -44,18 +39,16 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering, fence, spin_loop};
 ///
 /// # Safety
 ///
-/// The implementor guarantees: as long as the value lives, `base` points to `bytes` bytes which are
-/// valid for reads and writes from every thread, initialised, aligned to 128 bytes, and accessed
-/// only through the [`Block`] that owns the value.
+/// While the value lives, `base` must point to `bytes` initialised bytes, aligned to 128 bytes,
+/// that every thread may read and write. Only the [`Block`] that owns the value may access them.
 pub unsafe trait Backing: Send + Sync {
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     fn base(&self) -> NonNull<u8>;
-    /// The number of bytes.
+    /// Returns the number of bytes.
     fn bytes(&self) -> usize;
 }
 
-/// A flag that is true while a processor is in the middle of a store. Each processor's MFC has a
-/// flag.
+/// A flag for each processor's MFC that is true while the processor stores to a block.
 #[derive(Debug)]
 pub struct InFlight(AtomicBool);
 
@@ -68,29 +61,28 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number. A later block at the same addresses has another number.
+    /// The block's serial number, which no later block at the same address has.
     block: u64,
     line: usize,
     version: u64,
 }
 
-/// Memory that several processors may access at once.
+/// A range of memory that several processors may access at once.
 pub struct Block {
     serial: u64,
     base: NonNull<u8>,
     bytes: usize,
     home: ModuleId,
-    /// One version for each line. The array is empty for a local store, which has no reservations.
+    /// The version of each line. Empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
-    /// Whether a line was ever reserved, so that stores must lock lines.
+    /// Whether a line was ever reserved. If so, stores must lock lines.
     watched: AtomicBool,
-    /// Whether all stores of the fast way have ended.
+    /// Whether all stores without locks have ended.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
 
-// SAFETY: `Backing` is `Send + Sync` and promises that its bytes may be accessed from every thread.
-// `base` is only a pointer to these bytes.
+// SAFETY: `Backing` is `Send + Sync`, and every thread may access the bytes at `base`.
 unsafe impl Send for Block {}
 // SAFETY: as for `Send`. All accesses to the bytes are atomic or made by machine code.
 unsafe impl Sync for Block {}
@@ -120,22 +112,22 @@ impl Block {
         }
     }
 
-    /// How many bytes the block has.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The memory module of the block.
+    /// Returns the memory module of the block.
     pub fn home(&self) -> ModuleId {
         self.home
     }
 
-    /// Whether the block's lines can be reserved: false for a local store.
+    /// Returns whether lines can be reserved, which is false for a local store.
     pub fn can_be_reserved(&self) -> bool {
         !self.versions.is_empty()
     }
 
-    /// The address of the first of the bytes `offset..offset + bytes`.
+    /// Returns the address of the byte at `offset`, after a check of `bytes` bytes from there.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         assert!(
@@ -148,7 +140,7 @@ impl Block {
         unsafe { self.base.as_ptr().add(offset) }
     }
 
-    /// Copies the bytes from `offset` on into `into`.
+    /// Copies the bytes at `offset` into `into`.
     ///
     /// # Panics
     ///
@@ -159,19 +151,18 @@ impl Block {
         unsafe { copy(into.as_mut_ptr(), from, into.len()) }
     }
 
-    /// Copies `from` to `offset`, line by line, and ends the reservations on these lines.
+    /// Copies `from` to `offset` line by line, and ends the reservations on these lines.
     ///
     /// # Panics
     ///
     /// Panics if the bytes leave the block.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.at(offset, from.len());
-        // SAFETY: the line above checked the target; `from` is a slice.
+        // SAFETY: `at` checked the target, and `from` is a slice.
         unsafe { self.write_locked(offset, from.as_ptr(), from.len()) }
     }
 
-    /// Copies `bytes` bytes of `source`, from `source_offset` on, to `offset`, as a DMA transfer
-    /// does. `in_flight` is the flag of the copying processor.
+    /// Copies `bytes` bytes from `source_offset` in `source` to `offset`, as a DMA transfer does.
     ///
     /// # Panics
     ///
@@ -213,13 +204,12 @@ impl Block {
             at.is_aligned(),
             "a word at offset {offset} is not aligned to 4 bytes"
         );
-        // SAFETY: the checks above make the word in bounds and aligned. The word lives as long as
-        // `self`, and is accessed only atomically or by machine code (`Backing`'s contract).
+        // SAFETY: the checks above make the word in bounds and aligned. All accesses to it are
+        // atomic or made by machine code (`Backing`), and it lives as long as `self`.
         unsafe { &*at }
     }
 
-    /// Applies `op` to the aligned 32-bit word at `offset` as one indivisible step, and returns the
-    /// word's old value.
+    /// Applies `op` atomically to the aligned 32-bit word at `offset`, and returns the old value.
     ///
     /// # Panics
     ///
@@ -241,9 +231,8 @@ impl Block {
         )
     }
 
-    /// Does the same as `fetch_update`, for a block on which a line was reserved. A function of its
-    /// own keeps `fetch_update` small: a locked instruction waits for all earlier stores, including
-    /// the stores by which a large function spills registers to its stack.
+    /// Does the same as `fetch_update` after the first reservation. In a function of its own, to
+    /// save stores of registers to the stack, which a locked instruction waits for.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
@@ -266,11 +255,11 @@ impl Block {
         before
     }
 
-    /// Reads a line and reserves it. `all` returns the [`InFlight`] of every processor.
+    /// Reads a line and reserves it. `all` returns the [`InFlight`] flag of every processor.
     ///
     /// # Panics
     ///
-    /// Panics if the block has no such line, or is a local store.
+    /// Panics if the block has no such line or is a local store.
     pub fn reserve<'a>(
         &self,
         line: usize,
@@ -331,7 +320,7 @@ impl Block {
         true
     }
 
-    /// Whether a reservation still holds.
+    /// Returns whether the reservation still holds.
     pub fn still_reserved(&self, reserved: ReservedLine) -> bool {
         reserved.block == self.serial
             && self.versions[reserved.line].load(Ordering::Acquire) == reserved.version
@@ -360,7 +349,7 @@ impl Block {
         }
     }
 
-    /// Copies bytes to `offset`, and locks each line while its bytes are copied.
+    /// Copies bytes to `offset`, and locks each line during its copy.
     ///
     /// # Safety
     ///
@@ -372,8 +361,7 @@ impl Block {
             let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
             let line = start / LINE_BYTES;
             let version = self.can_be_reserved().then(|| self.lock(line));
-            // SAFETY: `done + step <= bytes`, so both ends stay inside the bytes that the caller
-            // has promised to be valid.
+            // SAFETY: `done + step <= bytes`, so both sides stay in the caller's valid bytes.
             unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
             if let Some(version) = version {
                 self.unlock(line, version);
@@ -390,8 +378,7 @@ impl Block {
                     .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                // Other processors must see the odd version before they see any byte that is
-                // written under it.
+                // Other processors must see the odd version before any byte written under the lock.
                 fence(Ordering::Release);
                 return version;
             }
@@ -403,7 +390,7 @@ impl Block {
         self.versions[line].store(version + 2, Ordering::Release);
     }
 
-    /// Unlocks a line in which nothing was stored. Reservations on the line still hold.
+    /// Unlocks a line that was not changed. Reservations on the line still hold.
     fn unlock_unchanged(&self, line: usize, version: u64) {
         self.versions[line].store(version, Ordering::Release);
     }
@@ -411,7 +398,7 @@ impl Block {
 
 #[cfg(not(loom))]
 fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
-    // A zeroed allocation takes no memory for pages that are never touched.
+    // Pages of a zeroed allocation take no memory until they are written.
     bytemuck::allocation::zeroed_slice_box(lines)
 }
 
@@ -420,19 +407,18 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
     (0..lines).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// Copies bytes that other processors may be accessing.
+/// Copies bytes that other threads may access at the same time.
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes, and may overlap. Other threads may access the
-/// bytes at the same time, as long as these accesses are atomic or made by this function.
+/// `to` and `from` must be valid for `bytes` bytes. Other threads may only use atomics or `copy`.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    // A naturally aligned word is copied by one access, as the MFC does it.
+    // One instruction copies a naturally aligned word, as the MFC does.
     #[cfg(target_arch = "x86_64")]
     macro_rules! word {
         ($class:ident, $modifier:literal) => {{
-            // SAFETY: both ends are valid by this function's contract; the register is scratch.
+            // SAFETY: `to` and `from` are valid by this function's contract.
             unsafe {
                 std::arch::asm!(
                     concat!("mov {word", $modifier, "}, [{from}]"),
@@ -459,10 +445,9 @@ unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
         *const libc::c_void,
         usize,
     ) -> *mut libc::c_void = libc::memmove;
-    // The compiler must not recognise `memmove`, because it could replace the call by plain
-    // accesses of the language, which must not race.
+    // Hides `memmove` from the compiler, which could replace the call by plain accesses that race.
     let memmove = std::hint::black_box(memmove);
-    // SAFETY: both ends are valid for `bytes` bytes by this function's contract.
+    // SAFETY: `to` and `from` are valid for `bytes` bytes by this function's contract.
     unsafe { memmove(to.cast(), from.cast(), bytes) };
 }
 
@@ -474,8 +459,7 @@ mod models {
 
     struct Line(Box<[StdAtomicU64; 16]>);
 
-    // SAFETY: the box is a line of initialised bytes, and no other reference to it exists. The box
-    // is aligned to 8 bytes only, which is enough for these tests.
+    // SAFETY: the line is initialised and has no other references. Tests need no alignment to 128.
     unsafe impl Backing for Line {
         fn base(&self) -> NonNull<u8> {
             NonNull::from(&*self.0).cast()
@@ -491,7 +475,7 @@ mod models {
         Block::main_memory(Box::new(Line(Box::new(words))), ModuleId::new(0))
     }
 
-    /// Adds one to the first byte of a line by a reservation.
+    /// Increments the first byte of a line by a reservation and a conditional store.
     fn add_one(block: &Block, stores: &[std::sync::Arc<InFlight>]) {
         loop {
             let mut bytes = [0; LINE_BYTES];
@@ -526,7 +510,7 @@ mod models {
         loom::model(|| {
             let block = std::sync::Arc::new(line());
             let in_flight = std::sync::Arc::new(InFlight::new());
-            // From here on, stores take the locked way.
+            // From here on, stores lock lines.
             block.reserve(0, &mut [0; LINE_BYTES], || vec![in_flight.clone()]);
             let other = {
                 let block = block.clone();
@@ -535,8 +519,8 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not see the word. Therefore loom tries other orders only if both threads
-            // lock the line: in the first order this thread runs first, so its swap must store.
+            // loom does not track the word, and reorders only if both threads lock the line. In the
+            // first order this thread runs first, so its swap must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

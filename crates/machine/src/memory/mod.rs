@@ -1,10 +1,8 @@
-//! Main memory at the raw level: regions that a machine allocated and that programs access by
-//! effective address.
+//! Main memory at the raw level: regions that a machine allocates and programs access by address.
 //!
-//! The main memory of programs that use typed staging is ordinary Rust memory, so these programs do
-//! not need this module. At the raw level addresses are numbers, as for the hardware. The raw level
-//! is safe because every address is *translated*: if no [`Region`] covers an address, the program
-//! gets an error and no access happens.
+//! Programs that stage slices use ordinary Rust memory and do not need this module. At the raw
+//! level addresses are numbers, as for the hardware. Every address is *translated*: if no
+//! [`Region`] covers it, the program gets an error and no access happens.
 //!
 //! ```text
 //!   program          MFC                    AddressSpace                     Block
@@ -15,9 +13,8 @@
 //!                            last few)
 //! ```
 //!
-//! Several processors may access the bytes of a region at once. The module `block` makes all
-//! accesses atomic in Rust's sense. After a race the bytes are a mixture of the written values, as
-//! on the hardware, but a race is never undefined behaviour.
+//! Several processors may access a region at once. After a race the bytes are a mixture of the
+//! written values, as on the hardware, but there is no undefined behaviour.
 
 mod block;
 mod space;
@@ -36,38 +33,38 @@ pub enum AllocateError {
     /// The machine has no such memory module.
     #[error("{module} does not exist: {machine} has memory modules 0 to {highest}")]
     NoSuchModule {
-        /// The memory module that was asked for.
+        /// The requested memory module.
         module: crate::ModuleId,
         /// The machine's name.
         machine: String,
-        /// The highest number of a memory module of the machine.
+        /// The highest number among the machine's memory modules.
         highest: usize,
     },
-    /// The region would have had 0 bytes.
+    /// The requested size was 0 bytes.
     #[error("a region of 0 bytes was asked for; a region holds at least 1 byte")]
     Empty,
-    /// The machine does not give pages of this size.
+    /// The machine does not provide pages of this size.
     #[error(
         "{} of main memory in {module} could not be allocated in pages of {}: {why}",
         in_words(*bytes),
         in_words(*page_bytes)
     )]
     NoSuchPages {
-        /// The number of bytes that were asked for.
+        /// The requested number of bytes.
         bytes: usize,
-        /// The memory module that was asked for.
+        /// The requested memory module.
         module: crate::ModuleId,
-        /// The size of pages that was asked for.
+        /// The requested page size in bytes.
         page_bytes: usize,
-        /// The reason, and advice.
+        /// The reason, with advice.
         why: String,
     },
-    /// The operating system gave no memory.
+    /// The operating system did not allocate the memory.
     #[error("{} of main memory in {module} could not be allocated: {source}", in_words(*bytes))]
     Refused {
-        /// The number of bytes that were asked for.
+        /// The requested number of bytes.
         bytes: usize,
-        /// The memory module that was asked for.
+        /// The requested memory module.
         module: crate::ModuleId,
         /// The error of the operating system.
         source: std::io::Error,

@@ -1,4 +1,4 @@
-//! Address spaces, which find the region that covers an effective address.
+//! Address spaces, which find the region at an effective address.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,20 +10,17 @@ use super::{Backing, Block, InFlight};
 use crate::id::ModuleId;
 use crate::mfc::EffectiveAddress;
 
-/// A machine's main memory: the mapped regions, by effective address.
+/// The mapped regions of a machine's main memory, by effective address.
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of times that a region was unmapped. When the number changes, every
-    /// [`Translation`] empties its cache.
+    /// The number of unmapped regions so far. A change empties the cache of every [`Translation`].
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
-/// Bytes of main memory that every processor of a machine can access by effective address.
-///
-/// Cloning a region gives another handle to the same bytes. Dropping the last handle unmaps the
-/// bytes, and later commands fail with
+/// A part of main memory that every processor of a machine can access by effective address. Clones
+/// share the same bytes. Dropping the last clone unmaps them, and later commands on them return
 /// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
@@ -35,7 +32,7 @@ struct Mapped {
 }
 
 impl AddressSpace {
-    /// Returns an address space in which nothing is mapped.
+    /// Returns an empty address space.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -54,7 +51,7 @@ impl AddressSpace {
         self.map_block(at, Block::main_memory(backing, home))
     }
 
-    /// Maps a local store at an address, which other processors use for DMA.
+    /// Maps a local store at an address, so that other processors can access it by DMA.
     ///
     /// # Panics
     ///
@@ -105,7 +102,7 @@ impl AddressSpace {
 }
 
 impl Region {
-    /// The effective address of the byte at `offset`.
+    /// Returns the effective address of the byte at `offset`.
     ///
     /// # Panics
     ///
@@ -119,17 +116,17 @@ impl Region {
         EffectiveAddress(self.0.at.0 + offset as u64)
     }
 
-    /// How many bytes the region has.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.0.block.bytes()
     }
 
-    /// The memory module in which the region was allocated.
+    /// Returns the memory module in which the region was allocated.
     pub fn home(&self) -> ModuleId {
         self.0.block.home()
     }
 
-    /// Copies the bytes from `offset` on into `into`.
+    /// Copies the bytes at `offset` into `into`.
     ///
     /// # Panics
     ///
@@ -138,7 +135,7 @@ impl Region {
         self.0.block.read(offset, into);
     }
 
-    /// Copies `from` to `offset`, and ends the reservations on the lines that it changes.
+    /// Copies `from` to `offset`, and ends the reservations on the changed lines.
     ///
     /// # Panics
     ///
@@ -157,7 +154,7 @@ impl Region {
         self.0.block.load_u32(offset)
     }
 
-    /// The block with the region's bytes, by which machines move data.
+    /// Returns the block with the region's bytes, which machines use to move data.
     pub fn block(&self) -> &Block {
         &self.0.block
     }
@@ -179,11 +176,10 @@ impl Drop for Mapped {
     }
 }
 
-/// A block, and the address at which it is mapped.
+/// A block and its first effective address.
 type Recent = Option<(u64, Arc<Block>)>;
 
-/// Translates the addresses of one processor in an [`AddressSpace`]. A translation caches the
-/// recently used regions, as the translation lookaside buffer of an MFC does.
+/// A translator of effective addresses for one processor, with a cache of the last regions.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,
@@ -193,7 +189,7 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// Returns a translation for one more processor.
+    /// Registers one more processor in `space`, and returns its translation.
     pub fn new(space: Arc<AddressSpace>) -> Self {
         let in_flight = Arc::new(InFlight::new());
         let mut stores = space.stores.lock().unwrap_or_else(PoisonError::into_inner);
@@ -208,8 +204,8 @@ impl Translation {
         }
     }
 
-    /// Calls `access` with the block that holds the bytes `ea..ea + bytes` and with the offset of
-    /// the first byte in the block. Returns `None` if no single region covers all bytes.
+    /// Calls `access` with the block of the bytes `ea..ea + bytes`, the offset of `ea` in the
+    /// block, and the processor's store flag. Returns `None` if no single region covers all bytes.
     #[inline]
     pub fn with<R>(
         &self,
@@ -239,7 +235,7 @@ impl Translation {
         Some(result)
     }
 
-    /// The store flags of all processors, for [`Block::reserve`].
+    /// Returns the store flags of all processors, for [`Block::reserve`].
     pub fn stores_in_flight(&self) -> Vec<Arc<InFlight>> {
         self.space.stores_in_flight()
     }

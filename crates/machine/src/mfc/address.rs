@@ -5,7 +5,7 @@ use std::ops::Add;
 
 use super::limits::LOCK_LINE_BYTES;
 
-/// A byte address in one SPE's local store; never an address of main memory.
+/// A byte address in one SPE's local store, never in main memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LsAddr(pub u32);
 
@@ -15,9 +15,8 @@ impl fmt::Display for LsAddr {
     }
 }
 
-/// A byte address in the effective address space, which holds main memory and every SPE's local
-/// store and registers. The sum `address + bytes` panics past 2^64 as integer addition does. The
-/// range of a checked [`Command`](super::Command) never passes 2^64.
+/// An address of a byte of main memory or of an SPE's local store and registers. Sums overflow past
+/// 2^64 as integers do. The range of a checked [`Command`](super::Command) never overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 
@@ -27,17 +26,17 @@ impl EffectiveAddress {
         EffectiveAddress((eah as u64) << 32 | eal as u64)
     }
 
-    /// The upper 32 bits, which name the 4 GiB area of the address.
+    /// Returns the upper 32 bits, which are the same within a 4 GiB area.
     pub const fn eah(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// The lower 32 bits.
+    /// Returns the lower 32 bits.
     pub const fn eal(self) -> u32 {
         self.0 as u32
     }
 
-    /// The lock line that holds this address: the address rounded down to 128 bytes.
+    /// Returns the address of the lock line, rounded down to a multiple of 128 bytes.
     pub const fn lock_line(self) -> EffectiveAddress {
         EffectiveAddress(self.0 & !(LOCK_LINE_BYTES as u64 - 1))
     }

@@ -23,7 +23,7 @@ pub(super) fn check_shape(
         _ if bytes.is_multiple_of(16) => 16,
         _ => return fault(Misalignment::Size),
     };
-    // `need` is a power of two, so a mask does the same as a division.
+    // `need` is a power of two, so a mask can replace a division.
     if lsa.0 & (need - 1) != 0 {
         return fault(Misalignment::LocalStore {
             lsa,
@@ -71,7 +71,7 @@ pub(super) fn check_local_store(
     }
 }
 
-/// Checks that the operation's bytes at `ea` end at 2^64 at most.
+/// Checks that the operation's bytes at `ea` end at or below 2^64.
 #[inline]
 pub(super) fn check_effective_range(
     operation: Operation,
@@ -85,8 +85,7 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// Returns the local-store line of an atomic command, which is the line that holds the address
-/// `lsa`. The command ignores the alignment of `lsa` (CBEA p.57 table 7-6 note 1).
+/// Returns the local-store line at `lsa`, without its low bits (CBEA p.57 table 7-6 note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

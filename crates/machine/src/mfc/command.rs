@@ -1,4 +1,4 @@
-//! The check that turns a [`RawCommand`] into a [`Command`], and the kinds of commands.
+//! The kinds of commands, and the check that converts a [`RawCommand`] to a [`Command`].
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::check::{check_effective_range, check_line, check_list, check_local_store, check_shape};
@@ -12,26 +12,20 @@ use super::tag::Tag;
 mod tests;
 
 impl RawCommand {
-    /// Checks whether the command's shape is legal, for an SPU's queue and a local store of
-    /// `local_store_bytes` bytes.
+    /// Checks the command for an SPU's queue and a local store of `local_store_bytes` bytes.
     ///
-    /// If a command breaks several rules, the check reports a command error first, then an
-    /// alignment error, then a range error (CBEA p.57 table 7-6 note 2). Zero bytes and an empty
-    /// list are legal and move nothing. A [`ListCursor`](super::ListCursor) checks the elements of
-    /// a list when it reads them, as the hardware does.
-    ///
-    /// If a transfer runs past the end of the local store, the hardware wraps its address to 0 (the
-    /// local store limit register, CBEA s.15.6 p.221). This check refuses such a transfer, because
-    /// programs wrap only by mistake, and the bytes at address 0 are usually the program itself.
+    /// Command errors come before alignment errors, and these before range errors (CBEA p.57 table
+    /// 7-6 note 2). Commands of zero bytes and empty lists are legal. A
+    /// [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers past the
+    /// end of the local store are refused. The hardware wraps them to 0 (CBEA s.15.6 p.221).
     ///
     /// # Errors
     ///
     /// - Returns [`MfcFault::InvalidDmaCommand`] for an illegal or reserved opcode, an `s` form
     ///   (which starts the SPU), or a tag above 31.
     /// - Returns [`MfcFault::DmaAlignment`] for an illegal size, a misaligned address, addresses at
-    ///   different offsets in their 16-byte blocks, a signal that does not have 4 bytes, or a
-    ///   malformed list. The ordering and the atomic commands have no such rules (same table, note
-    ///   1).
+    ///   different offsets in their 16-byte blocks, a signal that is not 4 bytes long, or a
+    ///   malformed list. Ordering and atomic commands have no such rules (same table, note 1).
     /// - Returns [`MfcFault::LocalStoreRange`] if the bytes, or the list, leave the local store.
     /// - Returns [`MfcFault::DataSegment`] if the bytes leave the effective address space at 2^64.
     ///
@@ -43,12 +37,10 @@ impl RawCommand {
         self.check_for(self.check_spu_opcode()?, local_store_bytes)
     }
 
-    /// Checks a command for the proxy queue, which the PPE fills, as [`check`](Self::check) does.
-    /// This queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65), which
-    /// belong to a program on the SPE.
+    /// Checks a command for the PPE's proxy queue, as [`check`](Self::check) does.
     ///
-    /// The hardware's proxy queue takes the `s` forms, which also start the SPU. This check refuses
-    /// the `s` forms: [`Ppe::spawn`](crate::Ppe::spawn) starts programs instead.
+    /// The queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The `s`
+    /// forms, which also start the SPU, are refused: use [`Ppe::spawn`](crate::Ppe::spawn).
     ///
     /// # Errors
     ///
@@ -63,7 +55,7 @@ impl RawCommand {
         self.check_for(self.check_proxy_opcode()?, local_store_bytes)
     }
 
-    /// Checks all rules except whether the queue takes this opcode.
+    /// Checks all rules except those for a certain queue.
     #[inline]
     fn check_for(&self, opcode: Opcode, local_store_bytes: u32) -> Result<Command, MfcFault> {
         assert!(
@@ -81,7 +73,7 @@ impl RawCommand {
         };
 
         if class == Class::Atomic {
-            // The immediate atomics have no tag to check (CBEA s.7.8 p.65).
+            // The immediate atomics have no tag (CBEA s.7.8 p.65).
             let lsa = check_line(opcode, lsa, local_store_bytes)?;
             return Ok(Command::Atomic(Atomic {
                 opcode,
@@ -203,7 +195,7 @@ impl RawCommand {
 
     #[inline]
     fn check_opcode(&self) -> Result<Opcode, MfcFault> {
-        // The upper half of the command word holds class ids (CBEA p.114).
+        // The upper half of the command word contains class ids (CBEA p.114).
         let number = self.opcode as u16;
         Opcode::from_number(number).ok_or_else(|| {
             let word = self.opcode;
@@ -217,11 +209,8 @@ impl RawCommand {
     }
 }
 
-/// A command with a shape that the hardware accepts. Only [`RawCommand::check`] and
-/// [`RawCommand::check_proxy`] make a `Command`.
-///
-/// The machine checks whether the effective address is mapped when it moves the bytes, and reports
-/// [`MfcFault::DataSegment`] or [`MfcFault::DataStorage`].
+/// A command that has passed [`RawCommand::check`] or [`RawCommand::check_proxy`]. The machine
+/// checks the mapping of the effective address when it moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// `get`, `put` and their forms.
@@ -232,7 +221,7 @@ pub enum Command {
     SendSignal(SendSignal),
     /// `barrier`, `mfceieio`, `mfcsync`.
     Ordering(OrderingCommand),
-    /// `getllar`, `putllc`, `putlluc`: immediate, without tag.
+    /// `getllar`, `putllc`, `putlluc`: immediate atomics without a tag.
     Atomic(Atomic),
     /// `putqlluc`.
     QueuedLinePut(QueuedLinePut),
@@ -241,7 +230,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The opcode.
+    /// Returns the opcode.
     pub const fn opcode(&self) -> Opcode {
         match self {
             Command::Transfer(c) => c.opcode,
@@ -254,7 +243,7 @@ impl Command {
         }
     }
 
-    /// The tag group, or `None` for the immediate atomics, which have no tag.
+    /// Returns the tag group, or `None` for the immediate atomics, which have no tag.
     pub const fn tag(&self) -> Option<Tag> {
         match self {
             Command::Transfer(c) => Some(c.tag),
@@ -291,23 +280,23 @@ macro_rules! getters {
         impl $command { $(getters!(@ $field $type);)* }
     )*};
     (@ opcode $type:ty) => {
-        /// The opcode.
+        /// Returns the opcode.
         pub const fn opcode(&self) -> $type { self.opcode }
     };
     (@ tag $type:ty) => {
-        /// The tag group.
+        /// Returns the tag group.
         pub const fn tag(&self) -> $type { self.tag }
     };
     (@ lsa $type:ty) => {
-        /// The address of the data in the local store.
+        /// Returns the local-store address of the data.
         pub const fn lsa(&self) -> $type { self.lsa }
     };
     (@ ea $type:ty) => {
-        /// The effective address of the data.
+        /// Returns the effective address of the data.
         pub const fn ea(&self) -> $type { self.ea }
     };
     (@ bytes $type:ty) => {
-        /// The number of bytes that the command covers.
+        /// Returns the number of bytes.
         pub const fn bytes(&self) -> $type { self.bytes }
     };
 }
@@ -323,20 +312,19 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The direction in which the bytes move.
+    /// Returns the direction of the transfer.
     pub const fn direction(&self) -> Direction {
         direction_of(self.opcode)
     }
 
-    /// The order within the tag group.
+    /// Returns the order within the tag group.
     pub const fn order(&self) -> Order {
         self.opcode.order()
     }
 }
 
-/// A list of up to 2,048 transfers that share a tag group, a queue entry and the upper half of
-/// their effective addresses. The list lies in the local store. A [`ListCursor`](super::ListCursor)
-/// reads its elements (CBEA s.7.4 p.59, s.7.5.3 p.60).
+/// A list of up to 2,048 transfers with one tag group, queue entry and upper half of the address. A
+/// [`ListCursor`](super::ListCursor) reads it in the local store (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,
@@ -349,38 +337,38 @@ pub struct ListTransfer {
 }
 
 impl ListTransfer {
-    /// The direction in which the bytes move.
+    /// Returns the direction of the transfers.
     pub const fn direction(&self) -> Direction {
         direction_of(self.opcode)
     }
 
-    /// The order of the whole list within the tag group.
+    /// Returns the order of the whole list within the tag group.
     pub const fn order(&self) -> Order {
         self.opcode.order()
     }
 
-    /// The address of the list in the local store: a multiple of 8.
+    /// Returns the local-store address of the list, a multiple of 8.
     pub const fn list(&self) -> LsAddr {
         self.list
     }
 
-    /// The size of the list in bytes: 8 for each element.
+    /// Returns the size of the list in bytes, 8 for each element.
     pub const fn list_bytes(&self) -> u32 {
         self.list_bytes
     }
 
-    /// The number of elements of the list, 0 to 2,048.
+    /// Returns the number of elements, 0 to 2,048.
     pub const fn elements(&self) -> u16 {
         // A list has at most 16 KB, so the number fits.
         (self.list_bytes / LIST_ELEMENT_BYTES) as u16
     }
 
-    /// The upper 32 bits of every element's effective address, which name a 4 GiB area.
+    /// Returns the upper 32 bits of all elements' effective addresses.
     pub const fn eah(&self) -> u32 {
         self.eah
     }
 
-    /// The size of the local store that the command was checked for.
+    /// Returns the size of the local store for which the command was checked.
     pub(super) const fn local_store_bytes(&self) -> u32 {
         self.local_store_bytes
     }
@@ -396,13 +384,13 @@ pub struct SendSignal {
 }
 
 impl SendSignal {
-    /// The order within the tag group.
+    /// Returns the order within the tag group.
     pub const fn order(&self) -> Order {
         self.opcode.order()
     }
 }
 
-/// A command that moves nothing and orders other commands. [`Opcode::Barrier`] orders the whole
+/// A command that moves no data and orders other commands. [`Opcode::Barrier`] orders the whole
 /// queue except the immediate atomics (CBEA s.7.9.3 p.72, p.308). [`Opcode::Mfcsync`] and
 /// [`Opcode::Mfceieio`] order their tag group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -411,10 +399,8 @@ pub struct OrderingCommand {
     tag: Tag,
 }
 
-/// An immediate atomic command on one 128-byte lock line: [`Opcode::Getllar`], [`Opcode::Putllc`]
-/// or [`Opcode::Putlluc`].
-///
-/// Both addresses are rounded down to a line. Source: CBEA s.7.8 pp.65-68.
+/// An immediate atomic command on a 128-byte lock line: [`Opcode::Getllar`], [`Opcode::Putllc`] or
+/// [`Opcode::Putlluc`]. Both addresses are rounded down to a line (CBEA s.7.8 pp.65-68).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Atomic {
     opcode: Opcode,
@@ -422,9 +408,8 @@ pub struct Atomic {
     ea: EffectiveAddress,
 }
 
-/// `putqlluc`: stores a lock line unconditionally, through the queue, with an implied fence.
-///
-/// Both addresses are rounded down to a line. Source: CBEA s.7.8.4 p.68.
+/// `putqlluc`: stores a lock line unconditionally, through the queue, with an implied fence. Both
+/// addresses are rounded down to a line (CBEA s.7.8.4 p.68).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueuedLinePut {
     tag: Tag,
@@ -432,12 +417,10 @@ pub struct QueuedLinePut {
     ea: EffectiveAddress,
 }
 
-/// A hint or an order to the atomic cache about a range of effective addresses. A storage control
-/// command is also a barrier of its tag group.
+/// A command to the atomic cache about effective addresses, and a barrier of its tag group.
 ///
 /// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on a Cell (Handbook s.6.2.2.4 p.151) and
-/// may have any size. [`Opcode::Sdcrz`] zeroes every lock line that holds a byte of the range (CBEA
-/// s.7.7.3 p.64).
+/// take any size. [`Opcode::Sdcrz`] zeroes the lock lines of the range (CBEA s.7.7.3 p.64).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StorageControl {
     opcode: Opcode,

@@ -1,4 +1,4 @@
-//! Faults: the reasons why the MFC refuses a command, by the architecture's names.
+//! Faults: the reasons why the MFC refuses a command, with the architecture's names.
 
 use std::fmt;
 
@@ -6,11 +6,9 @@ use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_TRANSFER_BYTES};
 use super::opcode::Opcode;
 
-/// The reason why the MFC refused a command. The message names the command, the value, the rule and
-/// a legal example.
-///
-/// The architecture raises all faults except the last two as interrupts, and suspends the SPE's
-/// command queue (CBEA p.57, p.113).
+/// The reason why the MFC refused a command. The message contains the command, the value, the rule
+/// and a legal example. In the architecture, all faults except the last two are interrupts and
+/// suspend the SPE's command queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -38,8 +36,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// MFC data-storage interrupt: the effective address is not mapped, or the access is not
-    /// permitted.
+    /// MFC data-storage interrupt: the effective address is not mapped, or access is not permitted.
     #[error(
         "{operation} at effective address {ea}: this memory is not mapped or may not be accessed so; use an address in \
          memory that the machine allocated (MFC data-storage interrupt; CBEA p.118)"
@@ -50,8 +47,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list. The hardware moves the bytes before the
-    /// boundary. This crate moves no byte of the element.
+    /// A list element leaves the 4 GiB area of its list. The hardware moves its first bytes.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -63,11 +59,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// The data or the list leaves the local store.
-    ///
-    /// The architecture has no such fault: the hardware wraps the address to 0 (local store limit
-    /// register, CBEA s.15.6 p.221). This crate refuses the command, because programs wrap only by
-    /// mistake.
+    /// The data or the list leaves the local store. The hardware wraps to 0 (CBEA s.15.6 p.221).
     #[error(
         "{operation} at local store address {lsa}: it would end at {end}, past the {local_store_bytes} bytes of this local \
          store (a Cell would wrap to address 0: LSLR, CBEA s.15.6); {}",
@@ -79,23 +71,22 @@ pub enum MfcFault {
         operation: Operation,
         /// The local-store address of the first byte.
         lsa: LsAddr,
-        /// The size of the local store.
+        /// The size of the local store in bytes.
         local_store_bytes: u32,
     },
 }
 
-/// The operation that a fault names: a command, or one element of a list command.
+/// The operation in the message of a fault: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     /// The command.
     pub opcode: Opcode,
-    /// The element of the list, counted from 0, or `None` for the command itself.
+    /// The index of the list element from 0, or `None` for the command itself.
     pub element: Option<u16>,
-    /// The number of bytes to move, or the size of the list for a list command itself.
+    /// The number of bytes to move, or the size of the list for a list command.
     pub bytes: u32,
 }
 
-/// `get of 24 bytes`, or `element 3 (24 bytes) of a getl`.
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Operation {
@@ -120,7 +111,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The advice for data that leaves the local store.
+/// Advice for data that leaves the local store.
 struct LastFit {
     bytes: u32,
     local_store_bytes: u32,
@@ -150,7 +141,7 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// The opcode is in the reserved half of the numbers.
+    /// The opcode is in the reserved range from 0x8000.
     #[error(
         "command word {word:#010x}: opcode {:#06x} is reserved, as all from 0x8000 are; put is 0x0020 and get is 0x0040",
         word & 0xFFFF
@@ -159,17 +150,17 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// A transfer that also starts the SPU (an `s` form), in an SPE's queue.
+    /// The command is an `s` form, which also starts the SPU, in an SPE's queue.
     #[error(
         "{opcode}: it starts the SPU after the transfer, which only the proxy queue can; from an SPE use {use_instead}"
     )]
     ProxyOnly {
         /// The command.
         opcode: Opcode,
-        /// The same command for an SPE's queue.
+        /// The same command without the start.
         use_instead: Opcode,
     },
-    /// A list or an atomic command in the proxy queue.
+    /// The command is a list or an atomic command in the proxy queue.
     #[error(
         "{opcode}: the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it from a \
          program on the SPE"
@@ -178,10 +169,8 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// A transfer that also starts the SPU (an `s` form), in the proxy queue.
-    ///
-    /// On the hardware this command is legal: it starts the SPU at the address in the SPU's
-    /// next-program-counter register. Programs of this project have no such address.
+    /// The command is an `s` form, which also starts the SPU, in the proxy queue. The hardware
+    /// accepts it, but programs of this project have no start address.
     #[error(
         "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
          {use_instead}, and `Ppe::spawn` to start a program"
@@ -192,7 +181,7 @@ pub enum InvalidCommand {
         /// The same command without the start.
         use_instead: Opcode,
     },
-    /// A tag above 31.
+    /// The tag is above 31.
     #[error("{opcode} with tag {tag}: a tag is 0 to 31; use for example {}", tag % 32)]
     Tag {
         /// The command.
@@ -200,7 +189,7 @@ pub enum InvalidCommand {
         /// The tag of the command.
         tag: u32,
     },
-    /// An immediate atomic that was issued before the last immediate atomic completed.
+    /// The command is an immediate atomic, and an earlier immediate atomic is incomplete.
     #[error(
         "{opcode} while a {pending} is pending: an SPE has one immediate atomic at a time; read the status of the {pending} \
          from MFC_RdAtomicStat first"
@@ -208,49 +197,49 @@ pub enum InvalidCommand {
     AtomicPending {
         /// The command.
         opcode: Opcode,
-        /// The command that has not completed.
+        /// The incomplete command.
         pending: Opcode,
     },
 }
 
-/// The rule of size or alignment that a command breaks.
+/// The broken rule of size or alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Misalignment {
-    /// A size that is not 0, 1, 2, 4, 8, 16 or a multiple of 16.
+    /// The size is not 0, 1, 2, 4, 8, 16 or a multiple of 16.
     Size,
-    /// A size above 16 KB.
+    /// The size is above 16 KB.
     TooLarge,
-    /// A local-store address that is not a multiple of 2, 4, 8 or 16, depending on the size.
+    /// The local-store address is not a multiple of 2, 4, 8 or 16, depending on the size.
     LocalStore {
         /// The address.
         lsa: LsAddr,
-        /// The address must be a multiple of this number.
+        /// The required alignment in bytes.
         multiple_of: u32,
     },
-    /// Addresses at different offsets in their 16-byte blocks.
+    /// The addresses have different offsets in their 16-byte blocks.
     Offset {
-        /// The address in the local store.
+        /// The local-store address.
         lsa: LsAddr,
-        /// The address in memory.
+        /// The effective address.
         ea: EffectiveAddress,
     },
-    /// A signal that does not have 4 bytes.
+    /// The signal is not 4 bytes long.
     SignalSize,
-    /// A list with a size that is not a multiple of 8 bytes.
+    /// The size of the list is not a multiple of 8 bytes.
     ListSize,
-    /// A list of more than 16 KB.
+    /// The list has more than 16 KB.
     ListTooLong,
-    /// A list that does not start at a multiple of 8.
+    /// The list does not start at a multiple of 8.
     ListAddress {
         /// The address of the list.
         list: LsAddr,
     },
-    /// A list command with data that does not start at a multiple of 8.
+    /// The data of the list does not start at a multiple of 8.
     ListLocalStore {
         /// The address of the data.
         lsa: LsAddr,
     },
-    /// A first element of 16 bytes or fewer, with data that does not start at a multiple of 16.
+    /// The first element has 16 bytes or fewer, and the data does not start at a multiple of 16.
     FirstElement {
         /// The address of the data.
         lsa: LsAddr,
@@ -258,7 +247,7 @@ pub enum Misalignment {
 }
 
 impl Misalignment {
-    /// The message without the architecture's name of the fault.
+    /// Returns the message without the architecture's name of the fault.
     fn about(self, operation: &Operation) -> impl fmt::Display {
         let operation = *operation;
         let Operation { opcode, bytes, .. } = operation;
@@ -321,8 +310,7 @@ impl Misalignment {
                     multiple_of: LIST_ELEMENT_BYTES
                 }
             ),
-            // This check accepts every multiple of 8, but the first element may need a multiple of
-            // 16. Therefore the advice names multiples of 16.
+            // The first element may need a multiple of 16, so the advice shows multiples of 16.
             Misalignment::ListLocalStore { lsa } => write!(
                 f,
                 "{opcode} with its data at local store address {lsa}: they start at a multiple of 8 at least; use {}",
@@ -343,7 +331,7 @@ impl Misalignment {
         })
     }
 
-    /// The place where the architecture states the rule.
+    /// Returns the source of the rule in the architecture.
     const fn source(self) -> &'static str {
         match self {
             Misalignment::FirstElement { .. } => "CBEA s.7.5.3",
@@ -352,7 +340,7 @@ impl Misalignment {
     }
 }
 
-/// The nearest legal addresses below and above an illegal address: `0x1000 or 0x1010`.
+/// The nearest legal addresses below and above an illegal address, as `0x1000 or 0x1010`.
 struct Neighbours {
     of: LsAddr,
     multiple_of: u32,
@@ -385,7 +373,7 @@ mod tests {
         raw.check(LOCAL_STORE_BYTES).unwrap_err().to_string()
     }
 
-    /// The message of the fault of the last of these elements, in a list with data at `lsa`.
+    /// Returns the fault's message for the last of these elements, in a list with data at `lsa`.
     #[track_caller]
     fn refused_element(lsa: LsAddr, elements: &[(u32, u32)]) -> String {
         let list_bytes = 8 * elements.len() as u32;

@@ -1,14 +1,12 @@
 //! The sizes of commands, lists and lock lines.
 
-/// The largest number of bytes that one transfer, or one element of a list, can move: 16 KB (CBEA
-/// s.9.1.4 p.116).
+/// The largest size of a transfer or list element in bytes (CBEA s.9.1.4 p.116).
 pub const MAX_TRANSFER_BYTES: u32 = 16 * 1024;
 
-/// The size in bytes of a lock line, which is the unit of atomic commands and reservations (CBEA
-/// pp.65-66, p.91).
+/// The size in bytes of a lock line, the unit of reservations (CBEA pp.65-66, p.91).
 pub const LOCK_LINE_BYTES: u32 = 128;
 
-/// The size of one list element in the local store, in bytes.
+/// The size of a list element in bytes.
 pub const LIST_ELEMENT_BYTES: u32 = 8;
 
 /// The largest number of elements in a list.

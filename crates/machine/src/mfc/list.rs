@@ -1,4 +1,4 @@
-//! List commands: the elements of a list, and the addresses of each element's data.
+//! List commands: the elements of a list and their addresses.
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::check::{check_local_store, check_shape};
@@ -6,14 +6,12 @@ use super::command::ListTransfer;
 use super::fault::{MfcFault, Misalignment, Operation};
 use super::limits::LIST_ELEMENT_BYTES;
 
-/// The flag of stall-and-notify in the first word of an element.
+/// The stall-and-notify flag in the first word of an element.
 const STALL_AND_NOTIFY: u32 = 1 << 31;
 
-/// One element of a list: the number of bytes to move, and their effective address.
-///
-/// In the local store an element is two words, in the byte order of the machine. The first word
-/// holds stall-and-notify in its most significant bit (the architecture's bit 0), and the size in
-/// the other bits. The second word holds the lower half of the effective address.
+/// An element of a list (CBEA s.7.4 p.59). In the local store it is two words in the machine's byte
+/// order. The first has the stall-and-notify flag in its most significant bit, and the size below.
+/// The second has the lower half of the effective address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -21,23 +19,19 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 /// assert_eq!(element.to_words(), [0x8000_0080, 0x2000]);
 /// assert_eq!(ListElement::from_words([0x8000_0080, 0x2000]), element);
 /// ```
-///
-/// Source: CBEA s.7.4 p.59.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListElement {
-    /// Whether the list stops after this element until the program acknowledges the stall. The flag
-    /// of the last element is ignored.
+    /// Whether the list stalls after this element until acknowledged. Ignored in the last element.
     pub stall_and_notify: bool,
-    /// The number of bytes to move, as for a single transfer. An element of 0 bytes is skipped.
-    /// This field has 31 bits, including bits that the architecture reserves. A reserved bit makes
-    /// the size larger than 16 KB, and therefore illegal.
+    /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped. The
+    /// field has 31 bits. A reserved bit of the architecture makes the size illegal.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
 }
 
 impl ListElement {
-    /// Returns the element with these two words, legal or illegal.
+    /// Returns the element with these two words, which may be illegal.
     pub const fn from_words([first, eal]: [u32; 2]) -> ListElement {
         ListElement {
             stall_and_notify: first & STALL_AND_NOTIFY != 0,
@@ -50,8 +44,7 @@ impl ListElement {
     ///
     /// # Panics
     ///
-    /// Panics if the most significant bit of `bytes` is set, because the word has no place for this
-    /// bit.
+    /// Panics if the most significant bit of `bytes` is set, because this bit is the flag.
     pub const fn to_words(self) -> [u32; 2] {
         assert!(
             self.bytes & STALL_AND_NOTIFY == 0,
@@ -78,50 +71,44 @@ pub struct ElementTransfer {
 }
 
 impl ElementTransfer {
-    /// Returns where the data starts in the local store.
+    /// Returns the local-store address of the data.
     pub const fn lsa(&self) -> LsAddr {
         self.lsa
     }
 
-    /// Returns where the data starts in the effective address space.
+    /// Returns the effective address of the data.
     pub const fn ea(&self) -> EffectiveAddress {
         self.ea
     }
 
-    /// Returns the number of bytes to move. The number is 0 only if the element stalls the list.
+    /// Returns the number of bytes to move, which is 0 only if the element stalls the list.
     pub const fn bytes(&self) -> u32 {
         self.operation.bytes
     }
 
-    /// Returns whether the list stalls once these bytes have moved. If so, call
-    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read the next element after the
-    /// acknowledgement.
+    /// Returns whether the list stalls after this transfer. If so, the machine must call
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element until acknowledged.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
 
-    /// Returns the operation that a fault about this element names.
+    /// Returns the operation for the message of a fault.
     pub const fn operation(&self) -> Operation {
         self.operation
     }
 }
 
-/// A position in a list. The cursor returns the transfers of the elements one after the other.
+/// An iterator over the transfers of a list.
 ///
-/// Elements run in order. The data of an element starts in the local store at the next multiple of
-/// 16 after the data of the element before. If the element has fewer than 16 bytes, the low four
-/// bits of its effective address are added to this multiple of 16. All elements have the list's
-/// upper half of the effective address (the EAH). Elements of 0 bytes are skipped.
-///
-/// The cursor reads an element only when the caller asks for the element, so a program may change
-/// the later elements of a stalled list until it acknowledges the stall (CBEA s.7.4 p.59, s.7.5.3
-/// p.60, s.9.3.7 p.129).
+/// The data of each element starts in the local store at the next multiple of 16. For fewer than 16
+/// bytes, the low four bits of the effective address are added. All elements have the list's upper
+/// half of the effective address. An element is read only by [`next`](Self::next), so a program may
+/// change elements of a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
     next_element: u16,
-    /// The local-store address of the next element's 16-byte block, at most the end of the local
-    /// store.
+    /// The local-store address of the next data, at most the end of the local store.
     next_lsa: u32,
     any_moved: bool,
 }
@@ -149,13 +136,11 @@ impl ListCursor {
     }
 
     /// Returns the next element that moves bytes or stalls, or `None` at the end of the list.
-    ///
-    /// `read` reads the element at a local-store address, which is a multiple of 8 inside the list.
+    /// `read` reads the element at a local-store address.
     ///
     /// # Errors
     ///
-    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. The fault ends
-    /// the list after the elements before it.
+    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. Ends the list.
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,
@@ -463,8 +448,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any words can be read as a list. The data that moves is legal, in order and without
-        /// overlap.
+        /// Every list can be read. The transfers are legal, in order, and do not overlap.
         #[test]
         fn every_list_is_walked(
             quadword in 0u32..0x4000,

@@ -1,8 +1,5 @@
-//! The rules of the memory flow controller (MFC): which commands are legal, in which order they may
-//! run, and which error an illegal command gives.
-//!
-//! This module only computes: it moves no data and knows no time. The host and the simulated Cell
-//! share this module, and therefore agree about legal commands.
+//! The rules of the Memory Flow Controller (MFC): legal commands, their order, and errors. The host
+//! and the simulated Cell share this module, which moves no data and measures no time.
 //!
 //! ```text
 //!   six channel writes                  the queue of one MFC                    the machine
@@ -13,15 +10,11 @@
 //!                                   complete() ◄───────────────────────────────────────────┘
 //! ```
 //!
-//! An MFC has a second queue, the proxy queue, of 8 entries, which holds the commands of the PPE.
-//! These commands go through [`RawCommand::check_proxy`] and the same rules, and have tag groups of
-//! their own.
+//! The commands of the PPE are in a second queue, the proxy queue, with 8 entries and its own tag
+//! groups. [`RawCommand::check_proxy`] checks them by the same rules.
 //!
-//! The check differs from the hardware on purpose. The hardware checks a command after the write to
-//! `MFC_Cmd` has returned. A bad command takes a queue entry. When the MFC reaches the command, the
-//! MFC suspends the queue and interrupts the PPE (CBEA p.57, p.113). In this crate,
-//! [`RawCommand::check`] refuses a bad command before it is queued, so the program gets the error
-//! at the line that issued the command.
+//! An illegal command is refused before it is queued, so the program gets the error at the line
+//! that issued it. The hardware suspends the queue and interrupts the PPE later (CBEA p.57, p.113).
 //!
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.

@@ -1,4 +1,4 @@
-//! The opcodes of MFC commands: their numbers, their names, and the rules that they follow.
+//! The opcodes of MFC commands, with their numbers, names and rules.
 
 use std::fmt;
 
@@ -11,25 +11,23 @@ pub enum Direction {
     Put,
 }
 
-/// The order of a command among the other commands of its tag group in the same queue. Commands
-/// without an order may run in any order (Handbook s.19 p.509). Source: CBEA s.7.9 p.69.
+/// The order of a command among the commands of its tag group in the same queue (CBEA s.7.9 p.69).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Not ordered.
+    /// In any order (Handbook s.19 p.509).
     None,
-    /// Runs after every earlier command of its tag group (the `f` forms).
+    /// After every earlier command of the tag group (the `f` forms).
     Fence,
-    /// Runs after every earlier command of its tag group, and before every later command of the
-    /// group (the `b` forms).
+    /// After every earlier and before every later command of the tag group (the `b` forms).
     Barrier,
 }
 
-/// The kind of command that an opcode names, which decides the rules of the check.
+/// The kind of a command, which determines the rules of the check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Transfer(Direction),
     List(Direction),
-    /// A transfer that also starts the SPU. Only the hardware's proxy queue takes such a command.
+    /// A transfer that also starts the SPU, for the hardware's proxy queue only.
     StartSpu {
         use_instead: Opcode,
     },
@@ -37,21 +35,20 @@ pub(super) enum Class {
     Ordering,
     Atomic,
     QueuedLinePut,
-    /// Storage control that may have an effect: the size is checked.
+    /// A storage control command with an effect, for which the size is checked.
     StorageControl,
-    /// The touch hints, which do nothing on this chip: only the tag is checked.
+    /// A touch hint, which does nothing on this chip. Only the tag is checked.
     Touch,
 }
 
-/// Generates the enum, its numbers, names, classes and orders from one list of the opcodes.
+/// Generates the enum and its methods from one list of the opcodes.
 macro_rules! opcodes {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $order:ident, $what:literal;)*) => {
-        /// The commands of the MFC, by the architecture's names and numbers.
+        /// The commands of the MFC, by the architecture's names (CBEA pp.54-72, pp.306-308).
         ///
-        /// The letters at the end of a name say what the command adds: `f` a fence, `b` a barrier
-        /// (see [`Order`]), `l` a list. `r` is a hint that the result will be read soon, which a
-        /// Cell ignores (CBEA s.7.6.5 p.62). `s` starts the SPU after the transfer: only the
-        /// hardware's proxy queue takes the `s` forms. Source: CBEA pp.54-72 and pp.306-308.
+        /// The last letters of a name add: `f` a fence, `b` a barrier (see [`Order`]), `l` a list,
+        /// `s` a start of the SPU after the transfer (in the hardware's proxy queue only), `r` a
+        /// hint that the result will be read soon, which a Cell ignores (CBEA s.7.6.5 p.62).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Opcode {
@@ -59,10 +56,10 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
-            /// Every opcode.
+            /// All opcodes.
             pub const ALL: &[Opcode] = &[$(Opcode::$variant),*];
 
-            /// The opcode of this number, or `None` if the architecture has no such opcode.
+            /// Returns the opcode with this number, or `None` if there is none.
             pub const fn from_number(number: u16) -> Option<Opcode> {
                 match number {
                     $($number => Some(Opcode::$variant),)*
@@ -70,7 +67,7 @@ macro_rules! opcodes {
                 }
             }
 
-            /// The architecture's name, in lower case.
+            /// Returns the architecture's name, in lower case.
             pub const fn name(self) -> &'static str {
                 match self { $(Opcode::$variant => $name,)* }
             }
@@ -80,7 +77,7 @@ macro_rules! opcodes {
                 match self { $(Opcode::$variant => $class,)* }
             }
 
-            /// The order that the command has within its tag group.
+            /// Returns the command's order within its tag group.
             pub const fn order(self) -> Order {
                 match self { $(Opcode::$variant => Order::$order,)* }
             }
@@ -126,7 +123,7 @@ opcodes! {
     Putllc = 0xB4, "putllc", Class::Atomic, None, "put a lock line if its reservation still holds";
     // The fence is implied: CBEA s.7.8.4 p.68.
     Putqlluc = 0xB8, "putqlluc", Class::QueuedLinePut, Fence, "put a lock line unconditionally, through the queue";
-    // `barrier` orders the whole queue, for every tag: CBEA s.7.9.3 p.72.
+    // `barrier` orders the whole queue, for all tags: CBEA s.7.9.3 p.72.
     Barrier = 0xC0, "barrier", Class::Ordering, Barrier, "order all commands of the queue";
     // Tag-specific barriers: CBEA s.7.9.1 p.71 and s.7.9.2 p.72.
     Mfceieio = 0xC8, "mfceieio", Class::Ordering, Barrier, "order the storage accesses of a tag group";
@@ -135,17 +132,17 @@ opcodes! {
 }
 
 impl Opcode {
-    /// The number of the opcode, which is the low half of the command word.
+    /// Returns the number of the opcode, the low half of the command word.
     pub const fn number(self) -> u16 {
         self as u16
     }
 
-    /// Whether the command is a list command.
+    /// Returns whether the command is a list command.
     pub const fn is_list(self) -> bool {
         matches!(self.class(), Class::List(_))
     }
 
-    /// The direction in which the command moves bytes, or `None` if the command moves none.
+    /// Returns the direction of a command that moves bytes, or `None` for other commands.
     pub const fn direction(self) -> Option<Direction> {
         match self.class() {
             Class::Transfer(direction) | Class::List(direction) => Some(direction),
@@ -166,7 +163,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// The direction in which a command moves bytes. The command must move bytes.
+/// Returns the direction of a command that moves bytes. Panics for other commands.
 pub(super) const fn direction_of(opcode: Opcode) -> Direction {
     match opcode.direction() {
         Some(direction) => direction,

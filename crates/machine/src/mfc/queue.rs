@@ -1,4 +1,4 @@
-//! The command queue of one MFC: which commands may start, and which wait for others.
+//! The command queue of one MFC, which determines when commands may start.
 
 use std::array;
 use std::iter::Take;
@@ -12,21 +12,20 @@ use super::tag::{Tag, TagMask};
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// The number of entries of an SPU's queue, which channel writes fill (CBEA s.9.1.1 p.113).
+/// The number of entries of an SPU's queue, filled by channel writes (CBEA s.9.1.1 p.113).
 pub const SPU_QUEUE_ENTRIES: usize = 16;
-/// The number of entries of the proxy queue, which the PPE and devices fill by MMIO (Handbook
-/// s.19.3.3.2 p.522).
+/// The number of entries of the PPE's proxy queue, filled by MMIO (Handbook s.19.3.3.2 p.522).
 pub const PROXY_QUEUE_ENTRIES: usize = 8;
 
-/// Identifies a command in a [`CommandQueue`] from its push to its completion.
+/// The identifier of a command in a [`CommandQueue`], from its push to its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EntryId {
     slot: u8,
-    /// Distinguishes commands that use the same slot one after the other.
+    /// Distinguishes successive commands in the same slot.
     serial: u32,
 }
 
-/// The error of a command that could not be queued. The command can be pushed again later.
+/// The reason why a command was not queued. A later push of the same command can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
     /// No entry is free. On the hardware the write to `MFC_Cmd` stalls the SPU.
@@ -42,8 +41,7 @@ pub enum PushError {
     Fault(#[from] MfcFault),
 }
 
-/// The queue of one MFC as a state machine, which says which commands may start, but performs no
-/// command.
+/// The queue of one MFC as a state machine, which determines which commands may start.
 ///
 /// ```text
 ///            all that it is
@@ -55,7 +53,7 @@ pub enum PushError {
 ///                                            stalled
 /// ```
 ///
-/// A command is ordered after earlier commands only by these rules (CBEA s.7.9 pp.69-72):
+/// The order of commands follows only these rules (CBEA s.7.9 pp.69-72):
 ///
 /// - A command with a fence or a barrier runs after all earlier commands of its tag group.
 /// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
@@ -63,20 +61,16 @@ pub enum PushError {
 /// - `barrier` runs after all earlier commands, and all later commands run after it.
 /// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
 ///   any command (CBEA s.7.8 p.65, p.308).
-///
-/// A machine that moves data at once pushes, starts and completes a command in one step. A machine
-/// that needs time to move data keeps the [`EntryId`]. No operation allocates, because entries are
-/// in fixed arrays.
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
-    // The next four arrays are indexed by slot. Valid elements have a bit in `occupied`.
+    // The next four arrays are indexed by slot. Elements are valid if their bit in `occupied` is 1.
     commands: [Option<Command>; ENTRIES],
     serials: [u32; ENTRIES],
-    /// The tag's number, or `NO_TAG`.
+    /// The tag's number, or [`NO_TAG`].
     tags: [u8; ENTRIES],
-    /// The slots of the commands that must complete before the command of this slot starts.
+    /// The slots of the commands that must complete before this command starts.
     after: [Slots; ENTRIES],
-    /// The first `len` elements are the occupied slots, oldest command first.
+    /// The occupied slots in the first `len` elements, oldest command first.
     by_age: [u8; ENTRIES],
     len: usize,
     next_serial: u32,
@@ -85,18 +79,18 @@ pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     stalled: Slots,
     /// The slot of the immediate atomic, if any.
     atomics: Slots,
-    /// Commands that delay later commands of their tag group.
+    /// The commands that delay later commands of their tag group.
     group_barriers: Slots,
-    /// Commands that delay all later commands.
+    /// The commands that delay all later commands.
     queue_barriers: Slots,
-    /// Tag groups that have stalled since the last call of `take_stall_notifications`.
+    /// The tag groups that have stalled since the last call of `take_stall_notifications`.
     stall_notifications: TagMask,
 }
 
-/// A set of slots: bit `n` is slot `n`.
+/// A set of slots, where bit `n` is slot `n`.
 type Slots = u32;
 
-/// The element of `tags` for an immediate atomic.
+/// The value in `tags` for an immediate atomic.
 const NO_TAG: u8 = u8::MAX;
 
 impl<const ENTRIES: usize> Default for CommandQueue<ENTRIES> {
@@ -131,9 +125,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     ///
     /// # Errors
     ///
-    /// Returns [`PushError::Full`] if no entry is free, or [`PushError::Fault`] if the command is
-    /// an immediate atomic and another immediate atomic is queued (CBEA p.57). In both cases the
-    /// queue is unchanged.
+    /// Returns [`PushError::Full`] if no entry is free, or [`PushError::Fault`] if the command and
+    /// a queued command are immediate atomics (CBEA p.57).
     #[inline]
     pub fn push(&mut self, command: Command) -> Result<EntryId, PushError> {
         if self.len == ENTRIES {
@@ -146,8 +139,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // An immediate atomic waits for no command. The `after` of a free slot is empty,
-                // because the slot's last command started only when `after` was empty.
+                // A free slot has an empty `after`, because its last command has started.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -186,7 +178,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
     }
 
     fn group(&self, tag: Tag) -> Slots {
-        // The common case: each command completes before the next command is pushed.
+        // This is the common case: each command completes before the next one is pushed.
         if self.occupied == 0 {
             return 0;
         }
@@ -206,7 +198,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// The slot's bit. Panics if the command is no longer queued.
+    /// Returns the slot's bit. Panics if the command is no longer queued.
     #[track_caller]
     fn bit(&self, id: EntryId) -> Slots {
         let bit = 1 << id.slot;
@@ -217,7 +209,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         bit
     }
 
-    /// The command of an entry.
+    /// Returns the command of an entry.
     ///
     /// # Panics
     ///
@@ -228,7 +220,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.command_in(id.slot)
     }
 
-    /// Whether a command may be started now and has not been started yet.
+    /// Returns whether a command is waiting and may start now.
     ///
     /// # Panics
     ///
@@ -244,13 +236,12 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// The commands that may start now, oldest first. The caller may start them during the
-    /// iteration, in any order.
+    /// Returns the commands that may start now, oldest first. They may be started meanwhile.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }
 
-    /// The entries in slots that `pick` accepts, oldest first.
+    /// Returns the entries in slots that `pick` accepts, oldest first.
     fn entries_where(&self, pick: impl Fn(u8) -> bool) -> Take<array::IntoIter<EntryId, ENTRIES>> {
         let mut ids = [EntryId { slot: 0, serial: 0 }; ENTRIES];
         let mut picked = 0;
@@ -277,7 +268,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started |= 1 << id.slot;
     }
 
-    /// Removes a command that has done all its work from the queue.
+    /// Removes a completed command from the queue.
     ///
     /// # Panics
     ///
@@ -317,9 +308,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         }
     }
 
-    /// Marks a running list as stalled: an element with stall-and-notify has completed.
-    ///
-    /// The list keeps its entry, and its tag group stays incomplete (CBEA s.7.4 p.59).
+    /// Marks a running list as stalled after an element with stall-and-notify. The list keeps its
+    /// entry, and its tag group stays incomplete (CBEA s.7.4 p.59).
     ///
     /// # Panics
     ///
@@ -342,28 +332,26 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.stall_notifications |= list.tag().mask();
     }
 
-    /// Lets the stalled lists of a tag group run on (a write to `MFC_WrListStallAck`), and returns
-    /// their entries, oldest first. If no list of the group is stalled, does nothing (CBEA s.9.3.7
-    /// p.129).
+    /// Resumes the stalled lists of a tag group, if any, as a write to `MFC_WrListStallAck` does
+    /// (CBEA s.9.3.7 p.129). Returns their entries, oldest first.
     pub fn acknowledge(&mut self, tag: Tag) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         let resumed = self.stalled & self.group(tag);
         self.stalled &= !resumed;
         self.entries_where(|slot| resumed & (1 << slot) != 0)
     }
 
-    /// The tag groups with a list that is stalled now.
+    /// Returns the tag groups with a stalled list.
     pub fn stalled_tags(&self) -> TagMask {
         self.tags_of(self.stalled)
     }
 
-    /// Returns the tag groups in which a list has stalled since the last call. A read of
-    /// `MFC_RdListStallStat` returns and clears the same set. If the set is empty, such a read
-    /// waits (CBEA s.9.3.7 p.129).
+    /// Returns and clears the tag groups in which a list has stalled (`MFC_RdListStallStat`, CBEA
+    /// s.9.3.7 p.129).
     pub fn take_stall_notifications(&mut self) -> TagMask {
         std::mem::take(&mut self.stall_notifications)
     }
 
-    /// The tag groups with a queued command.
+    /// Returns the tag groups with a queued command.
     #[inline]
     pub fn incomplete_tags(&self) -> TagMask {
         self.tags_of(self.occupied)
@@ -377,12 +365,12 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         tags.collect()
     }
 
-    /// The number of free entries: the channel count of `MFC_Cmd`.
+    /// Returns the number of free entries, the channel count of `MFC_Cmd`.
     pub const fn free_entries(&self) -> usize {
         ENTRIES - self.len
     }
 
-    /// Whether no command is queued.
+    /// Returns whether no command is queued.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -1,14 +1,14 @@
-//! Commands as programs give them, by six channel writes.
+//! Commands as the values of six channel writes.
 
-// Rejected: `unsafe fn` for raw commands. Every caller would have to prove a condition that a
-// look-up in a table can check in at most 3 ns (measured together with an atomic operation).
+// Rejected: `unsafe fn` for raw commands. Callers would have to prove a condition that a table
+// look-up checks in at most 3 ns (measured together with an atomic operation).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
 use super::opcode::Opcode;
 use super::tag::Tag;
 
-/// A command as a program gives it: the values of the six channel writes, legal or illegal.
+/// The values of the six channel writes of a command, legal or illegal.
 ///
 /// ```
 /// # use cellworks_machine::mfc::{Command, EffectiveAddress, LsAddr, RawCommand, Tag};
@@ -23,22 +23,21 @@ use super::tag::Tag;
 /// Source: the channels 16 to 21, CBEA s.9.1 pp.113-118.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawCommand {
-    /// The word for `MFC_Cmd`. The low 16 bits are the opcode. The bits above are the ids of the
-    /// transfer class and of the replacement class. The ids are ignored, because they change only
-    /// the speed of a command (Handbook p.457, CBEA p.114).
+    /// The word for `MFC_Cmd`, with the opcode in the low 16 bits. The class ids in the high bits
+    /// are ignored, because they only change the speed (Handbook p.457, CBEA p.114).
     pub opcode: u32,
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
     /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command, the low half is the
-    /// local-store address of the list, and all elements of the list share the high half.
+    /// local-store address of the list, and the high half belongs to all elements.
     pub ea: u64,
     /// `MFC_Size`: the number of bytes to move, or the size of the list in bytes.
     pub size: u32,
-    /// `MFC_TagID`.
+    /// `MFC_TagID`: the tag.
     pub tag: u32,
 }
 
-/// The constructors of one kind of command: transfers, lists or signals.
+/// Generates the constructors of one kind of command: transfers, lists or signals.
 macro_rules! constructors {
     (transfer: $($name:ident $variant:ident),*) => {$(
         #[doc = concat!("`", stringify!($name), "`: `bytes` bytes between `lsa` and `ea`.")]
@@ -99,7 +98,7 @@ impl RawCommand {
     constructors!(ordering: barrier Barrier, mfceieio Mfceieio, mfcsync Mfcsync);
     constructors!(atomic: getllar Getllar, putllc Putllc, putlluc Putlluc);
 
-    /// `putqlluc`: stores the lock line at `lsa` to the lock line at `ea`, through the queue.
+    /// Returns a `putqlluc`, which stores the lock line at `lsa` to `ea` through the queue.
     pub const fn putqlluc(lsa: LsAddr, ea: EffectiveAddress, tag: Tag) -> RawCommand {
         RawCommand::new(Opcode::Putqlluc, lsa, ea, LOCK_LINE_BYTES, tag)
     }

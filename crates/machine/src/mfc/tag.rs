@@ -1,11 +1,9 @@
-//! Tag groups: the names under which a program waits for its commands.
+//! Tag groups, by which a program waits for its commands.
 
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
-/// The tag group of an MFC command, 0 to 31.
-///
-/// Commands with the same tag form a group. Fences, barriers and waits work on groups.
+/// The tag group of an MFC command, 0 to 31. Fences, barriers and waits apply to tag groups.
 ///
 /// ```
 /// # use cellworks_machine::mfc::Tag;
@@ -29,7 +27,7 @@ impl Tag {
     /// The number of tag groups of an MFC command queue.
     pub const COUNT: u32 = 32;
 
-    /// The tag with this number, or `None` if the number is above 31.
+    /// Returns the tag with this number, or `None` if the number is above 31.
     pub const fn new(number: u32) -> Option<Tag> {
         if number < Self::COUNT {
             Some(Tag(number as u8))
@@ -38,23 +36,23 @@ impl Tag {
         }
     }
 
-    /// The tag `NUMBER`, checked when the program is compiled.
+    /// Returns the tag `NUMBER`, checked at compile time.
     pub const fn of<const NUMBER: u32>() -> Tag {
         const { assert!(NUMBER < Self::COUNT, "an MFC tag is 0 to 31") };
         Tag(NUMBER as u8)
     }
 
-    /// The number of this tag, 0 to 31.
+    /// Returns the number of this tag, 0 to 31.
     pub const fn number(self) -> u32 {
         self.0 as u32
     }
 
-    /// The set that holds only this tag.
+    /// Returns the set that contains only this tag.
     pub const fn mask(self) -> TagMask {
         TagMask(1 << self.0)
     }
 
-    /// All 32 tags, ascending.
+    /// Returns all 32 tags, ascending.
     pub fn all() -> impl Iterator<Item = Tag> {
         TagMask::ALL.iter()
     }
@@ -78,32 +76,32 @@ impl fmt::Display for Tag {
 pub struct TagMask(u32);
 
 impl TagMask {
-    /// No tag group.
+    /// The empty set.
     pub const NONE: TagMask = TagMask(0);
-    /// All 32 tag groups.
+    /// The set of all 32 tag groups.
     pub const ALL: TagMask = TagMask(u32::MAX);
 
-    /// The set of all tags `n` for which bit `n` is 1. Every word is a legal set.
+    /// Returns the set of all tags `n` for which bit `n` is 1. Every word is a legal set.
     pub const fn from_bits(bits: u32) -> TagMask {
         TagMask(bits)
     }
 
-    /// The set as a word: bit `n` is 1 if tag `n` is in the set.
+    /// Returns the set as a word, in which bit `n` is 1 if the set contains tag `n`.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether `tag` is in the set.
+    /// Returns whether the set contains `tag`.
     pub const fn contains(self, tag: Tag) -> bool {
         self.0 & tag.mask().0 != 0
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The tags of the set, ascending.
+    /// Returns the tags of the set, ascending.
     pub fn iter(self) -> impl Iterator<Item = Tag> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -160,7 +158,7 @@ impl Not for TagMask {
     }
 }
 
-/// The tags in braces, ascending: `{0, 5}`.
+/// Writes the tags in braces, ascending: `{0, 5}`.
 impl fmt::Display for TagMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

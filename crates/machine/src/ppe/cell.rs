@@ -11,7 +11,7 @@ use crate::spe::mfc::TryIssueError;
 use crate::wake::wait_for_some;
 
 impl<M: CellMachine> Ppe<'_, '_, M> {
-    /// Puts a word into the inbound mailbox of an SPE.
+    /// Writes a word to the inbound mailbox of an SPE.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_write_in_mbox(to, word)
     }
 
-    /// Puts a word into the inbound mailbox of an SPE. Waits while the mailbox is full.
+    /// Writes a word to the inbound mailbox of an SPE. Waits while the mailbox is full.
     ///
     /// # Panics
     ///
@@ -34,7 +34,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().write_in_mbox(to, word);
     }
 
-    /// Takes the word of an SPE's outbound mailbox, or returns `None` if the mailbox is empty.
+    /// Removes and returns the word of an SPE's outbound mailbox, or returns `None` if it is empty.
     ///
     /// # Panics
     ///
@@ -43,8 +43,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().try_read_out_mbox(from, mailbox)
     }
 
-    /// Takes the word of an SPE's outbound mailbox. Waits while the mailbox is empty. Returns 0 in
-    /// a destructor that runs because the run was cancelled.
+    /// Removes and returns the word of an SPE's outbound mailbox. Waits while it is empty, or
+    /// returns 0 if a cancelled run is unwinding.
     ///
     /// # Panics
     ///
@@ -55,8 +55,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal and never waits. If the register holds an unread signal, the register's
-    /// [mode](Self::set_signal_mode) decides what happens.
+    /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines if
+    /// an unread signal is replaced or combined.
     ///
     /// # Panics
     ///
@@ -65,8 +65,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Chooses the effect of a signal that arrives while an earlier signal is unread. The default
-    /// is [`SignalMode::Overwrite`].
+    /// Sets the effect of a signal on an unread signal, by default [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///
@@ -75,8 +74,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().set_signal_mode(spe, register, mode);
     }
 
-    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
-    /// the word's old value.
+    /// Applies `op` atomically to the 32-bit word at `ea`, and returns the old value.
     ///
     /// # Errors
     ///
@@ -85,15 +83,12 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().fetch_update(ea, op)
     }
 
-    /// Enqueues a command in the proxy queue of an SPE's MFC: the raw level of the PPE.
+    /// Enqueues a command in the proxy queue of an SPE's MFC.
     ///
-    /// The queue has 8 entries, its own tag groups and its own order: no fence or barrier orders
-    /// its commands with the commands of the SPE's program. A `put` goes from the local store to
-    /// the effective address. The caller has to know which bytes of the local store are not in use.
-    ///
-    /// The queue takes the commands that [`Mfc::try_issue`](crate::Mfc::try_issue) takes, except
-    /// lists and atomic commands, and needs no program on the SPE. A run ends without waiting for
-    /// commands of this queue.
+    /// The queue has 8 entries and its own tag groups, fences and barriers. It accepts the commands
+    /// of [`Mfc::try_issue`](crate::Mfc::try_issue) except lists and atomic commands. A `put`
+    /// copies from the local store to the effective address. The SPE's program must not use the
+    /// same bytes. The end of a run does not wait for the queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -119,18 +114,16 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     ///
     /// # Panics
     ///
-    /// Panics if the machine has no SPE `spe`, or if a command that waited in this queue is illegal
-    /// now, because its memory was freed. The four methods below panic in the same cases.
+    /// Panics if the machine has no SPE `spe`, or if an enqueued command has become illegal because
+    /// its memory was freed. The four methods below panic too.
     ///
-    /// Source: `spe_mfcio_put` and its relatives in libspe2; Handbook s.19.3.3.2 p.522 (the
-    /// entries).
+    /// Source: `spe_mfcio_put` and similar of libspe2; Handbook s.19.3.3.2 p.522 (entries).
     #[track_caller]
     pub fn try_issue_proxy(&self, spe: SpeId, command: RawCommand) -> Result<(), TryIssueError> {
         self.core().try_issue_proxy(spe, command)
     }
 
-    /// Enqueues a command in the proxy queue of an SPE's MFC as
-    /// [`try_issue_proxy`](Self::try_issue_proxy) does, but waits while the queue is full.
+    /// Enqueues a command like [`try_issue_proxy`](Self::try_issue_proxy). Waits for a free entry.
     ///
     /// # Errors
     ///
@@ -140,14 +133,14 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().issue_proxy(spe, command)
     }
 
-    /// The tag groups that have commands under way in the proxy queue of an SPE's MFC.
+    /// Returns the tag groups with incomplete commands in the proxy queue of an SPE's MFC.
     #[track_caller]
     pub fn incomplete_proxy_tags(&self, spe: SpeId) -> TagMask {
         self.core().incomplete_proxy_tags(spe)
     }
 
-    /// Waits until every command of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
+    /// Waits for all commands of the tag groups in `tags` in the proxy queue of an SPE's MFC
+    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
     #[track_caller]
     pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
         let why = format_args!("DMA of all tag groups in {tags} of the MFC proxy queue of {spe}");
@@ -158,9 +151,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         });
     }
 
-    /// Waits until at least one of the tag groups in `tags` is complete in the proxy queue of an
-    /// SPE's MFC, and returns the complete groups. A group without commands is complete
-    /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
+    /// Waits for one of the tag groups in `tags` in the proxy queue of an SPE's MFC, and returns
+    /// the complete groups (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
     #[track_caller]
     pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
         let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");

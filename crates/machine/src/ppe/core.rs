@@ -15,32 +15,28 @@ use crate::time::Cycles;
 use crate::topology::Topology;
 use crate::wake::{Outside, Wake};
 
-/// The trait that a machine implements for its PPE. Programs use it through [`Ppe`](crate::Ppe).
+/// The operations of a machine's PPE. Programs use [`Ppe`](crate::Ppe) instead.
 pub trait PpeCore: Wake {
-    /// The machine's SPEs.
+    /// The type of the machine's SPEs.
     type Spe: Spe;
 
-    /// The parts of the machine.
+    /// Returns the parts of the machine.
     fn topology(&self) -> &Topology;
     /// See [`Ppe::compute`](crate::Ppe::compute).
     fn compute(&self, cycles: Cycles);
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
-    /// Starts a program on an SPE. The program runs after the programs that were started earlier on
-    /// this SPE.
+    /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Returns a handle to the run for OS threads that do not execute its programs but take part in
-    /// the run. Returns `None` where time is simulated, because the simulated time of such threads
-    /// is unknown, and where SPEs are confined to local stores, because no DMA moves the threads'
-    /// data.
+    /// Returns a handle to the run for OS threads that run none of its programs. Returns `None` if
+    /// the machine simulates time or SPEs need DMA, because these threads have neither.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
 }
 
-/// The operations that only the PPE of a [Cell](crate::CellMachine) has: mailboxes and signals of
-/// SPEs, words of main memory, and the proxy queues of MFCs.
+/// The additional operations of the PPE of a [Cell](crate::CellMachine).
 pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::try_write_in_mbox_of`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]
@@ -48,11 +44,11 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     /// See [`CellSpe::write_in_mbox_of`].
     #[track_caller]
     fn write_in_mbox(&self, to: SpeId, word: u32);
-    /// Takes the word of an outbound mailbox.
+    /// Removes and returns the word of an outbound mailbox, if any.
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
     /// See [`CellSpe::send_signal`].
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
-    /// Chooses the effect of a signal that arrives while an earlier signal is unread.
+    /// Sets the effect of a signal on an earlier unread signal.
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
     /// See [`CellSpe::fetch_update`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

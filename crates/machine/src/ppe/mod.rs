@@ -1,4 +1,4 @@
-//! Machines, and the methods for the main program, which runs on the PPE.
+//! Machines, and the interface of the main program, which runs on the PPE.
 //!
 //! ```text
 //!   ppe::Machine       runs a main program on its PPE, which is handed a Ppe
@@ -6,9 +6,8 @@
 //!   ppe::CellMachine   a machine that is a Cell: more methods of Ppe, by ppe::CellPpeCore
 //! ```
 
-// Rejected: an associated type of SPEs for the features of a Cell (`Spe::as_cell`). The SPE, its
-// PPE and the machine would each need such a type, and a machine that is no Cell an uninhabited
-// type with 60 methods. `Machine::on_cell` is one method and one trait.
+// Rejected: an associated type with the features of a Cell (`Spe::as_cell`). The SPE, PPE and
+// machine would each need one, and other machines uninhabited types with 60 methods.
 
 mod cell;
 pub(crate) mod core;
@@ -36,33 +35,31 @@ use crate::wake::{Wait, Wake};
 ///
 /// # Safety
 ///
-/// When [`run`](Self::run) returns or unwinds, the machine must have run or dropped every
-/// [`Program`] that was started, because programs may borrow values that outlive the call of `run`.
+/// When [`run`](Self::run) returns or unwinds, every started [`Program`] must have ended or been
+/// dropped, because programs may borrow values that only outlive the call.
 pub unsafe trait Machine: Sized {
-    /// The machine's SPEs.
+    /// The type of the machine's SPEs.
     type Spe: Spe;
-    /// The machine's implementation of its PPE.
+    /// The type of the machine's PPE.
     type Core: PpeCore<Spe = Self::Spe>;
 
-    /// The parts of the machine.
+    /// Returns the parts of the machine.
     fn topology(&self) -> &Topology;
 
-    /// Runs `main` as the PPE's program, and returns when `main` and every program that it spawned
-    /// have ended. Programs may borrow values that outlive the call.
+    /// Runs `main` on the PPE until it and every program that it spawned have ended. Programs may
+    /// borrow values that outlive the call.
     ///
     /// # Errors
     ///
-    /// - Returns [`RunError::Panic`] if `main` panicked, or if a program panicked and was not
-    ///   joined.
+    /// - Returns [`RunError::Panic`] if `main`, or a program that was not joined, panicked.
     /// - Returns [`RunError::Deadlock`] if `main` and all programs wait for each other.
-    /// - Returns [`RunError::NoThread`] if the operating system gives no thread for an SPE.
+    /// - Returns [`RunError::NoThread`] if the operating system provides no thread for an SPE.
     fn run<'env, R>(
         &'env self,
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work` if this machine is a [Cell](CellMachine). Otherwise returns `None`. A program
-    /// for every machine can use the features of a Cell in `work`.
+    /// Runs `work`, which can use the features of a Cell, if this machine is a [Cell](CellMachine).
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -88,23 +85,22 @@ pub unsafe trait Machine: Sized {
     fn on_cell<W: OnCell<Self>>(&self, work: W) -> Option<W::Output>;
 }
 
-/// Work for machines that are a Cell: see [`Machine::on_cell`].
+/// A piece of work for machines that are a Cell: see [`Machine::on_cell`].
 pub trait OnCell<M: Machine> {
-    /// The result of the work.
+    /// The type of the result.
     type Output;
 
-    /// Runs the work.
+    /// Runs the work on `machine`.
     fn run(self, machine: &M) -> Self::Output
     where
         M: CellMachine;
 }
 
-/// A machine that is a Cell or behaves like a Cell: its SPEs have MFCs, mailboxes and signals, and
-/// programs choose the memory module in which they allocate main memory.
+/// A machine that is a Cell or behaves like one: SPEs have MFCs, mailboxes and signals, and
+/// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes. A region of less than 4 GiB crosses no multiple of 4 GiB, so that one DMA list can
-    /// access all its bytes.
+    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, as one DMA list requires.
     ///
     /// # Errors
     ///
@@ -112,12 +108,12 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     fn allocate(&self, module: ModuleId, bytes: usize) -> Result<Region, AllocateError>;
 
     /// Allocates bytes as [`allocate`](Self::allocate) does, in pages of `page_bytes` bytes. The
-    /// page size decides how many loads miss the translation lookaside buffer (TLB).
+    /// size of pages determines how many loads miss the translation lookaside buffer (TLB).
     ///
     /// # Errors
     ///
     /// Returns the errors of [`allocate`](Self::allocate), and [`AllocateError`] if the machine
-    /// does not give pages of this size.
+    /// does not provide pages of this size.
     fn allocate_in_pages(
         &self,
         module: ModuleId,
@@ -136,31 +132,27 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
         })
     }
 
-    /// The share of a region's bytes in huge pages, from 0 to 1, or `None` if the machine cannot
-    /// tell.
+    /// Returns the fraction of a region's bytes in huge pages, from 0 to 1, or `None` if unknown.
     fn huge_page_share(&self, _: &Region) -> Option<f64> {
         None
     }
 
-    /// The memory module in which the byte at `ea` really lies now, which may differ from the
-    /// module that the program chose. Returns `None` if the machine cannot tell, for instance for
-    /// untouched memory.
+    /// Returns the actual memory module of the byte at `ea`, which can differ from the requested
+    /// module. Returns `None` if it is unknown, for instance for untouched memory.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
-/// The Power Processor Element: it runs the main program, and starts programs on SPEs. A `Ppe`
+/// The Power Processor Element, which runs the main program and starts programs on SPEs. A `Ppe`
 /// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // The type is invariant in both lifetimes, as in `std::thread::scope`, because with another
-    // 'scope, programs could borrow values that do not live long enough.
+    // Invariant in both lifetimes as `std::thread::Scope`, or programs could borrow for too long.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a program that was spawned on an SPE. If the handle is dropped, [`Machine::run`]
-/// waits for the program and reports its panic.
+/// A handle to a spawned program. If dropped, [`Machine::run`] waits and returns the panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -172,7 +164,7 @@ pub struct Handle<'scope, R, M: Machine> {
 }
 
 impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
-    /// Returns the PPE of a machine, for an implementation of [`Machine::run`].
+    /// Returns a PPE with this implementation. Machines call this function.
     pub fn new(core: M::Core) -> Self {
         Self {
             core,
@@ -182,34 +174,30 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// The machine's implementation of this PPE.
+    /// Returns the machine's implementation of this PPE.
     pub fn core(&self) -> &M::Core {
         &self.core
     }
 
-    /// The parts of the machine.
+    /// Returns the parts of the machine.
     pub fn topology(&self) -> &Topology {
         self.core.topology()
     }
 
-    /// The time since the start of the run.
+    /// Returns the time since the start of the run.
     pub fn now(&self) -> Time {
         self.core.now()
     }
 
-    /// Declares that the main program computes for `cycles` cycles of the PPE's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing.
+    /// Advances simulated time by `cycles` cycles of the PPE's clock. A real machine does nothing.
     pub fn compute(&self, cycles: Cycles) {
         self.core.compute(cycles);
     }
 
-    /// Starts `program` on an SPE. The program may borrow values that outlive the
-    /// [run](Machine::run).
-    ///
-    /// An SPE runs one program at a time: if the SPE already runs a program, the new program waits
-    /// until that program has ended. Each program starts with an empty MFC queue, no reservation,
-    /// and no room reserved in the local store. The bytes of the local store, words in mailboxes
-    /// and signals stay from one program to the next.
+    /// Starts `program` on an SPE, after the programs that were started there earlier. The program
+    /// may borrow values that outlive the [run](Machine::run). Its MFC queue is empty, and it has
+    /// no reservation and no reserved part of the local store. The bytes of the local store, words
+    /// in mailboxes and signals remain from earlier programs.
     ///
     /// # Panics
     ///
@@ -232,14 +220,12 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped, this line drops the result, and the result's
-                // destructor may panic.
+                // If the handle was dropped, the result is dropped here, and may panic.
                 drop(result);
             }))
         });
-        // SAFETY: only the lifetime changes. The values that the closure borrows live for 'scope,
-        // which lasts until `Machine::run` returns. By then an implementation of the unsafe trait
-        // `Machine` has run or dropped every program.
+        // SAFETY: only the lifetime changes. The closure's borrows live until `Machine::run`
+        // returns. By then every program has ended or was dropped (`Machine`'s contract).
         let body =
             unsafe { std::mem::transmute::<Body<'scope, M::Spe>, Body<'static, M::Spe>>(body) };
         let name = std::any::type_name::<F>();
@@ -255,12 +241,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         }
     }
 
-    /// Starts a program on an SPE that calls `program` once for each of `arguments`, each time in a
-    /// cooperative thread of its own. The handle returns the results in the order of the arguments
-    /// (the pattern of libspe2mt: CellMT, section 4.2).
-    ///
-    /// If the local store has no room for the stacks of all threads, no thread runs, and the handle
-    /// returns a [`StackError`].
+    /// Starts a program that calls `program` in a cooperative thread for each of `arguments` (as
+    /// libspe2mt: CellMT, section 4.2). The handle returns the results in the same order, or a
+    /// [`StackError`] if the local store has no room for all stacks. Then no thread runs.
     ///
     /// # Panics
     ///
@@ -311,32 +294,29 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
 }
 
 impl<R, M: Machine> Handle<'_, R, M> {
-    /// The SPE on which the program was spawned.
+    /// Returns the SPE of the program.
     pub fn spe(&self) -> SpeId {
         self.spe
     }
 
-    /// Whether the program has ended.
+    /// Returns whether the program has ended.
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // Where time is simulated, reading the clock lets time pass, so that a loop which calls
-        // this method ends.
+        // Reading the clock advances simulated time, so that a loop of calls of this method ends.
         core.now();
         self.outcome.has_ended()
     }
 
-    /// Waits until the program has ended.
+    /// Waits until the program has ended, and returns its result.
     ///
     /// # Errors
     ///
-    /// Returns the payload of the program's panic, if the program panicked. The panic then counts
-    /// as handled.
+    /// Returns the payload of the program's panic, which the run then does not return.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
         // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a
-        // handle lives inside 'scope. The raw pointer keeps handles from being sent to other OS
-        // threads.
+        // handle lives inside 'scope. The raw pointer makes handles not `Send`.
         let core = unsafe { &*self.core };
         if !self.outcome.has_ended() {
             let why = format_args!("{} on {} to end", self.name, self.spe);
@@ -350,7 +330,7 @@ impl<R, M: Machine> Handle<'_, R, M> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // If there is no value and no panic, the program was cancelled.
+        // Without a value and a panic, the program was cancelled.
         value.ok_or_else(|| Box::new(Cancelled) as Payload)
     }
 }

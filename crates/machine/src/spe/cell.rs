@@ -1,5 +1,4 @@
-//! The operations that only the SPEs of a Cell have: MFC, local store, mailboxes, signals and
-//! decrementer.
+//! The operations that only SPEs of a Cell have: MFC, local store, mailboxes, signals, decrementer.
 
 use crate::atomic::{AtomicError, AtomicOp};
 use crate::id::SpeId;
@@ -12,65 +11,58 @@ use crate::spe::mfc::Mfc;
 use crate::time::Timebase;
 use crate::wake::wait_for_some;
 
-/// An SPE of a [Cell](crate::CellMachine), for programs that were written for a Cell, and for tools
-/// that measure a Cell.
-///
-/// Each method that waits for a mailbox or a signal has a variant that does not wait, with a name
-/// that begins with `try_`.
+/// An SPE of a [Cell](crate::CellMachine), for ported programs and measuring tools. Each method
+/// that waits has a variant with the prefix `try_`, which does not wait.
 pub trait CellSpe: Spe {
-    /// The Memory Flow Controller of the SPE: the raw level.
+    /// The type of the SPE's Memory Flow Controller.
     type Mfc: Mfc;
 
-    /// The number of times that the decrementer counts in a second.
+    /// Returns the tick rate of the decrementer.
     fn timebase(&self) -> Timebase;
 
-    /// Reads the decrementer, which counts down by one each tick of the
-    /// [`timebase`](Self::timebase) and wraps (channel 8).
+    /// Reads the decrementer, which counts down at the [`timebase`](Self::timebase) (channel 8).
     fn decrementer(&self) -> u32;
 
     /// Sets the decrementer (channel 7).
     fn set_decrementer(&self, value: u32);
 
-    /// The raw level: the commands of the MFC, exactly as the architecture defines them.
+    /// Returns the SPE's Memory Flow Controller, which executes the commands of the architecture.
     fn mfc(&self) -> &Self::Mfc;
 
-    /// The local store, for the raw level.
+    /// Returns the local store.
     fn local_store(&self) -> &LocalStore;
 
-    /// Applies `op` to the 32-bit word of main memory at `ea`, as one indivisible step, and returns
-    /// the word's old value. On the Cell this is a loop of `getllar` and `putllc`.
+    /// Applies `op` atomically to the 32-bit word of main memory at `ea`, and returns the old value
+    /// (on the Cell by `getllar` and `putllc`).
     ///
     /// # Errors
     ///
     /// Returns [`AtomicError`] if `ea` is not a multiple of 4, or no region covers the word.
     fn fetch_update(&self, ea: EffectiveAddress, op: AtomicOp) -> Result<u32, AtomicError>;
 
-    /// Reads the 32-bit word of main memory at `ea` as one indivisible step, without waiting. A
-    /// loop that polls must also call [`yield_now`](Spe::yield_now). A processor that has read the
-    /// word also sees all earlier writes of the word's writer.
+    /// Atomically reads the 32-bit word of main memory at `ea`, with acquire ordering. A loop that
+    /// polls must also call [`yield_now`](Spe::yield_now).
     ///
     /// # Errors
     ///
     /// Returns the errors of [`fetch_update`](Self::fetch_update).
     fn load_word(&self, ea: EffectiveAddress) -> Result<u32, AtomicError>;
 
-    /// How many words the inbound mailbox holds, 0 to 4.
+    /// Returns the number of words in the inbound mailbox, 0 to 4.
     fn in_mbox_count(&self) -> usize;
 
-    /// Takes the oldest word of the inbound mailbox, or returns `None` if the mailbox is empty.
+    /// Removes and returns the oldest word of the inbound mailbox, if any.
     fn try_read_in_mbox(&self) -> Option<u32>;
 
-    /// Puts a word into one of this SPE's own outbound mailboxes, for the PPE.
+    /// Writes a word to one of this SPE's outbound mailboxes, for the PPE.
     ///
     /// # Errors
     ///
     /// Returns [`MailboxFull`] if the PPE has not read the last word.
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of another SPE, or of this SPE.
-    ///
-    /// To wait for room, use [`write_in_mbox_of`](Self::write_in_mbox_of) instead of a loop: the
-    /// SPE that reads the mailbox notifies only writers that wait in that method.
+    /// Writes a word to the inbound mailbox of an SPE. To wait for room, use
+    /// [`write_in_mbox_of`](Self::write_in_mbox_of), because only its callers are notified of room.
     ///
     /// # Errors
     ///
@@ -81,7 +73,7 @@ pub trait CellSpe: Spe {
     /// Panics if the machine has no SPE `to`.
     fn try_write_in_mbox_of(&self, to: SpeId, word: u32) -> Result<(), MailboxFull>;
 
-    /// Puts a word into the inbound mailbox of an SPE. Waits while the mailbox is full.
+    /// Writes a word to the inbound mailbox of an SPE. Waits while the mailbox is full.
     ///
     /// # Panics
     ///
@@ -89,20 +81,19 @@ pub trait CellSpe: Spe {
     #[track_caller]
     fn write_in_mbox_of(&self, to: SpeId, word: u32);
 
-    /// Takes the bits of a signal register, or returns `None` if no signal came since the last
-    /// read.
+    /// Returns and clears the unread bits of a signal register, if any.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal and never waits. If the register holds an unread signal, the register's
-    /// [mode](crate::SignalMode) decides what happens.
+    /// Sends a signal without waiting. The register's [mode](crate::SignalMode) determines if an
+    /// unread signal is replaced or combined.
     ///
     /// # Panics
     ///
     /// Panics if the machine has no SPE `to`.
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
 
-    /// Takes the oldest word of the inbound mailbox. Waits while the mailbox is empty. Returns 0 in
-    /// a destructor that runs because the run was cancelled.
+    /// Removes and returns the oldest word of the inbound mailbox. Waits while it is empty, or
+    /// returns 0 if a cancelled run is unwinding.
     #[track_caller]
     fn read_in_mbox(&self) -> u32 {
         wait_for_some(self, &"a word in its inbound mailbox", || {
@@ -110,15 +101,15 @@ pub trait CellSpe: Spe {
         })
     }
 
-    /// Puts a word into one of this SPE's outbound mailboxes. Waits while the mailbox is full.
+    /// Writes a word to one of this SPE's outbound mailboxes. Waits while the mailbox is full.
     #[track_caller]
     fn write_out_mbox(&self, mailbox: Outbound, word: u32) {
         let why = format_args!("the PPE to empty its {}", mailbox.name());
         wait_for_some(self, &why, || self.try_write_out_mbox(mailbox, word).ok());
     }
 
-    /// Takes the bits of a signal register. Waits until a signal has come. Returns 0 in a
-    /// destructor that runs because the run was cancelled.
+    /// Returns and clears the unread bits of a signal register. Waits for a signal, or returns 0 if
+    /// a cancelled run is unwinding.
     #[track_caller]
     fn read_signal(&self, register: SignalRegister) -> u32 {
         wait_for_some(self, &format_args!("a signal in its {register}"), || {

@@ -1,5 +1,4 @@
-//! The trait that a machine implements for each SPE, as the basis of views, threads and interleaved
-//! work.
+//! The trait that a machine implements for each SPE, for staging, threads and interleaved work.
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -10,40 +9,33 @@ use crate::memory::LINE_BYTES;
 use crate::time::Span;
 use crate::wake::Wake;
 
-/// A machine implements this trait for each SPE. Programs use [`Spe`](super::Spe) instead.
+/// The operations that a machine implements for each SPE. Programs use [`Spe`](super::Spe) instead.
 ///
 /// # Safety
 ///
-/// The implementor guarantees:
-///
-/// - [`hold`](Self::hold) and [`put_back`](Self::put_back) do what their documentation says.
-/// - When [`run_threads`](Self::run_threads) returns or unwinds, every body that was started has
-///   been run to its end or dropped, because bodies borrow values that their scope can borrow.
+/// [`hold`](Self::hold) and [`put_back`](Self::put_back) must behave as documented. When
+/// [`run_threads`](Self::run_threads) returns or unwinds, every started body must have ended or
+/// been dropped, because bodies borrow values.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// A hold keeps a view's bytes in the local store. Dropping the hold frees the room of the
-    /// bytes.
+    /// A guard that keeps a view's bytes in the local store. Dropping it frees their memory.
     type Hold;
 
-    /// Returns the local store if programs can use only data in the local store, as on simulated
-    /// machines and strict hosts, or `None` if programs use main memory directly.
+    /// Returns the local store if programs can only use data in it, or else `None`.
     fn confined_to(&self) -> Option<&LocalStore> {
         None
     }
 
-    /// Calls `main` with a [`StartThread`], by which `main` may start cooperative threads. Returns
-    /// when all of these threads have ended.
-    ///
-    /// If `main` or a thread panics, the panic is resumed after all threads have ended. `at` is the
-    /// call that waits for the threads, for the report of a deadlock.
+    /// Calls `main` with a [`StartThread`], and returns after all started threads have ended. Then
+    /// resumes any panic. The report of a deadlock prints `at` as the waiting call.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
     /// Makes bytes of main memory available to this SPE, for typed views.
     ///
-    /// The returned pointer is aligned to `request.align`. As long as the hold lives and the memory
-    /// is borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are
-    /// either the memory itself or a buffer that belongs only to the hold. If `request.fetch` is
-    /// true, a buffer has the memory's bytes once [`arrived`](Self::arrived) has returned. The
-    /// machine accesses the memory only during this call and during [`put_back`](Self::put_back).
+    /// The returned pointer is aligned to `request.align`. While the hold lives and the memory is
+    /// borrowed, the pointer is valid for `request.bytes` initialised bytes. These are the memory
+    /// itself or a buffer that only the hold uses. If `request.fetch` is true, the buffer contains
+    /// the memory's bytes after [`arrived`](Self::arrived). The machine accesses the memory only
+    /// during this call and [`put_back`](Self::put_back).
     ///
     /// # Errors
     ///
@@ -57,7 +49,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     /// Waits until the bytes of `hold` have arrived.
     fn arrived(&self, hold: &Self::Hold);
 
-    /// Does [`hold`](Self::hold) and [`arrived`](Self::arrived) in one call, which may be faster.
+    /// Calls [`hold`](Self::hold) and [`arrived`](Self::arrived), perhaps in a faster way.
     ///
     /// # Errors
     ///
@@ -71,24 +63,21 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         &self,
         request: StageRequest,
     ) -> Result<(NonNull<u8>, Self::Hold), StageError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the conditions of `hold`.
         let held = unsafe { self.hold(request) }?;
         self.arrived(&held.1);
         Ok(held)
     }
 
-    /// Looks for messages and wake-ups from other OS threads, which let waiting threads of this
-    /// core go on. Interleaved work calls this method because the work may run long without a call
-    /// that waits. If the run was cancelled, this call unwinds the program.
+    /// Handles messages and wake-ups from other OS threads, and unwinds the program if the run was
+    /// cancelled. Called by interleaved work, which may run long without waiting.
     fn look_outside(&self) {}
 
-    /// Runs the other processors up to the present time of this processor, where time is simulated.
-    /// Loops that poll memory that other processors write call this method.
+    /// Runs the other processors up to this processor's simulated time, for loops that poll memory.
     #[inline(always)]
     fn catch_up(&self) {}
 
-    /// Begins an activity with this name in the calling thread, nested in the unfinished
-    /// activities.
+    /// Begins a named activity in the calling thread, nested in the unfinished activities.
     #[inline(always)]
     fn activity_begins(&self, name: &str) {
         let _ = name;
@@ -98,18 +87,14 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     #[inline(always)]
     fn activity_ends(&self) {}
 
-    /// Returns the time for which the SPE may work without a call of
-    /// [`look_outside`](Self::look_outside). Returns `None` if staged slices are not read in place,
-    /// or if another thread of this SPE is ready.
-    ///
-    /// During a program, either all or none of its slices are read in place, but other threads may
-    /// become ready. Therefore the caller asks again after the returned time.
+    /// Returns how long the program may run without a call of [`look_outside`](Self::look_outside).
+    /// Returns `None` if another thread of the SPE is ready, or if slices are not read in place. A
+    /// program reads all or none of its slices in place.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }
 
-    /// Does what [`hold_until_arrived`](Self::hold_until_arrived) does, without waiting, on a
-    /// machine that reads staged slices in place.
+    /// Does [`hold_until_arrived`](Self::hold_until_arrived) in place, without waiting.
     ///
     /// # Errors
     ///
@@ -117,15 +102,14 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// The conditions are those of [`hold`](Self::hold). In addition,
-    /// [`uninterrupted_span`](Self::uninterrupted_span) must have returned a time in the present
-    /// program.
+    /// The conditions of [`hold`](Self::hold), and that
+    /// [`uninterrupted_span`](Self::uninterrupted_span) has returned a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,
         request: StageRequest,
     ) -> Result<(NonNull<u8>, Self::Hold), StageError> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the conditions of `hold`.
         unsafe { self.hold_until_arrived(request) }
     }
 
@@ -147,24 +131,24 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     fn departed(&self);
 }
 
-/// A request to hold bytes of main memory for a view: see [`SpeCore::hold`].
+/// A request for bytes of main memory in a view: see [`SpeCore::hold`].
 #[derive(Clone, Copy, Debug)]
 pub struct StageRequest {
     /// The first byte in main memory.
     pub memory: NonNull<u8>,
     /// The number of bytes.
     pub bytes: usize,
-    /// The alignment of the elements' type in bytes, at most 128.
+    /// The alignment of the elements in bytes, at most 128.
     pub align: usize,
-    /// Whether to get the bytes. If false, the hold only needs room for new bytes.
+    /// Whether to copy the bytes from main memory. If false, the program writes all bytes itself.
     pub fetch: bool,
-    /// The name of the slice's type, for messages.
+    /// The type of the slice, for messages.
     pub what: &'static str,
-    /// The call that asked for the bytes.
+    /// The call that requested the bytes.
     pub at: &'static Location<'static>,
 }
 
-/// The largest alignment of staged elements in bytes: the size of a line of a local store.
+/// The largest alignment of staged elements in bytes.
 const ALIGN_MAX: usize = LINE_BYTES;
 
 impl StageRequest {
@@ -192,9 +176,9 @@ impl StageRequest {
     }
 }
 
-/// A cooperative thread that a machine should start: see [`SpeCore::run_threads`].
+/// A cooperative thread to be started: see [`SpeCore::run_threads`].
 pub struct NewThread {
-    /// The id of the thread among the threads of its scope.
+    /// The id of the thread in its scope.
     pub id: ThreadId,
     /// The size of the thread's stack in bytes, if the program chose it.
     pub stack_bytes: Option<usize>,
@@ -202,9 +186,8 @@ pub struct NewThread {
     pub body: Box<dyn FnOnce()>,
 }
 
-/// Starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
+/// An interface that starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread, which first runs when the caller waits or yields. If the body of the thread
-    /// panics, the panic is resumed at the end of the thread's scope.
+    /// Starts a thread, which runs once the caller waits or yields. The scope resumes its panic.
     fn start(&self, thread: NewThread);
 }

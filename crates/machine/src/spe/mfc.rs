@@ -1,5 +1,4 @@
-//! The Memory Flow Controller of an SPE, as its program uses it. The module [`crate::mfc`] has the
-//! rules of commands.
+//! The programs' interface of the Memory Flow Controller. [`crate::mfc`] has the rules of commands.
 
 use std::fmt;
 
@@ -9,11 +8,9 @@ use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag, TagMask};
 use crate::wake::{Wait, wait_for_some};
 
-/// The Memory Flow Controller of an SPE, as its program uses it: the raw level.
-///
-/// Commands name local-store addresses and effective addresses. The machine checks both addresses
-/// against the memory that it has allocated: a wrong address gives an [`MfcFault`] and no access. A
-/// refused command has no effect and takes no queue entry.
+/// The Memory Flow Controller of an SPE, for its program. The machine checks local-store addresses
+/// and effective addresses: a wrong address returns an [`MfcFault`] without any access, and the
+/// refused command takes no queue entry.
 pub trait Mfc: Wait {
     /// Enqueues a command.
     ///
@@ -24,52 +21,49 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if a command that waited in the queue is illegal now. All methods below that ask
-    /// about the queue or wait for the queue panic in the same case.
+    /// Panics if an enqueued command has become illegal. All methods that use the queue do so.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
-    /// The number of free entries in the queue, 0 to 16 (the count of channel 21).
+    /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
     fn free_entries(&self) -> usize;
 
-    /// The tag groups that have commands under way.
+    /// Returns the tag groups with incomplete commands.
     fn incomplete_tags(&self) -> TagMask;
 
-    /// Returns the tag groups in which a list has stopped at an element with stall-and-notify since
-    /// the last call of this method. A read of channel 25 returns and clears the same set.
+    /// Returns and clears the tag groups in which a list has stalled (channel 25).
     fn take_stall_notifications(&self) -> TagMask;
 
-    /// Lets the stalled lists of a tag group go on (channel 26).
+    /// Resumes the stalled lists of a tag group (channel 26).
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if an element in the rest of a list, or a command that was ordered
-    /// after the list, is illegal. Machines that perform the rest later report the fault later.
+    /// Returns [`MfcFault`] if the rest of a list contains an illegal element, or a command that
+    /// waited for the list is illegal. Machines that process the rest later return the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` into the local store, and reserves the line. An earlier
-    /// reservation of this SPE ends.
+    /// Reads the 128-byte line at `ea` to `lsa`, and reserves it. Any other reservation ends.
     ///
     /// # Errors
     ///
     /// Returns [`MfcFault`] if no region covers the line.
     fn getllar(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Stores the line at `lsa` to `ea`, if this SPE has the line at `ea` reserved and no processor
-    /// has stored to that line since. Ends the reservation. Returns whether the line was stored.
+    /// Stores the line at `lsa` to `ea` if this SPE's reservation of `ea` still holds. Ends the
+    /// reservation, and returns whether the line was stored.
     ///
     /// # Errors
     ///
     /// Returns [`MfcFault`] if no region covers the line.
     fn putllc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<bool, MfcFault>;
 
-    /// Stores the line at `lsa` to `ea`, even if another SPE has the line at `ea` reserved.
+    /// Stores the line at `lsa` to `ea`, regardless of reservations.
     ///
     /// # Errors
     ///
     /// Returns [`MfcFault`] if no region covers the line.
     fn putlluc(&self, lsa: LsAddr, ea: EffectiveAddress) -> Result<(), MfcFault>;
 
-    /// Whether this SPE has lost its reservation, or never had one (the LR event, CBEA page 148).
+    /// Returns whether this SPE has no reservation (the LR event, CBEA page 148).
     fn reservation_lost(&self) -> bool;
 
     /// Enqueues a command. Waits while the queue is full.
@@ -83,7 +77,7 @@ pub trait Mfc: Wait {
         issue_when_there_is_room(self, &why, || self.try_issue(command))
     }
 
-    /// Waits until every command of the tag groups in `tags` is complete.
+    /// Waits until all commands of the tag groups in `tags` are complete.
     #[track_caller]
     fn wait_all(&self, tags: TagMask) {
         let mut complete = || (self.incomplete_tags() & tags).is_empty();
@@ -95,7 +89,7 @@ pub trait Mfc: Wait {
         }
     }
 
-    /// Waits until a tag group in `tags` is complete, and returns the complete groups.
+    /// Waits until one of the tag groups in `tags` is complete, and returns the complete groups.
     #[track_caller]
     fn wait_any(&self, tags: TagMask) -> TagMask {
         wait_for_some(
@@ -121,13 +115,13 @@ pub trait Mfc: Wait {
 /// The reason why a command was not enqueued.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TryIssueError {
-    /// The queue has no free entry. Waiting can help.
+    /// The queue has no free entry. A later call can succeed.
     #[error(
         "the MFC command queue is full; wait for a tag group, or use `issue` (for the PPE, `issue_proxy`), which waits \
          for an entry"
     )]
     Full,
-    /// The command is not legal. Waiting cannot help.
+    /// The command is not legal.
     #[error(transparent)]
     Fault(#[from] MfcFault),
 }
@@ -155,14 +149,15 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     outcome
 }
 
-/// Applies `op` to the `words` 32-bit words from `ea` on, as one indivisible step, and returns the
-/// old value of the first word. The function repeats `getllar` and `putllc` until the store
-/// succeeds. If `op` is a compare-and-swap and no word has the expected value, the function stores
-/// nothing. `scratch` is the local-store address of a line that the function may overwrite.
+/// Applies `op` atomically to each of the `words` 32-bit words from `ea` on, and returns the first
+/// old value. `scratch` is the local-store address of a line to overwrite.
+///
+/// The function repeats `getllar` and `putllc` until the store succeeds. A compare-and-swap stores
+/// nothing if no word has the expected value.
 ///
 /// # Errors
 ///
-/// Returns [`AtomicError`] if `ea` is not aligned to 4 bytes, `words` is 0, the words leave their
+/// Returns [`AtomicError`] if `ea` is not a multiple of 4, `words` is 0, the words leave their
 /// 128-byte line, or no region covers the line.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! The traits of an SPE, for machines and for the programs that run on the SPE.
+//! The traits of an SPE, for machines and for programs.
 //!
 //! ```text
 //!   wake::Wake      waiting, waking, the time, cancellation           every program may call it
@@ -24,61 +24,47 @@ use crate::threads::{self, StackError, ThreadScope};
 use crate::time::Cycles;
 use crate::topology::Topology;
 
-/// A core with a local store of its own, as its programs see it. The SPEs of all machines have the
-/// operations of this trait. The SPEs of a Cell also have those of [`CellSpe`](crate::CellSpe).
+/// A core with its own local store. Each machine's SPEs have these methods, and the SPEs of a Cell
+/// also have the methods of [`CellSpe`](crate::CellSpe).
 ///
-/// To *get* a slice is to copy it from main memory into the local store. To *put* a slice is to
-/// copy it back. Where programs use main memory directly, gets and puts copy nothing.
+/// To *get* a slice means to copy it from main memory into the local store, and to *put* a slice to
+/// copy it back. Where programs use main memory directly, gets and puts copy nothing. Main methods:
 ///
-/// A program calls
+/// - reading slices: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
+///   [`stream`](Self::stream)
+/// - writing slices: [`stage_mut`](Self::stage_mut), [`stage_mut_ahead`](Self::stage_mut_ahead),
+///   [`stage_out`](Self::stage_out)
+/// - cooperative threads: [`threads`](Self::threads), [`thread_scope`](Self::thread_scope),
+///   [`interleave`](Self::interleave)
+/// - waiting, waking and time: [`Wait`](crate::Wait), [`Wake`](crate::Wake)
 ///
-/// - to know where it runs: [`id`](Self::id), [`topology`](Self::topology),
-///   [`is_confined_to_local_store`](Self::is_confined_to_local_store),
-///   [`free_stack_bytes`](Self::free_stack_bytes);
-/// - to read a slice: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
-///   [`stream`](Self::stream);
-/// - to change or write a slice: [`stage_mut`](Self::stage_mut),
-///   [`stage_mut_ahead`](Self::stage_mut_ahead), [`stage_out`](Self::stage_out);
-/// - to compute, and let other threads run: [`compute`](Self::compute),
-///   [`yield_now`](Self::yield_now), [`yield_ready`](Self::yield_ready);
-/// - to run several cooperative threads: [`threads`](Self::threads),
-///   [`thread_scope`](Self::thread_scope), [`interleave`](Self::interleave);
-/// - to name its activities, for a trace: [`activity`](Self::activity);
-/// - to wait, wake other threads and read the clock: the methods of [`Wait`](crate::Wait) and
-///   [`Wake`](crate::Wake).
-///
-/// Every method that waits lets the other cooperative threads of the SPE run. An `Spe` stands for
-/// the core that its program runs on, so programs can neither send nor share an `Spe`.
+/// Every method that waits lets the other cooperative threads of the SPE run. An `Spe` belongs to
+/// the core of its program, so programs can neither send nor share it.
 pub trait Spe: SpeCore {
-    /// The SPE's number.
+    /// Returns the SPE's number.
     fn id(&self) -> SpeId;
 
-    /// The machine to which the SPE belongs.
+    /// Returns the parts of the SPE's machine.
     fn topology(&self) -> &Topology;
 
-    /// Declares that the program computes for `cycles` cycles of the SPU's clock. A simulated
-    /// machine lets these cycles pass. A real machine does nothing.
+    /// Advances simulated time by `cycles` cycles of the SPU's clock. A real machine does nothing.
     fn compute(&self, cycles: Cycles);
 
     /// Lets every other ready thread of this SPE run once.
     ///
-    /// A loop that spins on an ordinary atomic, or on bytes of the local store, must call this
-    /// method. Otherwise no other thread of the core can run, and on a simulated machine no other
-    /// SPE either. If a program calls no method of a simulated machine for ten seconds, the machine
-    /// writes a warning to standard error, once in a run.
+    /// A loop that polls an ordinary atomic or the local store must call this method. Otherwise no
+    /// other thread of the core runs, and on a simulated machine no other SPE. A simulated machine
+    /// prints a warning, once in a run, if a program calls none of its methods for ten seconds.
     fn yield_now(&self);
 
-    /// Lets every other ready thread of this SPE run once, as [`yield_now`](Self::yield_now) does.
-    /// If no other thread is ready, this method does no context switch, so loops that compute can
-    /// call it often.
+    /// Does the same as [`yield_now`](Self::yield_now), but without a context switch if no other
+    /// thread is ready, so loops that compute can call this method often.
     fn yield_ready(&self) {
         self.yield_now();
     }
 
-    /// Names the activity of the calling thread until the returned value is dropped. A simulated
-    /// machine that writes a trace shows the name in the thread's track. Activities of a thread may
-    /// be nested. An activity takes no simulated time, and on other machines it compiles to
-    /// nothing.
+    /// Names the activity of the calling thread, in traces of simulated machines, until the
+    /// returned value is dropped. Activities can be nested. They take no simulated time.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -97,19 +83,17 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// The number of bytes that are left on the stack of the calling thread. On a simulated machine
-    /// the bytes are those of the real stack, which is larger than the stack's room in the local
-    /// store.
+    /// Returns the free bytes of the calling thread's real stack. On a simulated machine it is
+    /// larger than the stack's part of the local store.
     fn free_stack_bytes(&self) -> usize;
 
-    /// Whether programs can use only data in the local store, as on simulated machines and on
-    /// strict hosts. On these machines the stacks of cooperative threads take room in the local
-    /// store. On other machines programs use main memory directly.
+    /// Returns whether programs can only use data in the local store, as on simulated machines and
+    /// strict hosts. There, thread stacks also use the local store.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
 
-    /// Starts to get a slice. [`Pending::wait`] waits for the slice and returns the view.
+    /// Starts to get a slice. [`Pending::wait`] waits for the data and returns the view.
     ///
     /// # Errors
     ///
@@ -123,7 +107,7 @@ pub trait Spe: SpeCore {
         Pending::new(self, source, Location::caller())
     }
 
-    /// Gets a slice, waits until the slice has arrived, and returns the view.
+    /// Gets a slice, waits for the data, and returns the view.
     ///
     /// # Errors
     ///
@@ -137,9 +121,8 @@ pub trait Spe: SpeCore {
         Staged::get(self, source, Location::caller())
     }
 
-    /// Starts to get a slice that will be put back. [`PendingMut::wait`] waits for the slice and
-    /// returns the view. The next block can arrive while the program uses the current block (double
-    /// buffering).
+    /// Starts to get a slice that will be put back, for instance while the program uses the
+    /// previous block. [`PendingMut::wait`] waits for the data and returns the view.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StageError};
@@ -180,8 +163,8 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, true, Location::caller())?.wait())
     }
 
-    /// Makes room for a slice in the local store. Committing or dropping the view puts the slice
-    /// back. The program must write the whole view, because its contents are unspecified at first.
+    /// Returns a view that is put back when it is committed or dropped. The program must write the
+    /// whole view, because its initial contents are unspecified.
     ///
     /// # Errors
     ///
@@ -194,29 +177,23 @@ pub trait Spe: SpeCore {
         Ok(PendingMut::new(self, target, false, Location::caller())?.into_view())
     }
 
-    /// Runs `body` in `count` cooperative threads of this SPE, with the ids 0 to `count - 1`, and
-    /// returns when all of these threads have ended.
+    /// Runs `body` in `count` cooperative threads of this SPE with the ids 0 to `count - 1`, until
+    /// all have ended. The threads may borrow the caller's values and need not be `Send`. They
+    /// switch only where they wait or yield. The first panic of a thread is resumed at the end.
     ///
-    /// The threads may borrow all values that the caller can borrow, and need not be `Send`. The
-    /// threads switch only where they wait or yield. If threads panic, this method resumes the
-    /// first panic after all threads have ended.
-    ///
-    /// On a host, a thread that needs a new stack takes some microseconds to start, because the
-    /// operating system provides the stack. Other threads reuse a stack and take some tens of
-    /// nanoseconds.
+    /// A thread on a host starts in some tens of nanoseconds if it reuses a stack, or in some
+    /// microseconds with a new stack of the operating system.
     ///
     /// # Errors
     ///
-    /// Returns [`StackError`] if the local store has no room for all stacks. In this case no thread
-    /// has run. Only simulated machines and strict hosts keep stacks in the local store.
+    /// Returns [`StackError`], and runs no thread, if stacks use the local store and have no room.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f` with a scope, by which `f` may start cooperative threads on this SPE. Returns when
-    /// all of these threads have ended. The threads may borrow values that live longer than the
-    /// call.
+    /// Calls `f` with a scope of cooperative threads on this SPE. Returns when they have ended. The
+    /// threads may borrow values that outlive the call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -234,8 +211,7 @@ pub trait Spe: SpeCore {
     ///
     /// # Panics
     ///
-    /// If `f` panics, resumes that panic. Otherwise, if a thread that was not joined has panicked,
-    /// resumes the first such panic.
+    /// Resumes the panic of `f`, or else the first panic of a thread that was not joined.
     #[track_caller]
     fn thread_scope<'env, R>(
         &'env self,
@@ -244,15 +220,12 @@ pub trait Spe: SpeCore {
         threads::scope(self, f)
     }
 
-    /// Calls `body` for each of `inputs`, for several inputs at a time in cooperative threads.
-    /// While one thread waits for its data, by DMA on a Cell or for a cache miss on a host, another
-    /// thread computes.
+    /// Calls `body` for several of the `inputs` at a time, in cooperative threads. While one thread
+    /// waits for DMA on a Cell, or for a cache miss on a host, another thread computes.
     ///
-    /// `body` is ordinary code that [stages](InterleavedSpe::stage) the slices that it reads.
-    /// `in_flight` is the number of inputs that are worked on at once, or [`InFlight::Automatic`].
-    /// The methods of the returned [`Interleave`] run the work and deliver the results. A closure
-    /// that is not written directly in the call has to name the type of its first argument, as
-    /// here:
+    /// `body` [stages](InterleavedSpe::stage) the slices that it reads. `in_flight` is the number
+    /// of inputs at a time. The methods of the returned [`Interleave`] do the work. A closure in a
+    /// variable needs the type of its first argument:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
@@ -291,8 +264,7 @@ pub trait Spe: SpeCore {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
-    /// Gets a long slice in tiles of `tile` elements: the next tile arrives while the program uses
-    /// the current tile.
+    /// Gets a long slice in tiles of `tile` elements, each while the program uses the last tile.
     ///
     /// # Panics
     ///

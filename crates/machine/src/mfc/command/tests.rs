@@ -486,7 +486,7 @@ fn raw_commands() -> impl Strategy<Value = RawCommand> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Every raw command is accepted or refused with a message. Accepted commands obey the rules.
+    /// Every raw command is refused with a message, or accepted and obeys the rules.
     #[test]
     fn every_raw_command_is_checked(raw in raw_commands(), local_store_quadwords in 0u32..=0x1000_0000 - 1) {
         let local_store_bytes = local_store_quadwords * 16;

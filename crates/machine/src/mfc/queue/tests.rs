@@ -1,4 +1,4 @@
-//! Tests of the order in which commands of a queue may start.
+//! Tests of the order of commands in a queue.
 
 use proptest::prelude::*;
 
@@ -246,7 +246,7 @@ fn an_entry_is_not_mistaken_for_the_next_in_its_slot() {
     queue.start(first);
 }
 
-/// A simple model of the architecture's rules, which keeps every command that was ever queued.
+/// A simple model of the architecture's rules, which records every command.
 struct Model {
     history: Vec<(EntryId, Opcode, Tag, State)>,
 }
@@ -304,7 +304,7 @@ impl Model {
     }
 }
 
-/// Opcodes of each kind of order. Plain commands and lists occur more often.
+/// The opcodes of each kind of order. Plain commands and lists occur more often.
 const OPCODES: &[Opcode] = {
     use Opcode::*;
     &[
