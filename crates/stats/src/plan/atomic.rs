@@ -59,7 +59,7 @@ impl AtomicTask {
 /// Refuses variables that cross a line, because a reservation covers only one line.
 fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
     let (stride, bytes) = (layout.stride, layout.bytes);
-    // The strides are multiples of 4, so offsets within a line repeat after at most 32 variables.
+    // Strides are multiples of 4, so offsets within a line repeat after at most 32 variables.
     let crossing = (0..layout.buffers.min(LINE_BYTES / 4))
         .find(|index| stride.wrapping_mul(*index) % LINE_BYTES + bytes > LINE_BYTES);
     let Some(variable) = crossing else {
