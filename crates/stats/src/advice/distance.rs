@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// Returns the median of a class of pairs, with the fastest pair as the lower end. The slowest pair
-/// shows nothing, because disturbed pairs are slower.
+/// Returns the median of a class of pairs, with the fastest pair as the lower end. Slower pairs may
+/// have been disturbed.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {

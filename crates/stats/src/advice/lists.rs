@@ -69,7 +69,7 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// Recommends lists or single commands. The elements must be sorted by size.
+/// Recommends lists or single commands. `gathered` must be sorted by the size of elements.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
     let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
@@ -102,7 +102,6 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
     recommendations
 }
 
-/// Writes a text with the times of a list and of single commands, the shorter time first.
 fn in_order(gathered: &Gathered, what: &str) -> String {
     let Gathered {
         elements,

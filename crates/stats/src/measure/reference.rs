@@ -12,18 +12,19 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for which a reading repeats the exchange, and then the cache line. This time holds
-/// about twenty rounds, so one interrupted round does not move the median of the rounds.
+/// The time for which a reading repeats the exchange, and then the cache line: about twenty rounds,
+/// so that one interrupted round does not move the median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The minimum time between two readings, in multiples of the time of the last reading, which is
-/// about 3 ms on an idle computer, and more on a busy computer.
+/// The minimum time between two readings, in multiples of the time of the last reading, which is 3
+/// ms on an idle computer, and more on a busy computer.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The readings of the reference in a run.
+/// The readings of the reference in a run. The reference is the times of two SPEs for a mailbox
+/// exchange and for a cache line.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -42,7 +43,7 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    /// The end of the last reading, and the time that the reading took.
+    /// The end of the last reading, and its time.
     last: Option<(Instant, Duration)>,
 }
 
@@ -81,8 +82,7 @@ impl Readings {
     }
 
     /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
-    /// from the time of the last reading, two more times are taken, because an interrupt may be the
-    /// reason.
+    /// from the last reading, perhaps because of an interrupt, two more times are taken.
     ///
     /// # Errors
     ///

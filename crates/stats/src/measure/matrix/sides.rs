@@ -15,7 +15,6 @@ pub(super) const LINES: usize = 8;
 /// The word that ends an exchange. Other words count up from 1, and stay far below this word.
 pub(super) const STOP: u32 = u32::MAX;
 
-/// The two sides of a pair.
 pub(super) trait Sides<S: CellSpe> {
     /// Sends requests to the partner, and takes the time. Ends with [`STOP`], even after an error.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
