@@ -1,6 +1,6 @@
 //! Derives advice for programmers from numbers measured on this machine, as section 5 of the paper
-//! does. A comparison is left out if a number was not measured, or if the numbers do not differ
-//! clearly ([`value`] has the rule).
+//! does. There is no advice if a number was not measured, or if it is unclear whether two numbers
+//! differ ([`value`] has the rule).
 
 mod buffers;
 mod comparisons;
@@ -112,7 +112,6 @@ impl Run<'_> {
         )
     }
 
-    /// Recommends the number of SPEs that reach the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -314,7 +313,6 @@ impl Run<'_> {
         }
     }
 
-    /// Recommends the number of bytes to work on at a time.
     fn tiles(&self) -> Option<String> {
         let latencies = self.findings_named("cache_latency_ns");
         let mut caches: Vec<(usize, f64)> = self

@@ -36,7 +36,6 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of copied blocks. Sizes for which a machine has no memory are left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -85,11 +84,10 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   other memory module, and blocks up to 16 KB between SPE 0 and an SPE of the first and of the
 ///   last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE. Also copies by numbers of SPEs between one and all, with
+/// - copies of 1 KB to 64 MB by one SPE, and of one size by numbers of SPEs between one and all:
 ///   the largest power of two up to 64 MB for which each SPE has room for two blocks;
-/// - chases through tables of 4 KB to 256 MB, where a step in the times shows a cache. Also chases
-///   with 1 to 48 chains through a table of 128 MB, and one through this table while all other SPEs
-///   load the memory.
+/// - chases through tables of 4 KB to 256 MB, and through a table of 128 MB with 1 to 48 chains,
+///   and while all other SPEs load the memory.
 ///
 /// On a machine without caches, mostly as in the paper's figures:
 ///
@@ -145,8 +143,7 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // Some requests occur twice on a machine with one SPE. Others need larger blocks, SPEs in
-        // each Cell, or a second SPE.
+        // Removes requests that occur twice, and requests that need more than the machine has.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
@@ -214,7 +211,6 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
     requests
 }
 
-/// Requests lists of the same total size, from few long elements to many short elements.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
         settings: Settings {

@@ -124,7 +124,6 @@ impl Impossible {
         }
     }
 
-    /// Makes the error for statistics that are out of order, such as a minimum above the median.
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..
@@ -137,7 +136,6 @@ impl Impossible {
         }
     }
 
-    /// Makes the error for SPEs that together moved more than `bytes_per_s_max`.
     pub(crate) fn bandwidth(
         function: Function,
         bytes_per_s: u64,

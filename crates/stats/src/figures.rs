@@ -11,8 +11,7 @@ pub fn time(ns: f64) -> String {
     scaled(ns, &[(1e0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
 }
 
-/// Formats a number of bytes per second. The units are powers of 1,000, as in the paper of
-/// CellStats.
+/// Formats a number of bytes per second in units that are powers of 1,000, as in the paper.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::bandwidth(24_600_000_000), "24.6 GB/s");
@@ -71,7 +70,6 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Returns the number of decimals with which a value has three figures.
 fn decimals(value: f64) -> usize {
     match value {
         _ if value < 9.995 => 2,

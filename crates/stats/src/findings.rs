@@ -118,7 +118,6 @@ struct Chase {
     table_bytes: usize,
     chains: u32,
     loading_spes: usize,
-    /// The time of one node.
     ns: f64,
 }
 
@@ -221,7 +220,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
 }
 
 /// Returns the times of the curve without disturbances. A larger table is never faster, so a time
-/// that is longer than a later time is replaced by the later time.
+/// longer than a later time is replaced by the later time.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -756,7 +755,6 @@ mod tests {
             // Module 1 has only a bandwidth, and module 2 only a latency.
             get(1, 16 * KB, 2_400.0),
             get(2, 128, 300.0),
-            // A single size of table is no curve.
             chase(256 * KB, 1, 0, 290.0),
             chase(256 * KB, 8, 0, 41.0),
             chase(256 * KB, 16, 0, 40.0),

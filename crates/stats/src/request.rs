@@ -13,9 +13,8 @@ use crate::settings::Settings;
 /// only `budget`, and the block and the pages of `settings`.
 ///
 /// If a computer has fewer CPUs than SPEs, several SPEs take turns on one CPU, and most functions
-/// take longer. The results of two functions then have no meaning. In a [`Function::Chase`] under
-/// load, the measured SPE does not run while the loading SPEs run. In a [`Function::WakeUp`], the
-/// partner has to wait until the sender gives up the CPU.
+/// take longer. The results of a [`Function::Chase`] under load and of a [`Function::WakeUp`] then
+/// have no meaning, because they need SPEs that run at the same time.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -48,11 +47,9 @@ pub struct Request {
     /// nodes of every chain, and the result is the time of one node.
     pub iterations: Iterations,
     /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
-    /// 10 ms.
-    ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), `None` means a
-    /// quarter of the iterations of a round. If the number of timed iterations is given there,
-    /// `None` means the same number, but at most 16.
+    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), `None`
+    /// means a quarter of the iterations of a round or, with a given number of timed iterations,
+    /// the same number, at most 16.
     pub warm_up: Option<u64>,
     /// Further numbers for the function, with the flags [`Setting::flag`](crate::Setting::flag). If
     /// a field is `None`, the function uses the default in the help of the flag. The block of a
@@ -73,10 +70,9 @@ pub struct Request {
     /// `None`, the receiver reads the variable.
     pub polling: Option<Polling>,
     /// The time for all pairs of a matrix (`--budget`), in simulated time on a simulated machine.
-    /// If `None`, every pair gets the time that it needs.
-    ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), each pair is
-    /// measured for 10 us, and the budget limits the number of pairs.
+    /// If `None`, every pair gets the time that it needs. On a machine that [is
+    /// steady](cellworks_machine::Capabilities::is_steady), each pair is measured for 10 us, and
+    /// the budget limits the number of pairs.
     pub budget: Option<Span>,
 }
 
@@ -98,11 +94,10 @@ pub enum Iterations {
     /// At least six rounds of iterations. The measurement ends when the interval of the median is
     /// narrow, or when this time is over.
     ///
-    /// A machine that [is steady](cellworks_machine::Capabilities::is_steady) ignores the time.
-    /// There, the measurement ends when the medians of two successive rounds differ by at most a
-    /// thousandth, or after eight rounds, and one visit is enough. A round has the number of
-    /// iterations that move 256 KB, limited to 16 to 128, but only 2 to 4 iterations of a long
-    /// operation, such as the start of a program.
+    /// A machine that [is steady](cellworks_machine::Capabilities::is_steady) ignores the time, and
+    /// needs only one visit. The measurement ends after eight rounds, or when two successive
+    /// medians differ by at most a thousandth. A round has 2 to 128 iterations, few if they are
+    /// long.
     Within(Span),
 }
 

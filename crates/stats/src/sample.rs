@@ -32,15 +32,15 @@ const BATCH_PER_CLOCK: u128 = 50;
 /// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The minimum number of rounds for an interval. All medians of six rounds lie on one side of the
-/// true median with a probability of 3.1 %. For five rounds, 6.3 % would be more than [`MISS_MAX`].
+/// The minimum number of rounds for an interval. With six rounds, all medians lie on one side of
+/// the true median with a probability of 3.1 %. With five, 6.3 % would be more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// The maximum width of a narrow interval, as the divisor of the median. Clock rates rarely vary by
-/// less than a hundredth, so a smaller width would rarely be reached.
+/// The median divided by the maximum width of a narrow interval. Clock rates rarely vary by less
+/// than a hundredth, so a smaller width would rarely be reached.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +92,7 @@ impl RoundTimes {
     /// Combines the times of several SPEs. With an even number of SPEs, the median is the mean of
     /// the two medians in the middle.
     ///
-    /// Rejected: the median of all samples. The PPE decides about the next round, and has no
-    /// samples.
+    /// Rejected: the median of all samples, because the PPE does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -114,7 +113,7 @@ impl Clock {
     /// Measures the time of a reading and the smallest step of the clock. The time of a reading is
     /// the median over many steps, because an interrupt would spoil a single step.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
-        /// An odd number, so that one step is the median.
+        /// The number of measured steps, odd so that one step is the median.
         const STEPS: usize = 101;
         /// The limit for a clock that stands still.
         const READINGS_MAX: u32 = 10_000;
@@ -148,7 +147,7 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// Makes one of `stopwatches` that time loops at the same time. `now` reads the clock.
+    /// Makes a stopwatch, one of `stopwatches` in a round. `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -158,12 +157,8 @@ impl Stopwatch {
         }
     }
 
-    /// Calls `operate` as often as the round requires, and times the calls. Keeps the loop if the
-    /// round counts.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `operate`, which ends the loop.
+    /// Times the iterations of a round, each a call of `operate`. Keeps the loop if the round
+    /// counts. Returns the first error of `operate`, which ends the loop.
     pub fn time<E>(
         &mut self,
         round: Round,
@@ -298,14 +293,13 @@ pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
 /// `n` is less than [`ROUNDS_MIN`].
 ///
 /// The number of values below the median is binomial with probability 1/2. The median is outside of
-/// ranks `k` to `n + 1 - k` only if fewer than `k` values are on one side of it.
+/// ranks `k` to `n + 1 - k` only if fewer than `k` values are on one side of the median.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
     }
     let n_f64 = n as f64;
-    // The probabilities that exactly `below` values, and that at most `below` values, are below the
-    // median.
+    // `exactly` and `at_most` are probabilities of the number of values below the median.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -347,9 +341,9 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 }
 
 /// Returns whether the interval of the median is narrow, or `None` if there are too few rounds.
-///
-/// This function is called after every round, so rounds that agree by chance can end a measurement
-/// too early. The probability of 95 % holds only for a number of rounds that is fixed in advance.
+/// Rounds that agree by chance can end a measurement too early, because this function is called
+/// after every round. The probability of 95 % holds only for a number of rounds that is fixed in
+/// advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -358,7 +352,6 @@ pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
 
 /// The rounds of all processors. An iteration of a loop has `operations` operations.
 pub(crate) struct Samples<'a> {
-    /// The loops of each processor, the same number for all processors.
     loops: &'a [Vec<TimedLoop>],
     operations: usize,
 }
@@ -372,8 +365,7 @@ impl<'a> Samples<'a> {
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
-        // Nearest rank: the smallest sample that is at least as large as `percent` percent of the
-        // samples.
+        // Nearest rank: the smallest sample that is not below `percent` percent of the samples.
         let at_percent = |percent: usize| {
             let rank = (samples.len() * percent).div_ceil(100).max(1);
             self.operation_ns(samples[rank - 1])
@@ -399,7 +391,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Returns the interval of the median, from the medians of the rounds of each visit. The
-    /// interval is widened to contain `p50`, the median of all samples, which may be outside of it.
+    /// interval is widened to contain `p50`, the median of all samples.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -434,7 +426,6 @@ impl<'a> Samples<'a> {
         self.in_order().count()
     }
 
-    /// Returns every sample, grouped by processor.
     pub fn all_ns(&self) -> Vec<f64> {
         self.in_order()
             .map(|sample| self.operation_ns(sample))
@@ -707,7 +698,6 @@ mod tests {
                 timed.end.since(timed.start).as_femtoseconds() / ns(50_000).as_femtoseconds();
             assert!(timed.samples.len() as u128 <= longest, "{timed:?}");
             for sample in timed.samples {
-                // A batch lasts at least 50 steps, so an error of one step is 2 %.
                 assert!((ns(98)..=ns(102)).contains(&sample), "{sample}");
             }
         }

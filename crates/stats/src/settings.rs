@@ -46,14 +46,13 @@ pub struct Setting {
     pub is_size: bool,
     /// Returns the value of the field.
     pub get: fn(&Settings) -> Option<usize>,
-    /// Sets or clears the field. A number that is too large for the field's type becomes its
-    /// maximum.
+    /// Sets or clears the field. A number that is too large becomes the largest of the field's
+    /// type.
     pub set: fn(&mut Settings, Option<usize>),
     /// The headings and texts that views use for the field. `None` if each view has its own.
     pub shown: Option<SettingView>,
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Returns whether functions of this kind use the field.
     pub(crate) used_by: fn(Kind) -> bool,
     /// Returns the reason why a function of this kind does not use the field. If `None`, the error
     /// gives the reason why the function has no memory buffers.

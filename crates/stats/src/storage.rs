@@ -7,8 +7,8 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// The ratio of data to cache from which the data counts as being in main memory, because the cache
-/// then holds little of the data at the next access.
+/// The minimum size of data in main memory, in multiples of the size of the cache. The cache holds
+/// little of larger data at the next access.
 const BEYOND: usize = 2;
 
 /// Sets `lies_in` of each measurement with data in main memory. Data that fits into the last-level
@@ -45,8 +45,8 @@ pub fn classify_storage(
     }
 }
 
-/// Returns where `bytes` of data lie that are accessed again and again. The size of the last-level
-/// cache is between `least` and `most`.
+/// Returns the place of `bytes` of data that are accessed again and again. The size of the
+/// last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,

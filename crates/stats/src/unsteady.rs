@@ -6,9 +6,8 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// The ratio from which two one-way times of a pair of SPEs show two states of the computer.
-/// Without a change of state, an exchange and a matrix differed by only a tenth in their fastest
-/// times.
+/// The ratio from which two one-way times of a pair of SPEs show two states of the computer. In one
+/// state, the fastest times of an exchange and of a matrix differed by only a tenth.
 const DISAGREE: f64 = 2.0;
 
 const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
@@ -81,7 +80,6 @@ fn in_share(state: &State) -> String {
     format!("{} in {:.0} %", time(state.ns), state.share * 100.0)
 }
 
-/// The one-way time between two SPEs, and its source.
 struct Way {
     primitive: Primitive,
     pair: [usize; 2],
@@ -89,7 +87,6 @@ struct Way {
     source: &'static str,
 }
 
-/// Returns all one-way times of the pairs that an exchange or the reference measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],

@@ -11,7 +11,6 @@ pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths, and not times.
     are_rates: bool,
     /// Whether private buffers are better than a shared buffer (`More`) or worse (`Less`).
     private_is: Compared,

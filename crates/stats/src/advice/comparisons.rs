@@ -1,8 +1,7 @@
 //! Advice that follows from a comparison of two times, as a table. A row has a sentence for each
-//! result of the comparison.
-//!
-//! A sentence has the names of values in braces. `{first}` and `{second}` are the two times, and
-//! `{ratio}` is the longer time divided by the shorter time. [`Sides::with`] sets further values.
+//! result of the comparison. A sentence has the names of values in braces. `{first}` and `{second}`
+//! are the two times, and `{ratio}` is the longer time divided by the shorter time. [`Sides::with`]
+//! sets further values.
 
 use cellworks_machine::SpeId;
 
@@ -15,14 +14,13 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times, and the sentences about them. There is no advice if the comparison is unclear, or if
-/// the sentence is empty.
+/// Two times, and the sentences about them. An unclear comparison or an empty sentence is no
+/// advice.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,
     /// The sentence if the first time is longer.
     longer: &'static str,
-    /// The sentence if the first time is shorter.
     shorter: &'static str,
     equal: &'static str,
 }
@@ -43,7 +41,6 @@ impl Sides {
         }
     }
 
-    /// Adds a value with this name for the sentences.
     fn with(mut self, name: &'static str, what: impl ToString) -> Self {
         self.values.push((name, what.to_string()));
         self
@@ -110,7 +107,6 @@ const START_OR_SEND: Comparison = Comparison {
             task may be a program of its own.",
 };
 
-/// Compares the times of creating a thread and of starting a program on a waiting thread.
 const CREATE_OR_START: Comparison = Comparison {
     sides: |run| {
         let create = run.median(Function::OsThread, |_| true)?;
@@ -190,8 +186,8 @@ const CELLS_FROM_PPE: Comparison = Comparison {
     equal: "To the PPE all Cells are equally near: by {word} an exchange takes {times}.",
 };
 
-/// Advises whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). There is no
-/// such advice if there is a matrix, which shows more.
+/// Advises whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). If there is
+/// a matrix, the matrix shows more, and this advice is left out.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
@@ -222,7 +218,6 @@ fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     })
 }
 
-/// Advises whether to keep several accesses to main memory under way.
 const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
     sides: |run| {
         let finding = ["misses_in_flight", "commands_in_flight"]
@@ -249,7 +244,6 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
             and at once {second}.",
 };
 
-/// Advises how early to request data.
 const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     sides: |run| {
         let (idle, loaded) = run.memory_latency()?;

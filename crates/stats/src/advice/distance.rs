@@ -90,7 +90,6 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
 /// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
-/// Returns the name of a class of pairs within a sentence.
 fn where_pairs_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "in different Cells".to_owned();

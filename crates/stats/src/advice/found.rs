@@ -25,7 +25,6 @@ impl Run<'_> {
             .filter(move |m| m.function == function && holds(&m.parameters))
     }
 
-    /// Returns the median of the first measurement for which `holds` is true.
     pub fn median(&self, function: Function, holds: impl Fn(&Parameters) -> bool) -> Option<Value> {
         self.all(function, holds).find_map(Value::time)
     }

@@ -6,7 +6,7 @@ use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
 /// Recommends the largest number of elements with which a list is as fast as a list with fewer
-/// elements and the same bytes in all. The points are numbers of elements.
+/// elements and the same bytes in all. The sizes of the points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,

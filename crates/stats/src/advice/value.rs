@@ -16,11 +16,10 @@ use crate::report::Measurement;
 /// a program, and two runs may differ by 5 %.
 pub(super) const DIFFERS: f64 = 1.1;
 
-/// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median.
-/// Without an interval, `low` and `high` are the number itself.
+/// A time in nanoseconds or a bandwidth in bytes per second, finite and above 0, with the interval
+/// of its median. Without an interval, `low` and `high` are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
-    /// The number, which is finite and above 0.
     pub is: f64,
     pub low: f64,
     pub high: f64,

@@ -3,13 +3,10 @@
 use super::value::{Compared, Gain};
 use crate::figures::size;
 
-/// Advice for gets or for puts, with its figures.
+/// Advice for gets or for puts. The sentence is `before`, `what` (such as `gets`) and `after`.
 pub(super) struct Recommendation {
-    /// The part of the sentence before the name of the operations.
     pub before: String,
-    /// The name of the operations, such as `gets`.
     pub what: &'static str,
-    /// The part of the sentence after the name.
     pub after: String,
     pub figures: String,
 }
@@ -48,8 +45,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// Returns the index of the size with the largest `gain`, the gain, and a text with all sizes that
-/// have a gain.
+/// Returns the index of the size with the largest `gain`, this gain, and a text of all sizes with a
+/// gain.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains

@@ -1,5 +1,4 @@
-//! The measurements that describe a machine without caches: the curves of the paper, and further
-//! curves for an SPE with a local store.
+//! The measurements of a machine without caches: the curves of the paper, and further curves.
 
 use cellworks_machine::{CellId, ModuleId, Topology};
 

@@ -197,9 +197,8 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Compares a variable with its balance. Every value written is read by the next operation, or is
-/// the final value. Unless an update was lost, the balance is therefore the gain of the variable
-/// from 0.
+/// Compares a variable with its balance. Each value written is read by the next operation or is the
+/// final value, so the balance is the gain of the variable from 0 unless an update was lost.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);
@@ -223,7 +222,6 @@ struct Updater {
     words: usize,
     scratch: LocalBuffer,
     next: u32,
-    /// The sum of values written minus the sum of values read.
     balance: u32,
 }
 

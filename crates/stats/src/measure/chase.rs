@@ -20,14 +20,13 @@
 //!
 //! On a machine with local stores, the SPE begins to stage the next node of every chain before it
 //! waits for the first of these nodes. On a machine without local stores, the SPE reads the table
-//! by references. Staging takes 2 to 3 ns to prefetch the node and yield to other threads. These
-//! would hide the latency of the first cache, 1 ns, and, with many chains, half of the misses under
-//! way.
+//! by references. Staging would take 2 to 3 ns, which would hide the latency of the first cache, 1
+//! ns, and, with many chains, half of the misses under way.
 //!
 //! Other SPEs can copy memory at the same time, to show the latency of a busy memory. Without local
 //! stores, each loading SPE copies private blocks that are larger than a cache. With local stores,
-//! there is no cache, and private blocks would take gigabytes. Therefore, all loading SPEs read one
-//! source, and each writes to one tile.
+//! private blocks would take gigabytes, and are not needed, because no cache keeps the data. Then
+//! all loading SPEs read one source, and each writes to one tile.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -50,7 +49,7 @@ use crate::program::join;
 use crate::shuffle::shuffle;
 
 /// The number of nodes of each chain that an iteration visits. With this number, the start and the
-/// end of an iteration take little time even if the nodes are in the first cache.
+/// end of an iteration take little time.
 const STEPS: usize = 1_024;
 
 /// A word in the inbound mailbox of a loading SPE: the program shall end.
@@ -163,8 +162,7 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Follows pointers in a table that the SPE allocates, and that is therefore in memory near the
-/// SPE.
+/// Follows pointers in a table that the SPE allocates in the memory near the SPE.
 fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
@@ -214,7 +212,6 @@ fn chase_in<S: CellSpe>(
 
 /// Writes a table that is one cycle to a region, and returns the nodes at which the chains begin.
 fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
-    /// The number of nodes that are written at a time.
     const CHUNK: usize = 1_024;
     let order = random_order(task.table_bytes / NODE_BYTES);
     let mut nodes = vec![[0_u32; 2]; order.len()];
@@ -236,7 +233,6 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
 struct Chains {
     nodes: usize,
     starts: Vec<usize>,
-    /// The number of nodes that each chain has visited.
     steps: usize,
 }
 
@@ -353,7 +349,6 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Node {
     next: u64,
-    /// The number of nodes before this node in the cycle.
     place: u64,
     rest: [u64; 6],
 }

@@ -92,7 +92,7 @@ impl Copier {
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block tile by tile, until `go_on`, which is called after each tile, returns a
+    /// Copies the block tile by tile. After each tile, calls `go_on`, and ends if it returns a
     /// break.
     pub fn copy<S: CellSpe>(
         &mut self,

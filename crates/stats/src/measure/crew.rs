@@ -1,5 +1,4 @@
-//! The crew: the SPEs that do the measured work. The PPE starts all loops of a round at the same
-//! time.
+//! The crew of working SPEs. The PPE starts all loops of a round at the same time.
 
 // Rejected: a single visit with rounds until the rounds agree. They agreed within 1 %, but the next
 // run differed by half, because states of a shared processor last longer than a measurement.
@@ -28,8 +27,7 @@ const WARM_UP: u32 = 1;
 /// A word in the inbound mailbox: the next loop counts. Its iterations follow.
 const COUNTS: u32 = 2;
 
-/// The time in which a sleeping SPE wakes up: twice the median of `wakeup` on a virtual machine
-/// (docs/performance.md).
+/// The time in which a sleeping SPE wakes up: twice the median of `wakeup` (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
 /// An estimate of the time in which the PPE wakes one sleeping SPE and sends the words of a round.
@@ -38,8 +36,7 @@ const SEND_NS: u64 = 5_000;
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds: twice the number for an interval, in
-/// case the first rounds do not agree.
+/// The number of rounds that fit into the time for all rounds, twice as many as an interval needs.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
 /// The number of rounds of each visit (run of a measurement) before the last. Three visits are
@@ -50,8 +47,8 @@ const ROUNDS_PER_VISIT: usize = 2;
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The maximum difference of the medians of two rounds that agree on a machine with times that
-/// repeat, as the divisor of the median. Published numbers of Cells are less accurate.
+/// The median divided by the maximum difference of two medians that agree, on a machine with times
+/// that repeat. Published numbers of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
@@ -305,8 +302,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up of a given number of iterations does not show how many iterations fill a
-            // round.
+            // A given warm-up does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -343,7 +339,6 @@ fn until_steady<E>(
     Ok(())
 }
 
-/// A number of iterations, and their time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rate {
     iterations: u64,
@@ -521,8 +516,8 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The first two visits found another state of the machine, and are not outvoted by this
-        // visit.
+        // The first two visits found another state of the machine, and this visit does not outvote
+        // them.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
         // With 101 ns an iteration, rounds are shorter, so there is time for another round.

@@ -68,8 +68,7 @@ pub use reference::Readings;
 ///
 /// # Panics
 ///
-/// Panics if the plan was made for another topology and names an SPE that the machine does not
-/// have. Panics if the plan is that of a matrix
+/// Panics if the plan names an SPE that the machine does not have, and for the plan of a matrix
 /// ([`Function::is_matrix`](crate::Function::is_matrix)), which [`Visits::visit`] measures.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
@@ -139,11 +138,11 @@ impl Visits {
     /// rounds until the interval of the median is narrow, or the time of the visit is over. If the
     /// plan has a given number of iterations, each visit has one round of this number.
     ///
-    /// A matrix is measured anew in each visit, so one visit is enough. `progress` is called after
-    /// each pair of SPEs, and in a [`Function::Memory`](crate::Function::Memory) after each SPE and
-    /// module. It gets the number of measured figures and the number of all figures. If it returns
-    /// a break, the matrix has only the measured figures. A pair has no time if its transfers are
-    /// shorter than the steps of the clock.
+    /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
+    /// of measured figures and the number of all figures, after each pair of SPEs or, in a
+    /// [`Function::Memory`](crate::Function::Memory), after each SPE and module. If `progress`
+    /// returns a break, the matrix has only the measured figures. A pair has no time if its
+    /// transfers are shorter than the steps of the clock.
     ///
     /// # Errors
     ///

@@ -2,7 +2,6 @@
 
 use crate::sample::TimedLoop;
 
-/// The times of all processors that took part.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The counted rounds of each processor: at least one, and the same number for all processors.

@@ -1,7 +1,5 @@
-//! The content of buffers, which shows whether transfers arrived.
-//!
-//! The content repeats every 64 KB, so the window of 64 KB through which parts of a longer block
-//! move holds the same bytes after every part.
+//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB.
+//! A longer block moves through a window of 64 KB, which holds the same bytes after every part.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;

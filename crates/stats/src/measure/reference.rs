@@ -19,12 +19,12 @@ const EACH: Span = Span::from_nanoseconds(1_000_000);
 /// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The minimum time between two readings, in multiples of the time of the last reading, which is 3
-/// ms on an idle computer, and more on a busy computer.
+/// The minimum time between two readings, in multiples of the time of the last reading, about 3 ms
+/// on an idle computer.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The readings of the reference in a run. The reference is the times of two SPEs for a mailbox
-/// exchange and for a cache line.
+/// The times of two SPEs for a mailbox exchange and for a cache line, read again and again in a
+/// run.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -95,7 +95,7 @@ impl Readings {
         Ok(())
     }
 
-    /// Returns a summary of all readings, or `None` if the clock saw no time in any reading.
+    /// Returns a summary of all readings, or `None` if the clock did not advance in any reading.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
             let mut states = states(&times.all_ns);

@@ -44,8 +44,7 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
     Ok(measurement)
 }
 
-/// Returns the median of the operation without the library. Returns `None` if the operation was not
-/// timed, or if the clock did not advance.
+/// Returns the median of the operation without the library, if it was timed and the clock advanced.
 fn bare_ns(outcome: &Outcome) -> Option<f64> {
     let is_timed = !outcome.bare.is_empty();
     let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);

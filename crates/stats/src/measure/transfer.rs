@@ -119,8 +119,7 @@ fn run<'scope, M: CellMachine>(
     Ok(results.into_iter().map(|(rounds, ())| rounds).collect())
 }
 
-/// Runs the measurement with the buffers in the local store of `lender`, which moves no data
-/// itself.
+/// Runs the measurement with the buffers in the local store of `lender`, which moves no data.
 fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,

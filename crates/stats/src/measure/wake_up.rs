@@ -1,7 +1,6 @@
 //! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function,
 //! because SPEs of a Cell wait in hardware. On a computer, a waiting OS thread falls asleep, and a
-//! word that makes the kernel wake the thread takes far longer than a word between two running
-//! threads.
+//! word takes far longer if the kernel has to wake the thread.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -122,9 +121,9 @@ impl<'a> Waker<'a> {
         }
     }
 
-    /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
-    /// returns the three words of the reply. The waits before the words are part of the time of the
-    /// round, but not of the median.
+    /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
+    /// the three words of the reply. The waits before the words count for `took`, but not for
+    /// `median`.
     fn round(
         &mut self,
         round: Round,

@@ -9,7 +9,6 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of an SPE that follows pointers while other SPEs copy.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
     pub table_bytes: usize,
@@ -20,8 +19,7 @@ pub(crate) struct ChaseTask {
     pub load: CopyTask,
 }
 
-/// The size of a node of a table of pointers: a cache line of most computers, so that each node can
-/// miss.
+/// The size of a node of a table of pointers: a cache line of most computers.
 pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;

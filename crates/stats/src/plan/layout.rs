@@ -15,7 +15,6 @@ pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 /// The unit of the size of copies, a quadword.
 pub(super) const COPY_UNIT_BYTES: usize = 16;
 
-/// The shape of one transfer operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Block { bytes: usize },

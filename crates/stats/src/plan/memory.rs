@@ -34,11 +34,9 @@ const BLOCK_BYTES_MAX: usize = 2 << 30;
 pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
     pub page_bytes: Option<usize>,
-    /// The place of a block of this size, if known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
-    /// The cells of the matrix, row by row.
     pub cells: Vec<MemoryCellTask<P>>,
 }
 
@@ -66,8 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // The two measurements of each cell take half of the budget. Making blocks and
-                // warming up take the other half.
+                // The two measurements of each cell take half of the budget, and preparations the
+                // other half.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,

@@ -27,7 +27,7 @@ use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
-/// A checked request, which the machine that it was checked against can measure.
+/// A request that was checked against a machine, and that this machine can measure.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) function: Function,
@@ -36,7 +36,6 @@ pub struct Plan {
     /// The memory module of the control blocks, and of buffers in main memory.
     pub(crate) module: ModuleId,
     pub(crate) keep_samples: bool,
-    /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
     /// The SPEs that share a CPU with the processor that times the operation.
@@ -77,8 +76,7 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after a wait of
-    /// `idle`.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` after a wait of `idle`.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -470,7 +468,7 @@ impl Plan {
         self.capabilities
     }
 
-    /// Changes the time for the rounds that count, without the warm-up, if the request gave a time
+    /// Changes the time for the rounds that count, if the request gave a time
     /// ([`Iterations::Within`]). A caller with many plans can divide a budget by calling this
     /// function before each measurement.
     ///
@@ -492,8 +490,7 @@ impl Plan {
         }
     }
 
-    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Other functions have no
-    /// pairs.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Empty for other functions.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -502,7 +499,6 @@ impl Plan {
     }
 
     /// Estimates the time to measure a matrix between SPEs. Returns `None` for any other function.
-    ///
     /// The estimate includes 0.2 ms for each pair, in which the PPE wakes the SPEs of the pair and
     /// sends them commands. If SPEs share an OS thread, the matrix takes longer. On a simulated
     /// machine, the estimate is simulated time, without wake-ups.
@@ -605,7 +601,7 @@ impl Task {
     }
 
     /// Returns the number of iterations of a round on a machine with times that repeat. Some SPEs
-    /// are idle at the start and the end of a round, but only for a small part of these iterations.
+    /// are idle at the start and the end of a round, for a small part of a round of this length.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;

@@ -9,7 +9,6 @@ use crate::shuffle::shuffle;
 /// The number of pairs of each distance at the beginning of the order. A single unusual pair does
 /// not move their median.
 const PER_DISTANCE: usize = 9;
-/// The number of pairs of each combination of memory modules and distance.
 const PER_COMBINATION: usize = 3;
 
 pub(super) struct Ordered {

@@ -17,12 +17,12 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The usual time for a pair.
+/// The minimum time for a pair without a budget.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// The time for all pairs together that a user finds short.
+/// The time for all pairs without a budget, if a pair then has `PAIR_SPAN` to `PAIR_SPAN_LONG`.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// The time for a pair if the budget is too small for all pairs. In this time, two sleeping SPEs
@@ -41,7 +41,6 @@ const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 /// and both SPEs wake the PPE. A wake-up takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
-/// The task of measuring the one-way times of pairs of SPEs, one pair after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct PairsTask {
     pub(crate) carrier: Carrier,

@@ -25,8 +25,8 @@ pub(crate) struct TransferTask {
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
 /// The maximum size of all buffers of lists together. All elements of a list share the upper half
-/// of their effective addresses, so the elements lie between two multiples of 4 GiB. A machine
-/// places smaller allocations between two such multiples.
+/// of their effective addresses, so the elements must lie between two successive multiples of 4
+/// GiB. A machine places smaller allocations in this way.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;

@@ -179,8 +179,7 @@ impl Variables {
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
-    /// Sets all cache lines of the variable in `home` to 0, and returns the address of the first
-    /// line.
+    /// Sets all lines of the variable in `home` to 0, and returns the address of the first line.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {

@@ -77,8 +77,8 @@ impl Rounds {
     }
 
     /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times, unless the clock stands
-    /// still. The first eighth of `span` is a warm-up. `round` returns a one-way time if the round
-    /// counts.
+    /// still. The first eighth of `span` is a warm-up. `round` returns the one-way time of a
+    /// counted round.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,

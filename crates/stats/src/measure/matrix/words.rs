@@ -12,7 +12,6 @@ pub(super) struct Words<W>(pub W);
 
 pub(super) struct Mailbox;
 
-/// Words in signal register 1.
 pub(super) struct Signal;
 
 const REGISTER: SignalRegister = SignalRegister::One;
