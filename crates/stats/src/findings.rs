@@ -182,7 +182,7 @@ fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
     levels.windows(2).map(cache).collect()
 }
 
-/// Returns the size of the smallest table of which no cache holds a part.
+/// Returns the size of the smallest table that is completely beyond the last cache.
 fn beyond_caches(curve: &[(usize, f64)]) -> Option<usize> {
     let levels = levels(curve, &without_peaks(curve));
     let last = levels.last().filter(|_| levels.len() > 1)?;

@@ -63,7 +63,7 @@ pub enum Function {
     Memory,
 }
 
-/// The kinds of functions. One code measures all functions of a kind.
+/// The kinds of functions. The same code measures all functions of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Threads,

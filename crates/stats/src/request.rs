@@ -14,7 +14,7 @@ use crate::settings::Settings;
 ///
 /// If a computer has fewer CPUs than SPEs, several SPEs take turns on one CPU, and most functions
 /// take longer. The results of a [`Function::Chase`] under load and of a [`Function::WakeUp`] then
-/// have no meaning, because they need SPEs that run at the same time.
+/// have no meaning, because these functions need SPEs that run at the same time.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};

@@ -37,7 +37,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
         if !clearly_slower(&smallest) {
             return None;
         }
-        // The next smaller block shows the loss with smaller blocks.
+        // The size below the recommended sizes, for comparison.
         reached.extend(sizes[1..from].last().map(at));
         reached.push(at(&smallest));
     }

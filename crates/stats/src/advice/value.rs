@@ -52,7 +52,7 @@ impl Compared {
     }
 }
 
-/// Returns the factor by which one alternative is clearly better than another, if it is.
+/// Returns the factor by which one alternative is clearly better than another, or `None`.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {

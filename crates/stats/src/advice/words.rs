@@ -61,9 +61,9 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// Names the indices at which a statement is true, of which there must be at least one. If the
-/// statement is known to be false in between, the text has each index. Otherwise, the text has only
-/// the first and the last index.
+/// Writes the indices at which a statement is true, at least one. If the statement is known to be
+/// false between two of them, the text has each index. Otherwise, the text has only the first and
+/// the last index.
 fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))

@@ -364,7 +364,7 @@ fn warm_up_for<E>(
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // The first loop may start an OS thread, so its time says little about later loops.
+        // The first loop may start an OS thread, so later loops may be much faster.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         if is_long || stands_still || iterations == u32::MAX {

@@ -18,10 +18,10 @@
 //!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
-//! The warm-up runs the same code as the rounds that count. All loops of a round start at a time on
-//! the clock of the run at which every SPE should have its words. An SPE that has its words later
-//! starts at once. If a word started the loops instead, the first of hundreds of SPEs would run
-//! without the others until the last SPE was woken.
+//! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
+//! time on the clock of the run, late enough for every SPE to have its words. An SPE that has its
+//! words later starts at once. If a word started the loops instead, the first of hundreds of SPEs
+//! would run without the others until the last SPE was woken.
 //!
 //! The measurement differs from the paper in two points. Times are on the clock that all SPEs of a
 //! run share, and not on each SPE's decrementer, because aggregate bandwidth needs the first start

@@ -81,8 +81,9 @@ impl Readings {
         })
     }
 
-    /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
-    /// from the last reading, perhaps because of an interrupt, two more times are taken.
+    /// Takes a reading on `machine`, which must have the topology that was passed to
+    /// [`of`](Self::of). If a time is far from the last reading, perhaps because of an interrupt,
+    /// two more are taken.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of `spes`, each of which changes its variable.
+/// The task in which each of `spes` changes its variable.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomicTask {
     pub words: usize,

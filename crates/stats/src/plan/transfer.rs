@@ -10,7 +10,7 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of `spes`, each of which moves its buffer. The buffers are in the local store of
+/// The task in which each of `spes` moves its buffer. The buffers are in the local store of
 /// `lender` or, without a `lender`, in main memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferTask {

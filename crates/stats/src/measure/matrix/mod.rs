@@ -244,7 +244,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Returns the memory module of the variables or blocks, and the machine's confirmation.
+/// Returns the memory module of the variables or blocks, and whether the machine confirms it.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
