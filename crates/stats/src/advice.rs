@@ -1,8 +1,6 @@
-//! Derives advice for programmers from measured numbers, as section 5 of the paper does.
-//!
-//! Each piece of advice compares numbers that were measured on this machine, and contains the
-//! numbers. A comparison is left out if a number was not measured, or if it is not clear whether
-//! the numbers differ ([`value`] has the rule).
+//! Derives advice for programmers from numbers measured on this machine, as section 5 of the paper
+//! does. There is no advice if a number was not measured, or if it is unclear whether two numbers
+//! differ ([`value`] has the rule).
 
 mod buffers;
 mod comparisons;
@@ -31,11 +29,11 @@ use words::{Recommendation, counted, listed, merge_alike, range};
 
 /// Derives advice from the results of a machine, in the order of section 5 of the paper.
 ///
-/// Times are medians. Blocks are compared by bandwidth, which tells more than a median if some
-/// blocks are fast and others slow. Two numbers differ if they are more than 10 % apart, the
-/// intervals of their medians are disjoint, and neither interval is wider than the difference. Two
-/// numbers are equal if even the ends of their intervals are less than 10 % apart. Otherwise there
-/// is no advice about the two numbers. Numbers that are not above 0 are ignored.
+/// Times are medians. Blocks are compared by bandwidth, because a median does not show the slow
+/// blocks. Two numbers differ if they are more than 10 % apart, the intervals of their medians are
+/// disjoint, and neither interval is wider than the difference. Two numbers are equal if even the
+/// ends of their intervals are less than 10 % apart. Otherwise there is no advice about the two
+/// numbers. Numbers that are not above 0 are ignored.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
 /// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
@@ -89,11 +87,10 @@ pub fn advise(
         .collect()
 }
 
-/// The functions that move blocks into and out of the local store, and names for them.
 const BLOCKS: [(Function, &str); 2] = [(Function::DmaGet, "gets"), (Function::DmaPut, "puts")];
 
 impl Run<'_> {
-    /// Says how many bytes one command should move (section 5.3).
+    /// Recommends the number of bytes that one command should move (section 5.3).
     fn blocks(&self) -> Vec<String> {
         let commands = BLOCKS.into_iter().filter_map(|(function, what)| {
             let mut sizes = self.bandwidths_of_one(function);
@@ -103,7 +100,6 @@ impl Run<'_> {
         merge_alike(commands.collect())
     }
 
-    /// Returns the bandwidths of blocks of main memory by one SPE, by size.
     fn bandwidths_of_one(&self, function: Function) -> Vec<Point> {
         let one = |p: &Parameters| p.between == Between::MemorySpe && p.spes == 1;
         let Some(first) = self.all(function, one).next() else {
@@ -116,7 +112,6 @@ impl Run<'_> {
         )
     }
 
-    /// Recommends the number of SPEs that reach the full bandwidth of main memory.
     fn copies(&self) -> Option<String> {
         let copies = self.findings_named("copy_bandwidth_bytes_per_s");
         let block = number(copies.first()?, "block_bytes")?;
@@ -156,7 +151,7 @@ impl Run<'_> {
             (many != enough && many != best_at).then(|| format!("{many} reach {}", rate(all)));
         let mut figures = Vec::new();
         let head = if enough == fewest {
-            // If it is unclear whether more SPEs help, there is no advice.
+            // There is no advice if it is unclear whether more SPEs help.
             if all.beside(alone) == Compared::Unclear {
                 return None;
             }
@@ -186,7 +181,7 @@ impl Run<'_> {
         ))
     }
 
-    /// Says whether SPEs should have private buffers or share a buffer (section 5.3).
+    /// Recommends private buffers or a shared buffer (section 5.3).
     fn buffers(&self) -> Vec<String> {
         let mut recommendations = Vec::new();
         for (function, what) in BLOCKS {
@@ -245,7 +240,6 @@ impl Run<'_> {
                     }),
             );
             overhead.extend(elements_worth_having(&lists, bytes, what));
-            // The elements, from small to large.
             let gathered: Vec<Gathered> = lists
                 .into_iter()
                 .rev()
@@ -319,7 +313,6 @@ impl Run<'_> {
         }
     }
 
-    /// Recommends the number of bytes to work on at a time.
     fn tiles(&self) -> Option<String> {
         let latencies = self.findings_named("cache_latency_ns");
         let mut caches: Vec<(usize, f64)> = self
@@ -380,7 +373,6 @@ impl Run<'_> {
         }
     }
 
-    /// Describes the cost of waiting if SPEs do not sleep.
     fn waiting_in_hardware(&self) -> Option<String> {
         let found = self.findings_named("word_one_way_ns");
         let from = |between: &str| {

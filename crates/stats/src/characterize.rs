@@ -13,11 +13,11 @@ use crate::settings::Settings;
 /// The time for all rounds of one measurement together.
 const TIME_PER_MEASUREMENT: Span = Span::from_nanoseconds(100_000_000);
 
-/// The maximum size of the private buffers of all SPEs together, because preparing larger buffers
-/// would take longer than the measurement.
+/// The maximum size of the private buffers of all SPEs together. To prepare larger buffers would
+/// take longer than the measurement.
 const PRIVATE_BYTES_MAX: usize = 1 << 30;
 
-/// The sizes of blocks. A size for which a machine has no room is left out.
+/// The sizes of blocks. Sizes for which a machine has no room are left out.
 const BLOCK_BYTES: [usize; 9] = [
     16,
     128,
@@ -36,7 +36,6 @@ const LOCAL_BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 const LIST_TOTAL_BYTES: usize = 16 << 10;
 const LIST_ELEMENTS: [u32; 6] = [1, 4, 16, 64, 256, 1_024];
 
-/// The sizes of copied blocks. A size for which a machine has no memory is left out.
 const COPY_BYTES: [usize; 9] = [
     1 << 10,
     4 << 10,
@@ -49,12 +48,12 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The size of the largest block that several SPEs copy, larger than most caches.
+/// The maximum size of blocks that several SPEs copy, larger than most caches.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The smallest and the largest size of tables of pointers. The sizes are powers of two, and the
-/// sizes half way between them, because there are caches of 48 KB. The smallest size is below the
-/// smallest cache, and the largest size is above most of the largest caches.
+/// The smallest and the largest table of pointers, below the smallest cache and above most of the
+/// largest caches. The sizes are powers of two, and sizes half way between them for caches such as
+/// 48 KB.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
@@ -69,47 +68,40 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 
 /// Returns valid requests for the measurements that describe this machine.
 ///
-/// Every machine has these measurements:
+/// On every machine:
 ///
 /// - starting a program on one SPE and on all SPEs, and creating an OS thread, if the machine has
 ///   an operating system;
 /// - mailboxes and signals between one SPE of each Cell and the PPE or SPE 0;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
-///   variables. For a curve, `fetchadd` on one variable is repeated with numbers of SPEs between
-///   one and all;
+///   variables, and `fetchadd` on one variable by numbers of SPEs between one and all;
 /// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0.
 ///
-/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches), further
-/// measurements show the caches:
+/// On a machine that [has caches](cellworks_machine::Capabilities::has_caches):
 ///
-/// - DMA blocks of 16 bytes to 64 MB, if `limits` allow them, by one SPE of Cell 0, by all SPEs on
-///   one buffer, and by all SPEs on private buffers of up to 1 GB together. One SPE also moves
-///   blocks of 128 bytes and 16 KB with each other memory module. Blocks up to 16 KB also move
-///   between SPE 0 and an SPE of the first and of the last Cell;
+/// - DMA blocks of 16 bytes to 64 MB by one SPE of Cell 0, by all SPEs on one buffer, and by all
+///   SPEs on private buffers of up to 1 GB together. Also blocks of 128 bytes and 16 KB with each
+///   other memory module, and blocks up to 16 KB between SPE 0 and an SPE of the first and of the
+///   last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, if there is memory for them. For a curve, copies of one
-///   size are repeated with numbers of SPEs between one and all. The size is the largest power of
-///   two up to 64 MB for which each SPE has room for two blocks;
-/// - chases through tables of 4 KB to 256 MB. A step in the times shows a cache. Chases with 1 to
-///   48 chains through a table of 128 MB show how many misses are under way at once. The last chase
-///   uses the same table while all other SPEs load the memory.
+/// - copies of 1 KB to 64 MB by one SPE, and of one size by numbers of SPEs between one and all:
+///   the largest power of two up to 64 MB for which each SPE has room for two blocks;
+/// - chases through tables of 4 KB to 256 MB, and through a table of 128 MB with 1 to 48 chains,
+///   and while all other SPEs load the memory.
 ///
-/// On a machine without caches, further measurements give the curves of the paper, and curves for
-/// an SPE with a local store:
+/// On a machine without caches, mostly as in the paper's figures:
 ///
-/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs. The blocks are in shared and
-///   in private buffers, with each memory module of a Cell (figures 4 to 7 of the paper), and in
-///   the local store of SPE 0, for SPEs of each Cell (figures 8 and 9);
+/// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, in shared and in private
+///   buffers, with each memory module of a Cell (figures 4 to 7), and in the local store of SPE 0,
+///   for SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one and by all SPEs (figures 10, 11);
-/// - copies of 1 KB to 64 KB by one SPE, and of the largest size by several SPEs;
+/// - copies of 1 KB to 64 KB by one SPE, and of 64 KB by several SPEs;
 /// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
 ///   load the memory.
 ///
-/// A measurement for which the machine has no room is left out. For example, local stores of 16 KB
-/// have no room for blocks of 16 KB. There are 100 to 300 measurements. The rounds of a measurement
-/// take at most 0.1 s. The warm-up and the preparation of the memory take further time.
-/// [`Plan::set_span`](crate::Plan::set_span) gives the rounds of a plan another time. On a
-/// simulated Cell blade, all measurements together take some tens of millions of bus packets.
+/// Measurements for which the machine has no room are left out. There are 100 to 300 measurements.
+/// The rounds of each take at most 0.1 s, which [`Plan::set_span`](crate::Plan::set_span) can
+/// change. On a simulated Cell blade, all measurements take some tens of millions of bus packets.
 pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     let all = topology.spes().len();
     let has_caches = topology.capabilities().has_caches;
@@ -151,15 +143,12 @@ pub fn characterize(topology: &Topology, limits: &Limits) -> Vec<Request> {
     }
     let mut seen = HashSet::new();
     requests.retain(|request| {
-        // On a machine with one SPE, some requests occur twice. Other requests need larger blocks,
-        // SPEs in each Cell, or a second SPE, which the machine may not have.
+        // Removes requests that occur twice, and requests that need more than the machine has.
         seen.insert(request.clone()) && request.plan(topology, limits).is_ok()
     });
     requests
 }
 
-/// Requests blocks of every size with one SPE and with all SPEs. Some sizes are also requested with
-/// the other memory modules, and between SPEs.
 fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let all = topology.spes().len();
     let mut requests = Vec::new();
@@ -192,14 +181,13 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Returns the first and the last Cell, as a near Cell and a far Cell. On a large machine,
-/// measuring every Cell would take minutes.
+/// Returns the first and the last Cell, as a near Cell and a far Cell. Measuring every Cell of a
+/// large machine would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))
 }
 
-/// Returns three counts: one SPE, all SPEs on one buffer, and all SPEs on private buffers.
 fn one_and_all(all: usize) -> Vec<Count> {
     let mut counts = vec![Count::Shared(1)];
     if all > 1 {
@@ -208,7 +196,6 @@ fn one_and_all(all: usize) -> Vec<Count> {
     counts
 }
 
-/// Requests mailboxes and signals between an SPE of each Cell and the PPE or SPE 0.
 fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for function in [Function::Mailbox, Function::Signal] {
@@ -224,7 +211,6 @@ fn exchanges(topology: &Topology, request: impl Fn(Function) -> Request) -> Vec<
     requests
 }
 
-/// Requests lists, from few long elements to many short elements.
 fn lists(request: &Request) -> impl Iterator<Item = Request> {
     LIST_ELEMENTS.into_iter().map(|elements| Request {
         settings: Settings {
@@ -236,7 +222,6 @@ fn lists(request: &Request) -> impl Iterator<Item = Request> {
     })
 }
 
-/// Requests all atomic operations by one SPE and by all, and `fetchadd` by further numbers of SPEs.
 fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     let functions = Function::ALL
         .into_iter()
@@ -256,7 +241,6 @@ fn atomics(all: usize, request: impl Fn(Function) -> Request) -> Vec<Request> {
     by_one_and_all.chain(by_some).collect()
 }
 
-/// Requests wake-ups of an SPE of the first and of the last Cell, by the PPE and by SPE 0.
 fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     let of_cell = |cell| {
         [(1, false), (2, true)].map(|(spes, between_spes)| Request {
@@ -269,7 +253,6 @@ fn wake_ups(topology: &Topology, request: &Request) -> Vec<Request> {
     first_and_last(topology).flat_map(of_cell).collect()
 }
 
-/// Returns numbers of SPEs between one and all.
 fn some_of(all: usize) -> impl Iterator<Item = usize> {
     let is_some = move |spes: &usize| (2..all).contains(spes);
     CONTENDERS.into_iter().filter(is_some)

@@ -8,9 +8,8 @@ use cellworks_machine::{AtomicError, RunError, SpeId, StageError};
 use crate::function::Function;
 use crate::report::Latency;
 
-/// The error of a request that cannot be fulfilled. Nothing was run.
-///
-/// The message has the requested value, the rule, and a value that is allowed.
+/// The error of a request that cannot be fulfilled. Nothing was run. The message has the requested
+/// value, the rule, and a value that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
@@ -30,12 +29,10 @@ impl RequestError {
         }
     }
 
-    /// Makes the error for a block of a refused size.
     pub(crate) fn block(message: String) -> Self {
         Self::new("-b", "-b 1k", message)
     }
 
-    /// Returns the same error with other flags that can be used instead.
     pub(crate) fn with_instead(self, instead: String) -> Self {
         Self { instead, ..self }
     }
@@ -96,7 +93,7 @@ pub enum SpeError {
     },
 }
 
-/// The effect of the operations is wrong, so their times mean nothing.
+/// A wrong effect of the measured operations. The times of the operations then have no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the measurement cannot be trusted: {what}; the machine is at fault, please report it")]
 pub struct Untrusted {
@@ -127,7 +124,6 @@ impl Impossible {
         }
     }
 
-    /// Makes the error for statistics that are out of order, such as a minimum above the median.
     pub(crate) fn order(function: Function, latency: Latency) -> Self {
         let Latency {
             min, p50, p99, max, ..
@@ -140,7 +136,6 @@ impl Impossible {
         }
     }
 
-    /// Makes the error for SPEs that together moved more than `bytes_per_s_max`.
     pub(crate) fn bandwidth(
         function: Function,
         bytes_per_s: u64,
@@ -157,7 +152,6 @@ impl Impossible {
     }
 }
 
-/// The advice for a time that is impossible.
 const LOOK_AT_THE_CLOCK: &str = "look at the clock source of the machine, and at its hypervisor if \
                                  it has one; if they are right, please report this";
 

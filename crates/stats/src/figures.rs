@@ -1,4 +1,4 @@
-//! Formats sizes, times and ratios for people. Numbers have a unit and three figures.
+//! Formats sizes, times and ratios for people, with units and three figures.
 
 pub use cellworks_machine::sizes::size;
 
@@ -11,7 +11,7 @@ pub fn time(ns: f64) -> String {
     scaled(ns, &[(1e0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")])
 }
 
-/// Formats a number of bytes per second. The units are powers of 1,000, as in the paper CellStats.
+/// Formats a number of bytes per second in units that are powers of 1,000, as in the paper.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::bandwidth(24_600_000_000), "24.6 GB/s");
@@ -41,7 +41,7 @@ pub fn plain(number: f64) -> String {
     thousands(&format!("{:.0}", (number / step).round() * step))
 }
 
-/// Formats a whole number, which may be negative. Commas set thousands apart.
+/// Formats a whole number, which may be negative, with commas between thousands.
 ///
 /// ```
 /// assert_eq!(cellworks_stats::figures::thousands("-1234567"), "-1,234,567");
@@ -59,7 +59,7 @@ pub fn thousands(number: &str) -> String {
 }
 
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // A value such as 999.5 would be rounded to 1000, so the value belongs to the next unit.
+    // A value such as 999.5 would be rounded to 1000, so it is written in the next unit.
     let (factor, unit) = units
         .iter()
         .rev()
@@ -70,7 +70,6 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Returns the number of decimals with which a value has three figures.
 fn decimals(value: f64) -> usize {
     match value {
         _ if value < 9.995 => 2,

@@ -8,22 +8,20 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// The minimum factor between the times of two tables, one twice as large as the other, if a cache
-/// ends between the two sizes. Misses of translation buffers make larger tables slower by less. For
-/// tables that are closer in size, the minimum is a root of this factor.
+/// The minimum ratio of the times of two tables, one twice as large as the other, if a cache ends
+/// between their sizes. Misses of translation buffers slow larger tables by less. For tables that
+/// are closer in size, the minimum is a root of this ratio.
 const STEP: f64 = 1.3;
 
-/// The minimum factor between the time of a node in a cache and the time beyond the cache. On known
-/// machines, each cache is at least twice as slow as the cache before.
+/// The minimum ratio of the times beyond a cache and in the cache. On known machines, each cache is
+/// at least twice as slow as the cache before.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// The maximum share of misses with which a cache counts as holding a table. If a table is half as
-/// large again as the cache, random replacement misses 58 %. For a table that would just fit,
-/// misses of 50 % were measured, because of conflicts between pages, the page tables, and other
-/// programs.
+/// The maximum share of misses with which a cache counts as holding a table. Random replacement
+/// misses 58 % of a table that is half as large again as the cache. A table as large as the cache
+/// had up to 50 % misses, because of conflicts between pages, page tables, and other programs.
 const MISSED_MAX: f64 = 0.55;
 
-/// Times that differ by at most this factor count as the same.
 const SAME_RATIO_MAX: f64 = 1.05;
 
 /// Derives quantities from several measurements, such as those of
@@ -54,12 +52,10 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// writing a word until the waiting SPE has the word.
 ///
 /// All times are medians. The size of a cache is the size that one program can use. A cache is
-/// found if it is at least 1.6 times as slow as the cache before. The cache must also hold at least
-/// two tables that the cache before does not hold, and at least two larger tables must have been
-/// measured.
-///
-/// A table is beyond the caches if a cache was found, and if the time of the table shows that no
-/// cache holds any part of the table.
+/// found if it is at least 1.6 times as slow as the cache before, if it holds at least two tables
+/// that the cache before does not hold, and if at least two larger tables were measured. A table is
+/// beyond the caches if a cache was found, and the time of the table shows that no cache holds a
+/// part of it.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -80,7 +76,6 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-/// Finds the caches in the times of tables, and the memory beyond the caches.
 fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
@@ -119,12 +114,10 @@ fn finding<const N: usize>(
     }
 }
 
-/// The result of a `chase`.
 struct Chase {
     table_bytes: usize,
     chains: u32,
     loading_spes: usize,
-    /// The time of one node.
     ns: f64,
 }
 
@@ -213,7 +206,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
         while at + 1 < times.len() && rises(at) {
             at += 1;
         }
-        // A level needs two tables, because a single slow or fast table may be a disturbance.
+        // A level needs two tables, because one slow or fast table may be a disturbance.
         let between_levels = bottom > start && at + 1 < times.len();
         if between_levels && times[at] > times[bottom] * STEP_IN_ALL {
             levels.push(start..=bottom);
@@ -227,7 +220,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
 }
 
 /// Returns the times of the curve without disturbances. A larger table is never faster, so a time
-/// above a later time was disturbed, and is replaced by the later time.
+/// longer than a later time is replaced by the later time.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -236,13 +229,13 @@ fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     times
 }
 
-/// Returns the median of times in ascending order. There must be at least one time.
+/// Returns the median of ascending times, of which there must be at least one.
 fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-/// Finds the latency of memory, on an idle machine and under each load. All results are of one
-/// table, because results of different tables cannot be compared.
+/// Finds the latency of memory with one table, on an idle machine and under each load. Latencies of
+/// different tables cannot be compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -263,7 +256,7 @@ fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
         .collect()
 }
 
-/// Finds the number of accesses to memory that are under way at the same time. `what` is the unit.
+/// Finds the number of simultaneous accesses to memory. `what` is the unit.
 fn in_flight(chases: &[Chase], what: &str) -> Option<Finding> {
     let idle = || chases.iter().filter(|chase| chase.loading_spes == 0);
     let table_bytes = idle()
@@ -322,8 +315,8 @@ fn lines_in_flight(measurements: &[Measurement]) -> Vec<Finding> {
     by_place.into_iter().filter_map(lines).collect()
 }
 
-/// Finds the bandwidth of copies by each number of SPEs. All results are of one size of blocks,
-/// because results of different sizes cannot be compared.
+/// Finds the bandwidth of copies with one size of blocks, by each number of SPEs. Bandwidths of
+/// different sizes cannot be compared.
 fn copy_bandwidth(measurements: &[Measurement]) -> Vec<Finding> {
     let mut by_size: BTreeMap<usize, BTreeMap<usize, u64>> = BTreeMap::new();
     for measurement in measurements.iter().filter(|m| m.function == Function::Copy) {
@@ -390,7 +383,6 @@ mod tests {
         chase
     }
 
-    /// The capabilities of a Cell: no caches, no sleep, and times that repeat.
     const CELL: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -409,7 +401,7 @@ mod tests {
     }
 
     /// Makes the curve of a machine with caches of these sizes and latencies. Each cache replaces
-    /// lines at random, so a cache still has a fifth of a table that is twice as large.
+    /// lines at random, so it still has a fifth of a table that is twice as large.
     fn curve(caches: &[(usize, f64)], memory_ns: f64) -> Vec<(usize, f64)> {
         let found = |table: usize, cache: usize| {
             if table <= cache {
@@ -429,7 +421,6 @@ mod tests {
         sizes().map(|table| (table, time(table))).collect()
     }
 
-    /// Makes each time longer, by up to the share `most`.
     fn disturbed(curve: &[(usize, f64)], most: f64) -> Vec<(usize, f64)> {
         let noise = |index: usize| (index * 7_919 % 101) as f64 / 100.0;
         let times = curve.iter().zip(0..);
@@ -599,7 +590,6 @@ mod tests {
         assert!(findings(&measurements, Capabilities::default()).contains(&expected));
     }
 
-    /// A machine with one cache of 32 MB, and memory.
     fn one_cache() -> Vec<Measurement> {
         let times = [(16, 14.0), (32, 14.0), (64, 80.0), (96, 90.0)];
         times.map(|(mb, ns)| chase(mb * MB, 1, 0, ns)).to_vec()
@@ -765,7 +755,6 @@ mod tests {
             // Module 1 has only a bandwidth, and module 2 only a latency.
             get(1, 16 * KB, 2_400.0),
             get(2, 128, 300.0),
-            // A single size of table is no curve.
             chase(256 * KB, 1, 0, 290.0),
             chase(256 * KB, 8, 0, 41.0),
             chase(256 * KB, 16, 0, 40.0),

@@ -86,8 +86,7 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All functions that measure one operation. The functions of the paper come first, in its
-    /// order.
+    /// All functions that measure one operation, first those of the paper in its order.
     pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,
@@ -121,7 +120,7 @@ impl Function {
         matches!(self, Self::Matrix(_) | Self::Memory)
     }
 
-    /// Returns the value of the flag `-f` for the function, or of the flag `--matrix` for a matrix.
+    /// Returns the value of the flag `-f`, or of the flag `--matrix` for a matrix.
     pub const fn name(self) -> &'static str {
         match self {
             Self::MkThread => "mkthread",
@@ -306,7 +305,7 @@ impl Polling {
         }
     }
 
-    /// Describes in a few words what the receiving SPE does.
+    /// Describes the receiving SPE's actions in a few words.
     pub const fn way(self) -> &'static str {
         match self {
             Self::Reads => "read until it has changed, then write",

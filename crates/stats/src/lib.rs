@@ -1,7 +1,7 @@
-//! Measures what the primitives of a machine cost: starting programs, mailboxes, signals, DMA and
-//! atomic operations. This is the benchmark CellStats (Abellán, Fernández, Acacio: *Characterizing
-//! the basic synchronization and communication operations in dual Cell-based blades*) for any
-//! [`Machine`].
+//! Measures the cost of a machine's primitives: starting programs, mailboxes, signals, DMA and
+//! atomic operations. The crate is the benchmark CellStats (Abellán, Fernández, Acacio:
+//! *Characterizing the basic synchronization and communication operations in dual Cell-based
+//! blades*) for any [`Machine`].
 //!
 //! ```text
 //!   Request ── plan ──► Plan ── measure(machine) ──► Measurement ── advise ──► Advice
@@ -14,8 +14,8 @@
 //! A matrix has a figure for each pair of SPEs, or for each memory module as seen from each Cell or
 //! NUMA node. [`Visits`] measures a matrix.
 //!
-//! Every measurement verifies the data that its operations moved. If the data is wrong, or the
-//! result is impossible, the measurement returns an error.
+//! Every measurement verifies the data that its operations moved, and returns an error if the data
+//! is wrong or the result is impossible.
 //!
 //! [`Machine`]: cellworks_machine::Machine
 

@@ -1,17 +1,17 @@
-//! Functions for joining the programs of SPEs, and for checking their replies.
+//! Joins the programs of SPEs, and checks the replies of SPEs.
 
 use cellworks_machine::{CellMachine, Handle, SpeId};
 
 use crate::error::{MeasureError, SpeError, Untrusted};
 
-/// The word in the outbound mailbox of an SPE if the program of the SPE has failed.
+/// The word that an SPE writes to its outbound mailbox if its program has failed.
 pub(crate) const FAILED: u32 = u32::MAX;
 
 /// The error if the program of an SPE has failed. `Crew::dismiss` returns the SPE and the reason.
 #[derive(Debug)]
 pub(crate) struct Stopped;
 
-/// Waits for the end of a program, and returns the program's result.
+/// Waits for the end of a program, and returns its result.
 ///
 /// # Panics
 ///
@@ -26,7 +26,6 @@ pub(crate) fn join<T, M: CellMachine>(
     }
 }
 
-/// Returns an error if a partner's reply is not the expected one.
 pub(crate) fn check(partner: SpeId, expected: u32, reply: u32) -> Result<(), Untrusted> {
     if reply == expected {
         return Ok(());

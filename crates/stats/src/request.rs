@@ -5,18 +5,16 @@ use cellworks_machine::{CellId, ModuleId, Span, Topology};
 use crate::function::{Function, Polling};
 use crate::settings::Settings;
 
-/// A request for a measurement, in the terms of CellStats' flags (section 3.1 of the paper).
+/// A request for a measurement, in the terms of CellStats' flags (section 3.1 of the paper). If a
+/// field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// If a field is `None`, [`plan`](Self::plan) chooses a value.
+/// A request for a [`Function::Matrix`] may set only `budget`, the block of `settings` for a copy,
+/// and `module` and `polling` for an atomic variable. A request for a [`Function::Memory`] may set
+/// only `budget`, and the block and the pages of `settings`.
 ///
-/// A request for a [`Function::Matrix`] may set the block of `settings` for a copy, `module` for an
-/// atomic variable, `polling`, and `budget`. A request for a [`Function::Memory`] may set the block
-/// of `settings`, and `budget`.
-///
-/// If a computer has fewer CPUs than SPEs, SPEs take turns on a CPU, and most functions take
-/// longer. The results of two functions then have no meaning. In a [`Function::Chase`] under load,
-/// the measured SPE does not run while the loading SPEs run, so the SPEs do not compete for memory.
-/// In a [`Function::WakeUp`], the partner has to wait until the sender gives up the CPU.
+/// If a computer has fewer CPUs than SPEs, several SPEs take turns on one CPU, and most functions
+/// take longer. The results of a [`Function::Chase`] under load and of a [`Function::WakeUp`] then
+/// have no meaning, because these functions need SPEs that run at the same time.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -49,36 +47,32 @@ pub struct Request {
     /// nodes of every chain, and the result is the time of one node.
     pub iterations: Iterations,
     /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
-    /// 10 ms.
-    ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), a warm-up of
-    /// `None` has a quarter of the iterations of a round. If the number of timed iterations is
-    /// given, the warm-up has the same number, but at most 16.
+    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), `None`
+    /// means a quarter of the iterations of a round or, with a given number of timed iterations,
+    /// the same number, at most 16.
     pub warm_up: Option<u64>,
-    /// Further numbers for the function, each of which has its flag
-    /// ([`Setting::flag`](crate::Setting::flag)). If a field is `None`, the function uses the
-    /// default in the help of the flag. The block of a copy is a multiple of 16 bytes, and the
-    /// table of a chase a multiple of 64 bytes.
+    /// Further numbers for the function, with the flags [`Setting::flag`](crate::Setting::flag). If
+    /// a field is `None`, the function uses the default in the help of the flag. The block of a
+    /// copy is a multiple of 16 bytes, and the table of a chase a multiple of 64 bytes.
     pub settings: Settings,
-    /// The Cell of the SPEs that are taken first (`-c`). If `None`, the first Cell with a free SPE.
+    /// The Cell from which SPEs are taken first (`-c`). If `None`, the first Cell with a free SPE.
     /// SPE 0 is not free if `between_spes` gives it another role.
     pub cell: Option<CellId>,
     /// The memory module that holds the data (`-m`). If `None`, the module nearest to the Cell. In
     /// a transfer between SPEs, the module holds only the control blocks of the SPEs.
     pub module: Option<ModuleId>,
-    /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 the
-    /// place of main memory in a transfer (`-s`).
+    /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 takes
+    /// the place of main memory in a transfer (`-s`).
     pub between_spes: bool,
     /// Whether the result contains all samples.
     pub keep_samples: bool,
     /// How the receiver of a [`Function::Matrix`] of an atomic variable waits (`--polling`). If
     /// `None`, the receiver reads the variable.
     pub polling: Option<Polling>,
-    /// The time for all pairs of a matrix (`--budget`). If `None`, every pair gets the time that it
-    /// needs. On a simulated machine, the budget is simulated time.
-    ///
-    /// On a machine that [is steady](cellworks_machine::Capabilities::is_steady), each pair is
-    /// measured for 10 us, and the budget limits the number of pairs.
+    /// The time for all pairs of a matrix (`--budget`), in simulated time on a simulated machine.
+    /// If `None`, every pair gets the time that it needs. On a machine that [is
+    /// steady](cellworks_machine::Capabilities::is_steady), each pair is measured for 10 us, and
+    /// the budget limits the number of pairs.
     pub budget: Option<Span>,
 }
 
@@ -100,29 +94,28 @@ pub enum Iterations {
     /// At least six rounds of iterations. The measurement ends when the interval of the median is
     /// narrow, or when this time is over.
     ///
-    /// A machine that [is steady](cellworks_machine::Capabilities::is_steady), such as a simulated
-    /// one, ignores the time. The measurement ends after at most eight rounds, or when the medians
-    /// of two successive rounds differ by at most a thousandth. One visit is enough. A round
-    /// usually has the number of iterations that move 256 KB, limited to 16 to 128. If an iteration
-    /// is long, such as the start of a program, a round may have as few as 2 iterations.
+    /// A machine that [is steady](cellworks_machine::Capabilities::is_steady) ignores the time, and
+    /// needs only one visit. The measurement ends after eight rounds, or when two successive
+    /// medians differ by at most a thousandth. A round has 2 to 128 iterations, few if they are
+    /// long.
     Within(Span),
 }
 
 /// Limits of a machine that its topology does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The bytes of the largest block. A block of more than 16 KB is moved by several DMA commands.
+    /// The bytes of the largest block. Several DMA commands move a block of more than 16 KB.
     pub block_bytes_max: usize,
     /// The bytes of each local store.
     pub local_store_bytes: usize,
-    /// The maximum number of bytes of main memory for all buffers of a measurement together.
+    /// The maximum bytes of main memory for all buffers of a measurement together.
     pub memory_bytes_max: usize,
     /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
-    /// [`measure`](crate::measure) refuses a result above the limit. On a computer, the limit is
+    /// [`measure`](crate::measure) refuses a result above this limit. On a computer, the limit is
     /// the bandwidth of the widest instructions, 64 bytes a cycle at the highest clock rate.
     pub bandwidth_bytes_per_s_max: Option<u64>,
-    /// The bytes of the largest slice that a program stages at once, such as 16 KB. The limit
-    /// leaves room for several slices. `None` on a machine without local stores.
+    /// The bytes of the largest slice that a program stages at once, such as 16 KB, so that several
+    /// slices fit into the local store. `None` on a machine without local stores.
     pub staging_bytes_max: Option<usize>,
 }
 
@@ -171,7 +164,6 @@ impl Count {
         }
     }
 
-    /// Returns the flag that requests this count.
     pub(crate) const fn flag(self) -> &'static str {
         match self {
             Self::Shared(_) => "-n",

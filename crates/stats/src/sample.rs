@@ -11,51 +11,45 @@
 //! batch. There is no gap between batches, so the batches add up to the whole loop.
 //!
 //! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
-//! Samples of one loop share circumstances, such as the addresses of the loop's cache lines and the
-//! clock rate. Therefore, only the medians of several rounds show how much the median varies. The
-//! rounds of one visit also share circumstances, such as the addresses of memory and the other
-//! users of the computer. Therefore, the interval of the median is widened until it contains the
-//! median of each visit.
+//! Samples of one loop share the clock rate and the addresses of cache lines, so only the medians
+//! of several rounds show how much the median varies. Rounds of one visit share the addresses of
+//! memory and the other users of the computer, so the interval contains the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
 use crate::report::{Interval, Latency};
 
-/// The maximum number of samples that all loops of a round give together, because there may be
-/// hundreds of SPEs, and all samples are kept. Each loop may give [`SAMPLES_MIN`] in any case.
+/// The maximum number of samples of all loops of a round together, which limits the memory with
+/// hundreds of SPEs. Each loop may have [`SAMPLES_MIN`] in any case.
 const SAMPLES_MAX: u32 = 1_000;
 
-/// The number of samples that each loop of a round may give, however many loops there are.
 const SAMPLES_MIN: u32 = 20;
 
-/// The minimum length of a batch, as a multiple of the time of reading the clock, and of the
-/// clock's smallest step. Therefore, a reading and a step are at most 2 % of a batch.
+/// The minimum length of a batch, in multiples of the time of reading the clock, and of the clock's
+/// smallest step. With this length, a reading or a step is at most 2 % of a batch.
 const BATCH_PER_CLOCK: u128 = 50;
 
 /// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The minimum number of rounds that have an interval. With a probability of 3.1 %, six medians lie
-/// all on one side of the long-run median. For five medians this probability is 6.3 %, which is
-/// more than [`MISS_MAX`].
+/// The minimum number of rounds for an interval. With six rounds, all medians lie on one side of
+/// the true median with a probability of 3.1 %. With five, 6.3 % would be more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// The maximum width of a narrow interval, as a fraction of the median. A smaller limit would
-/// rarely be reached, because clock rates rarely vary by less than a hundredth.
+/// The median divided by the maximum width of a narrow interval. Clock rates rarely vary by less
+/// than a hundredth, so a smaller width would rarely be reached.
 const NARROW_PER_MEDIAN: u128 = 100;
 
-/// A request for one timed loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     pub iterations: u32,
-    /// Whether the samples of the loop are kept. The samples of a warm-up are not kept.
+    /// Whether the samples are kept. Those of a warm-up are not.
     pub counts: bool,
 }
 
-/// The times of one round, which decide whether another round follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RoundTimes {
     /// The time from the start to the end of the loop. For several SPEs, the longest time.
@@ -64,7 +58,7 @@ pub(crate) struct RoundTimes {
     pub median: Span,
 }
 
-/// Times the loops of one processor, and keeps the loops that count.
+/// Times the loops of one processor, and keeps those that count.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
@@ -74,10 +68,9 @@ pub(crate) struct Stopwatch {
     kept: Vec<TimedLoop>,
 }
 
-/// The properties of the clock. All properties are 0 if the clock did not move.
+/// The properties of the clock, all 0 if the clock did not move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Clock {
-    /// The time of one reading of the clock.
     pub reading: Span,
     /// The smallest difference between two readings that is not 0.
     step: Span,
@@ -99,8 +92,7 @@ impl RoundTimes {
     /// Combines the times of several SPEs. With an even number of SPEs, the median is the mean of
     /// the two medians in the middle.
     ///
-    /// The median of all samples would be more accurate, but the PPE, which decides about the next
-    /// round, does not have the samples.
+    /// Rejected: the median of all samples, because the PPE does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
         let mut medians: Vec<Span> = times.iter().map(|times| times.median).collect();
         medians.sort_unstable();
@@ -121,9 +113,9 @@ impl Clock {
     /// Measures the time of a reading and the smallest step of the clock. The time of a reading is
     /// the median over many steps, because an interrupt would spoil a single step.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
-        /// The number of measured steps. The number is odd, so one step is the median.
+        /// The number of measured steps, odd so that one step is the median.
         const STEPS: usize = 101;
-        /// The maximum number of readings, because a clock that stands still shows no step.
+        /// The limit for a clock that stands still.
         const READINGS_MAX: u32 = 10_000;
 
         let mut steps = Vec::with_capacity(STEPS);
@@ -155,8 +147,7 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// Makes a stopwatch. `stopwatches` is the number of stopwatches that time loops at the same
-    /// time, and `now` reads the clock.
+    /// Makes a stopwatch, one of `stopwatches` in a round. `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -166,11 +157,8 @@ impl Stopwatch {
         }
     }
 
-    /// Times as many calls of `operate` as the round requires. Keeps the loop if the round counts.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of `operate`, which ends the loop.
+    /// Times the iterations of a round, each a call of `operate`. Keeps the loop if the round
+    /// counts. Returns the first error of `operate`, which ends the loop.
     pub fn time<E>(
         &mut self,
         round: Round,
@@ -220,7 +208,7 @@ impl Stopwatch {
         let mut left = iterations;
         let (mut done, mut readings) = (0, 0);
         while left > 0 {
-            // A rest that is shorter than a batch is added to the last batch.
+            // The last batch includes a rest that is shorter than a batch.
             let count = if left / 2 < batch { left } else { batch };
             for _ in 0..count {
                 operate()?;
@@ -231,7 +219,7 @@ impl Stopwatch {
             readings += 1;
             let took = after.since(before);
             if took < shortest && left > 0 {
-                // The batch is too short for the clock and goes on.
+                // The batch is too short for the clock, so it continues with more operations.
                 batch = batch.saturating_mul(2);
                 continue;
             }
@@ -293,27 +281,25 @@ impl Scale for Span {
     }
 }
 
-/// Sorts the spans, and returns the median, or `None` if there are no spans. With an even number of
-/// spans, the median is the shorter of the two in the middle.
+/// Sorts the spans, and returns the median. With an even number of spans, the median is the shorter
+/// of the two in the middle. Returns `None` if there are no spans.
 pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
     spans.sort_unstable();
     Some(*spans.get(spans.len().checked_sub(1)? / 2)?)
 }
 
-/// Returns the ranks, counted from 1, of two of `n` sorted values that enclose the median of the
-/// values' distribution. The probability is at least 95 % if the values are independent. Returns
-/// `None` if `n` is less than [`ROUNDS_MIN`].
+/// Returns two ranks, counted from 1. Of `n` sorted independent values, the values at these ranks
+/// enclose the median of the distribution with a probability of at least 95 %. Returns `None` if
+/// `n` is less than [`ROUNDS_MIN`].
 ///
-/// A value is below the median with a probability of 1/2, so the number of values below the median
-/// is binomial. The median is outside of ranks `k` to `n + 1 - k` only if fewer than `k` values are
-/// on one side of the median.
+/// The number of values below the median is binomial with probability 1/2. The median is outside of
+/// ranks `k` to `n + 1 - k` only if fewer than `k` values are on one side of the median.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
     }
     let n_f64 = n as f64;
-    // `exactly` is the probability that exactly `below` values are below the median, and `at_most`
-    // is the probability that at most `below` values are.
+    // `exactly` and `at_most` are probabilities of the number of values below the median.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -328,8 +314,7 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
 /// The medians of the rounds of each visit, in order.
 pub(crate) type Visited = Vec<Vec<Span>>;
 
-/// Returns the median of each round of one visit, from the loops of each processor. All processors
-/// have the same number of rounds.
+/// Returns the median of each round of one visit, from the same number of loops of each processor.
 pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     let of_round = |round: usize| {
         let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
@@ -338,11 +323,9 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     (0..loops[0].len()).map(of_round).collect()
 }
 
-/// Returns the interval of the median, or `None` if there are too few rounds.
-///
-/// The state of the computer differs between visits. If only the ranks of all rounds decided, a
-/// visit with many rounds would outvote the other visits. Therefore, the interval is widened until
-/// it contains the median of each visit.
+/// Returns the interval of the median, or `None` if there are too few rounds. The interval contains
+/// the median of each visit, because the state of the computer differs between visits, and a visit
+/// with many rounds would otherwise outvote the other visits.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -358,19 +341,17 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
 }
 
 /// Returns whether the interval of the median is narrow, or `None` if there are too few rounds.
-///
-/// A measurement ends when the interval is narrow. Because this function is called after every
-/// round, rounds that agree by chance can end the measurement too early. The probability of 95 %
-/// holds only for a number of rounds that is fixed in advance.
+/// Rounds that agree by chance can end a measurement too early, because this function is called
+/// after every round. The probability of 95 % holds only for a number of rounds that is fixed in
+/// advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
     Some((high - low).times(NARROW_PER_MEDIAN) <= median)
 }
 
-/// The rounds of all processors. An iteration of a loop is `operations` operations.
+/// The rounds of all processors. An iteration of a loop has `operations` operations.
 pub(crate) struct Samples<'a> {
-    /// The loops of each processor, with the same number of loops for all processors.
     loops: &'a [Vec<TimedLoop>],
     operations: usize,
 }
@@ -384,7 +365,7 @@ impl<'a> Samples<'a> {
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
-        // Nearest rank: the smallest sample that `percent` percent of the samples do not exceed.
+        // Nearest rank: the smallest sample that is not below `percent` percent of the samples.
         let at_percent = |percent: usize| {
             let rank = (samples.len() * percent).div_ceil(100).max(1);
             self.operation_ns(samples[rank - 1])
@@ -410,8 +391,7 @@ impl<'a> Samples<'a> {
     }
 
     /// Returns the interval of the median, from the medians of the rounds of each visit. The
-    /// interval is widened until it contains `p50`, because the median of all samples may differ
-    /// from the median of the rounds' medians.
+    /// interval is widened to contain `p50`, the median of all samples.
     pub fn median_interval(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let (low, high) = interval(visited)?;
         Some(Interval {
@@ -420,8 +400,8 @@ impl<'a> Samples<'a> {
         })
     }
 
-    /// Returns the range of the medians of all rounds. On a machine with times that repeat, this
-    /// range is the interval of the median.
+    /// Returns the range of the medians of all rounds, widened to contain `p50`. On a machine with
+    /// times that repeat, this range is the interval of the median.
     pub fn range_of_rounds(&self, visited: &[Vec<Span>], p50: f64) -> Option<Interval> {
         let medians = || visited.iter().flatten();
         Some(Interval {
@@ -446,7 +426,6 @@ impl<'a> Samples<'a> {
         self.in_order().count()
     }
 
-    /// Returns every sample, grouped by processor.
     pub fn all_ns(&self) -> Vec<f64> {
         self.in_order()
             .map(|sample| self.operation_ns(sample))
@@ -487,7 +466,6 @@ impl<'a> Samples<'a> {
 
 #[cfg(test)]
 impl TimedLoop {
-    /// Makes a loop as [`of_samples`](Self::of_samples) does, from nanoseconds.
     pub fn made_up(start_ns: u64, samples_ns: &[u64]) -> Self {
         let start = Time::default() + Span::from_nanoseconds(start_ns);
         let samples = samples_ns.iter().copied().map(Span::from_nanoseconds);
@@ -559,7 +537,7 @@ mod tests {
         let latency = latency(&loops, 1);
         assert_eq!((latency.mean, latency.p50), (35.0, 30.0));
         assert_eq!(samples.all_ns(), [10.0, 20.0, 50.0, 30.0, 40.0, 60.0]);
-        // The rounds take 85 ns and 70 ns. The time between the rounds does not count.
+        // The rounds take 85 ns and 70 ns, without the time between them.
         assert_eq!(samples.bandwidth_bytes_per_s(155), Some(6_000_000_000));
         assert_eq!(samples.bandwidth_bytes_per_s(0), None);
     }
@@ -626,8 +604,7 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks only, the interval would hold only medians of the last visit: ranks 5 to 13 of
-        // 17.
+        // By ranks only (5 to 13 of 17), the interval would hold only medians of the last visit.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -660,7 +637,7 @@ mod tests {
         assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
     }
 
-    /// A clock that moves with each reading and each operation, and shows multiples of `step`.
+    /// A clock that advances with each reading and each operation, in steps of `step`.
     struct MadeUp {
         ns: Cell<u64>,
         reading_ns: u64,
@@ -721,7 +698,6 @@ mod tests {
                 timed.end.since(timed.start).as_femtoseconds() / ns(50_000).as_femtoseconds();
             assert!(timed.samples.len() as u128 <= longest, "{timed:?}");
             for sample in timed.samples {
-                // A batch lasts at least 50 steps, so an error of one step is 2 %.
                 assert!((ns(98)..=ns(102)).contains(&sample), "{sample}");
             }
         }

@@ -1,6 +1,5 @@
-//! The numbers that a request can set for its function, and their descriptions. To add a number,
-//! add a field of [`Settings`], a row of [`Setting::ALL`], and the code that uses the number. The
-//! flag, refusals, JSON, CSV, columns, titles and curves follow from the row.
+//! The numbers that a request can set for its function, and their descriptions. A new number needs
+//! a field of [`Settings`], a row of [`Setting::ALL`], and the code that uses the number.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
@@ -47,17 +46,16 @@ pub struct Setting {
     pub is_size: bool,
     /// Returns the value of the field.
     pub get: fn(&Settings) -> Option<usize>,
-    /// Sets or clears the field. A number that is too large for the type of the field becomes the
-    /// largest number of the type.
+    /// Sets or clears the field. A number that is too large becomes the largest of the field's
+    /// type.
     pub set: fn(&mut Settings, Option<usize>),
     /// The headings and texts that views use for the field. `None` if each view has its own.
     pub shown: Option<SettingView>,
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
-    /// Returns whether functions of this kind use the field.
     pub(crate) used_by: fn(Kind) -> bool,
     /// Returns the reason why a function of this kind does not use the field. If `None`, the error
-    /// has the same reason as for private buffers and memory modules.
+    /// gives the reason why the function has no memory buffers.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,
@@ -80,14 +78,12 @@ pub struct SettingView {
     pub axis: &'static str,
     /// Whether the axis is logarithmic, with one step for each doubling.
     pub doubles: bool,
-    /// The position on the axis of a measurement that has no value.
+    /// The position on the axis of a measurement without this setting.
     pub default: Option<usize>,
 }
 
-/// The sizes of pages that a request may set.
 const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 
-/// The size of a huge page.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// The maximum number of chains of `chase`. A core has fewer cache misses under way at once.

@@ -1,6 +1,6 @@
 //! A random order that is the same in each run and on every machine.
 
-/// The generator's seed, which is arbitrary but must not change.
+/// An arbitrary seed, which must not change.
 const SEED: u64 = 0x0043_656c_6c42_4521;
 
 /// Shuffles the items by the method of Fisher and Yates, with the random number generator
@@ -14,8 +14,8 @@ pub(crate) fn shuffle<T>(items: &mut [T]) {
         mixed ^ (mixed >> 31)
     };
     for last in (1..items.len()).rev() {
-        // The upper half of this product is nearly uniform, because the number of remaining items
-        // is much smaller than 2^64.
+        // The upper half of this product is nearly uniform, because `last` is far smaller than
+        // 2^64.
         let at = (u128::from(next()) * (last as u128 + 1)) >> 64;
         items.swap(last, at as usize);
     }

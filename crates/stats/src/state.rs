@@ -11,28 +11,27 @@
 use crate::report::State;
 
 /// The minimum ratio of two times that belong to different states. Virtual CPUs that were far apart
-/// took 3.6 times as long as near CPUs. Within one state, the clock rate of a busy core rises by at
-/// most half.
+/// took 3.6 times as long as near CPUs. In one state, the clock rate of a core rises by at most
+/// half.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
-/// The minimum share of the times that a state has, because a smaller share would not move medians.
+/// The minimum share of the times in a state. A state with a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
 /// The minimum distance of two peaks, in multiples of the width of a peak from quartile to
-/// quartile. The halves of a single broad peak are 1.6 widths (normal distribution) or 2 widths
-/// (uniform distribution) apart.
+/// quartile. The halves of one broad peak are 1.6 widths (normal) or 2 widths (uniform
+/// distribution) apart.
 const WIDTHS_APART: f64 = 3.0;
 
-/// The maximum number of changes of state in successive times, as a share of the changes that the
-/// same times have in random order. With more changes, the states do not last.
+/// The maximum number of changes of state from one sample to the next, as a fraction of the
+/// expected number in random order. With more changes, the states do not last.
 const SWITCHES_MAX: f64 = 0.5;
 
-/// The minimum number of samples that show whether states last.
+/// The minimum number of samples for deciding whether states last.
 const SAMPLES_MIN: usize = 20;
 
-/// Returns the states in which times were measured, the faster state first, each with its share of
-/// the times. Two peaks that are far apart are two states. All other times are one state. If there
-/// are no times, the result is empty.
+/// Returns the states in which times were measured, the faster state first. Two peaks that are far
+/// apart are two states. All other times are one state. If there are no times, the result is empty.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
@@ -49,9 +48,8 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     }
 }
 
-/// Returns the two states of samples that were taken one after the other. The result is empty if
-/// there is one state, or if the states do not last. If fast and slow samples alternate, both peaks
-/// belong to the operation.
+/// Returns the two states of successive samples. The result is empty if there is one state, or if
+/// fast and slow samples alternate, because both peaks then belong to the operation.
 pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
     if samples_ns.len() < SAMPLES_MIN {
         return Vec::new();
@@ -87,8 +85,8 @@ fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
     })
 }
 
-/// Returns the shortest time of the slower state, or `None` if there is one state. Logarithms are
-/// compared, because the ratio of two times matters.
+/// Returns the shortest time of the slower state, or `None` if there is one state. Uses logarithms,
+/// because the ratio of two times matters.
 fn boundary(times_ns: &[f64]) -> Option<f64> {
     let mut sorted = times_ns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -121,7 +119,7 @@ fn best_cut(ascending: &[f64]) -> Option<usize> {
     Some(best.0)
 }
 
-/// Returns a quantile of ascending numbers. There must be at least one number.
+/// Returns a quantile of ascending numbers, of which there must be at least one.
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     ascending[((ascending.len() - 1) as f64 * share).round() as usize]
 }
@@ -130,7 +128,6 @@ fn quantile(ascending: &[f64], share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Makes times in no order, each of which differs from `ns` by at most the share `within`.
     fn around(ns: f64, within: f64, count: usize) -> Vec<f64> {
         let noise = |at: usize| (at * 7_919 % 101) as f64 / 50.0 - 1.0;
         (0..count)
@@ -151,11 +148,11 @@ mod tests {
             around(136.0, 0.5, 200),
             // A few times that an interrupt made longer, one after the other.
             [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
-            // A slow drift, like that of a clock rate.
+            // A slow drift, as of a clock rate.
             (0..200)
                 .map(|at| 100.0 * (1.0 + 0.3 * at as f64 / 200.0))
                 .collect(),
-            // Two peaks, as two clock rates can cause.
+            // Two peaks, as of two clock rates.
             [around(136.0, 0.02, 100), around(180.0, 0.02, 100)].concat(),
         ] {
             assert_eq!(states(&times).len(), 1, "{times:?}");
@@ -186,7 +183,6 @@ mod tests {
         assert_eq!(lasting(&[66.9, 67.2, 251.0]), []);
     }
 
-    /// The operation finds its cache line at some times, and misses it at other times.
     #[test]
     fn two_peaks_in_no_order_are_how_the_operation_is() {
         let mixed: Vec<f64> = around(6.0, 0.02, 200)

@@ -7,17 +7,17 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// Data that is at least this many times as large as a cache counts as being in main memory,
-/// because little of the data is still in the cache at the next access.
+/// The minimum size of data in main memory, in multiples of the size of the cache. The cache holds
+/// little of larger data at the next access.
 const BEYOND: usize = 2;
 
-/// Sets `lies_in` of each measurement with data that has an address in main memory. Data lies in a
-/// cache if the data fits into the last-level caches of the Cells that take part. Data that is at
-/// least twice as large as these caches lies in main memory.
+/// Sets `lies_in` of each measurement with data in main memory. Data that fits into the last-level
+/// caches of the Cells that take part lies in a cache. Data that is at least twice as large lies in
+/// main memory.
 ///
-/// A last-level cache has two sizes: the size that the system states, and the size in `findings`,
-/// which is smaller if other programs use the cache. Data lies partly in the cache if the data is
-/// larger than the smaller size and smaller than twice the larger size.
+/// The size of a last-level cache is known from the system and from `findings`. The size in
+/// `findings` is smaller if other programs use the cache. Data between the smaller size and twice
+/// the larger size lies partly in the cache.
 pub fn classify_storage(
     topology: &Topology,
     measurements: &mut [Measurement],
@@ -45,7 +45,7 @@ pub fn classify_storage(
     }
 }
 
-/// Returns where `bytes` of data lie if the bytes are accessed again and again. The size of the
+/// Returns the place of `bytes` of data that are accessed again and again. The size of the
 /// last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
@@ -60,7 +60,6 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
     let of_one = match measurement.function.kind() {
-        // A copy has a source and a target.
         Kind::Copy => block.saturating_mul(2),
         _ => block.saturating_mul(p.settings.list_elements.unwrap_or(1) as usize),
     };
@@ -68,8 +67,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// Returns the number of Cells with private buffers, or 1 for a shared buffer. The SPEs of the Cell
-/// in `p` have buffers first, then the SPEs of the other Cells in order.
+/// Returns the number of Cells with private buffers, or 1 for a shared buffer. SPEs are taken from
+/// the Cell in `p` first, then from the other Cells in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
@@ -140,7 +139,6 @@ mod tests {
             (Function::DmaGet, 4, shared, 32 * MB, cache),
             (Function::DmaGet, 1, shared, 33 * MB, partly),
             (Function::DmaGet, 1, shared, 64 * MB, memory),
-            // Two buffers for each Cell.
             (Function::DmaGet, 4, private, 16 * MB, cache),
             (Function::DmaGet, 2, private, 17 * MB, partly),
             (Function::DmaGet, 4, private, 32 * MB, memory),
@@ -170,7 +168,7 @@ mod tests {
             named(&computer, Some(6 * MB), get(16 * MB)),
             Some(Storage::Partly)
         );
-        // The system states no size.
+        // The size that the system states is not known.
         assert_eq!(
             named(&two_pairs(), Some(6 * MB), get(16 * MB)),
             Some(Storage::Memory)

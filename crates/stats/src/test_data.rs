@@ -21,7 +21,6 @@ pub(crate) fn site(cell: u16) -> SpeSite {
     }
 }
 
-/// Makes a machine with one Cell and one memory module.
 pub(crate) fn single(spes: usize) -> Topology {
     Topology::new("a machine", vec![ModuleId::new(0)], vec![site(0); spes])
 }
@@ -44,7 +43,6 @@ pub(crate) fn parameters(spes: usize, between: Between) -> Parameters {
     }
 }
 
-/// Makes a measurement in which every operation took `ns`.
 pub(crate) fn measurement(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     Measurement {
         function,

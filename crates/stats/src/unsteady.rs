@@ -6,18 +6,16 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// If two one-way times of a pair of SPEs differ by this factor, the computer was in two states. An
-/// exchange and a matrix time the same pair with different code, but their fastest times differed
-/// by only a tenth.
+/// The ratio from which two one-way times of a pair of SPEs show two states of the computer. In one
+/// state, the fastest times of an exchange and of a matrix differed by only a tenth.
 const DISAGREE: f64 = 2.0;
 
-/// The advice for a run with numbers of two states.
 const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
                           on a computer without virtual CPUs, or on virtual CPUs that are pinned to cores";
 
 /// Returns the reasons why the numbers of a run belong to more than one state of the computer, with
-/// advice. There are three reasons: the times of the reference changed, the samples of an exchange
-/// have two peaks, or two sources disagree about a pair of SPEs.
+/// advice: the times of the reference changed, the samples of an exchange have two peaks, or two
+/// sources have different times for a pair of SPEs.
 pub fn unsteady(
     topology: &Topology,
     measurements: &[Measurement],
@@ -33,7 +31,6 @@ pub fn unsteady(
     changed.chain(peaks).chain(disagree).collect()
 }
 
-/// Returns the reason if an operation of the reference was in two states.
 fn changed(reference: &Reference) -> Option<String> {
     let [a, b] = reference.spes;
     let of = |what: &str, states: &[State]| {
@@ -55,7 +52,6 @@ fn changed(reference: &Reference) -> Option<String> {
     })
 }
 
-/// Returns the reason if the samples of an exchange of words have two peaks.
 fn two_peaks(measurement: &Measurement) -> Option<String> {
     let function = measurement.function;
     if !matches!(function, Function::Mailbox | Function::Signal) {
@@ -84,7 +80,6 @@ fn in_share(state: &State) -> String {
     format!("{} in {:.0} %", time(state.ns), state.share * 100.0)
 }
 
-/// The one-way time between two SPEs, and its source.
 struct Way {
     primitive: Primitive,
     pair: [usize; 2],
@@ -92,7 +87,6 @@ struct Way {
     source: &'static str,
 }
 
-/// Returns all one-way times of the pairs that an exchange or the reference measured.
 fn ways(
     topology: &Topology,
     measurements: &[Measurement],
@@ -118,8 +112,8 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // A receiver that swaps takes the cache line away from a sender that reads it. Therefore,
-        // times with compare-and-swap are not compared with other times.
+        // With compare-and-swap, the receiver takes the cache line away from the sender, so these
+        // times are not compared with others.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }
@@ -138,8 +132,8 @@ fn ways(
     ways
 }
 
-/// Returns the one-way time of an exchange between SPE 0 and one other SPE. Returns `None` for any
-/// other measurement, and for an exchange with two states.
+/// Returns the one-way time of an exchange between SPE 0 and one other SPE, or `None` for another
+/// measurement or an exchange with two states.
 fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     let primitive = match measurement.function {
         Function::Mailbox => Primitive::Mailbox,
@@ -158,8 +152,8 @@ fn exchange(topology: &Topology, measurement: &Measurement) -> Option<Way> {
     })
 }
 
-/// Returns the reason if two times of one pair differ too much for one state. The reason names the
-/// two times that differ most.
+/// Returns a message about the two times of one pair that differ most, if the difference is too
+/// large for one state.
 fn disagreement(primitive: Primitive, ways: &[Way]) -> Option<String> {
     let of_primitive = || ways.iter().filter(|way| way.primitive == primitive);
     let furthest = of_primitive()

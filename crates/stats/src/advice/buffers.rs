@@ -11,7 +11,6 @@ pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
     private: Value,
-    /// Whether the values are bandwidths, and not times.
     are_rates: bool,
     /// Whether private buffers are better than a shared buffer (`More`) or worse (`Less`).
     private_is: Compared,
@@ -39,7 +38,6 @@ impl Pair {
         })
     }
 
-    /// Writes a text such as `reach 1.00 GB/s on a shared buffer and 2.00 GB/s on private ones`.
     fn figures(&self) -> String {
         let (verb, number): (_, fn(Value) -> String) = if self.are_rates {
             ("reach", rate)
@@ -55,7 +53,7 @@ impl Pair {
     }
 }
 
-/// Recommends private buffers or a shared buffer. The pairs must be sorted by size.
+/// Recommends private buffers or a shared buffer. `pairs` must be sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,
@@ -77,7 +75,7 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // A difference at a single size in the middle may come from the buffers' addresses.
+        // A difference at a single size in the middle may come from the addresses of the buffers.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

@@ -1,8 +1,7 @@
-//! Advice that follows from a comparison of two times, as a table. A row has the two times, and a
-//! sentence for each result of the comparison.
-//!
-//! A sentence has the names of values in braces. `{first}` and `{second}` are the two times, and
-//! `{ratio}` is the longer time divided by the shorter time. [`Sides::with`] sets further values.
+//! Advice that follows from a comparison of two times, as a table. A row has a sentence for each
+//! result of the comparison. A sentence has the names of values in braces. `{first}` and `{second}`
+//! are the two times, and `{ratio}` is the longer time divided by the shorter time. [`Sides::with`]
+//! sets further values.
 
 use cellworks_machine::SpeId;
 
@@ -15,19 +14,17 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times that are compared, and the sentences about them. There is no advice if the comparison
-/// is unclear, or if the sentence is empty.
+/// Two times, and the sentences about them. An unclear comparison or an empty sentence is no
+/// advice.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,
     /// The sentence if the first time is longer.
     longer: &'static str,
-    /// The sentence if the first time is shorter.
     shorter: &'static str,
     equal: &'static str,
 }
 
-/// Two times, and further values for the sentence about them.
 struct Sides {
     first: Value,
     second: Value,
@@ -44,7 +41,6 @@ impl Sides {
         }
     }
 
-    /// Adds a value with this name for the sentences.
     fn with(mut self, name: &'static str, what: impl ToString) -> Self {
         self.values.push((name, what.to_string()));
         self
@@ -72,7 +68,7 @@ impl Comparison {
     }
 }
 
-// The comparisons of each topic, in the order in which their advice is given.
+// The comparisons of each topic, in the order of their advice.
 
 pub(super) const THREADS: &[Comparison] = &[START_OR_SEND, CREATE_OR_START];
 
@@ -90,10 +86,9 @@ pub(super) const ATOMICS: &[Comparison] = &[SHARED_OR_ALONE, SHARED_OR_PRIVATE];
 
 pub(super) const WAITING: &[Comparison] = &[WAKE_UP_OR_SPIN];
 
-/// The two primitives that carry a word.
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
 
-/// Advises to keep programs on their SPE and to send tasks as messages (section 5.1).
+/// Advises whether to keep programs on their SPE and send them tasks as messages (section 5.1).
 const START_OR_SEND: Comparison = Comparison {
     sides: |run| {
         let start = run.median(Function::MkThread, |p| p.spes == 1)?;
@@ -112,7 +107,6 @@ const START_OR_SEND: Comparison = Comparison {
             task may be a program of its own.",
 };
 
-/// Describes the time that waiting threads save in comparison with created threads.
 const CREATE_OR_START: Comparison = Comparison {
     sides: |run| {
         let create = run.median(Function::OsThread, |_| true)?;
@@ -153,8 +147,8 @@ fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
     })
 }
 
-/// Says whether the PPE should pass on the messages between SPEs (section 5.2). For each message,
-/// the PPE has one exchange with the sender and one exchange with the receiver.
+/// Advises whether messages between SPEs should go through the PPE, which takes an exchange with
+/// the sender and an exchange with the receiver (section 5.2).
 const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     sides: |run| {
         WORDS.into_iter().find_map(|word| {
@@ -192,15 +186,14 @@ const CELLS_FROM_PPE: Comparison = Comparison {
     equal: "To the PPE all Cells are equally near: by {word} an exchange takes {times}.",
 };
 
-/// Says whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). If there is a
-/// matrix, this advice is left out, because a matrix shows more.
+/// Advises whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). If there is
+/// a matrix, the matrix shows more, and this advice is left out.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
             return None;
         }
         let (word, cells) = by_cell(run, Between::SpeSpe)?;
-        // SPE 0 is one end of each exchange.
         let home = run.topology.cell_of(SpeId::new(0)).index();
         let (inside, across): (Vec<Point>, Vec<Point>) =
             cells.into_iter().partition(|(cell, _)| *cell == home);
@@ -225,7 +218,6 @@ fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     })
 }
 
-/// Says whether main memory answers several requests at once.
 const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
     sides: |run| {
         let finding = ["misses_in_flight", "commands_in_flight"]
@@ -252,7 +244,6 @@ const ONE_OR_SEVERAL_MISSES: Comparison = Comparison {
             and at once {second}.",
 };
 
-/// Says how early a program should request data.
 const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     sides: |run| {
         let (idle, loaded) = run.memory_latency()?;
@@ -269,7 +260,7 @@ const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     equal: "",
 };
 
-/// Recommends the work between two operations on a variable that several SPEs share (section 5.4).
+/// Recommends the work between two operations on a shared variable (section 5.4).
 const SHARED_OR_ALONE: Comparison = Comparison {
     sides: |run| {
         let (variable, one, sides) = shared_variable(run)?;
@@ -339,7 +330,6 @@ fn shared_variable<'a>(run: &'a Run<'_>) -> Option<(&'a Measurement, &'a Measure
     Some((shared, one, sides.with("spes", p.spes)))
 }
 
-/// Says whether a waiting thread should sleep or spin.
 const WAKE_UP_OR_SPIN: Comparison = Comparison {
     sides: |run| {
         run.findings_named("wake_up_ns")

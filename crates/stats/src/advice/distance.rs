@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// Returns the median of a class of pairs, with the fastest pair as the lower end. The slowest pair
-/// shows nothing, because disturbed pairs are slower.
+/// Returns the median of a class of pairs, with the fastest pair as the lower end. Slower pairs may
+/// have been disturbed.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -90,7 +90,6 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
 /// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
-/// Returns the name of a class of pairs within a sentence.
 fn where_pairs_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "in different Cells".to_owned();

@@ -25,12 +25,10 @@ impl Run<'_> {
             .filter(move |m| m.function == function && holds(&m.parameters))
     }
 
-    /// Returns the median of the first measurement for which `holds` is true.
     pub fn median(&self, function: Function, holds: impl Fn(&Parameters) -> bool) -> Option<Value> {
         self.all(function, holds).find_map(Value::time)
     }
 
-    /// Returns the time of an exchange of words with an SPE of a Cell.
     pub fn exchange(&self, word: Function, between: Between, cell: usize) -> Option<Value> {
         let spes = if between == Between::SpeSpe { 2 } else { 1 };
         self.median(word, |p| {
@@ -85,13 +83,12 @@ pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     }))
 }
 
-/// Returns the parameter of this name, if the parameter is a number.
 pub(super) fn number(finding: &Finding, name: &str) -> Option<usize> {
     let number = finding.parameters.get(name)?.as_u64()?;
     usize::try_from(number).ok()
 }
 
-/// Sorts points by size. If several points have the same size, only the first point stays.
+/// Sorts points by size, and keeps only the first point of each size.
 pub(super) fn by_size(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut points: Vec<Point> = points.collect();
     points.sort_by_key(|(size, _)| *size);

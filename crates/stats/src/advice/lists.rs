@@ -6,7 +6,7 @@ use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
 /// Recommends the largest number of elements with which a list is as fast as a list with fewer
-/// elements and the same bytes in all. The points are numbers of elements.
+/// elements and the same bytes in all. The sizes of the points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -69,7 +69,7 @@ pub(super) struct Gathered {
     pub singly: Value,
 }
 
-/// Recommends lists or single commands. The elements must be sorted by size.
+/// Recommends lists or single commands. `gathered` must be sorted by the size of elements.
 pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<Recommendation> {
     let mut recommendations = Vec::new();
     let compared = |g: &Gathered| (g.element_bytes, g.singly.beside(g.in_list));
@@ -102,7 +102,6 @@ pub(super) fn list_or_singles(gathered: &[Gathered], what: &'static str) -> Vec<
     recommendations
 }
 
-/// Writes a text with the times of a list and of single commands, the shorter time first.
 fn in_order(gathered: &Gathered, what: &str) -> String {
     let Gathered {
         elements,

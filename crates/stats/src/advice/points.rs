@@ -4,17 +4,13 @@ use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// A bandwidth of at least this share of the best bandwidth is nearly as good.
+/// The minimum share of the best bandwidth with which a bandwidth counts as nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
 /// A size, a count or an index, with its time or bandwidth.
 pub(super) type Point = (usize, Value);
 
-/// Returns the first of the points with the least value.
-///
-/// # Panics
-///
-/// Panics if there is no point.
+/// Returns the first of the points with the least value. There must be a point.
 pub(super) fn least(points: &[Point]) -> Point {
     *points
         .iter()
@@ -22,13 +18,8 @@ pub(super) fn least(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// Returns the first of the points with the greatest value.
-///
-/// # Panics
-///
-/// Panics if there is no point.
+/// Returns the first of the points with the greatest value. There must be a point.
 pub(super) fn most(points: &[Point]) -> Point {
-    // `max_by` would return the last of several equal points.
     *points
         .iter()
         .rev()
@@ -36,7 +27,6 @@ pub(super) fn most(points: &[Point]) -> Point {
         .expect("at least one point")
 }
 
-/// Writes a value as a share of the best value, in per cent.
 pub(super) fn share(value: Value, best: Value) -> String {
     format!("{:.0} %", 100.0 * value.is / best.is)
 }

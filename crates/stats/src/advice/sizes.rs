@@ -7,7 +7,6 @@ use super::value::Compared;
 use super::words::{Recommendation, listed};
 use crate::figures::size;
 
-/// The maximum number of bytes that one DMA command moves (section 3.1.4 of the paper).
 pub(super) const COMMAND_BYTES_MAX: usize = MAX_TRANSFER_BYTES as usize;
 
 /// Recommends the sizes at which the bandwidth of one command is near the best bandwidth.
@@ -38,7 +37,7 @@ pub(super) fn large_enough(sizes: &[Point], what: &'static str) -> Option<Recomm
         if !clearly_slower(&smallest) {
             return None;
         }
-        // The next smaller block shows what smaller blocks cost.
+        // The size below the recommended sizes, for comparison.
         reached.extend(sizes[1..from].last().map(at));
         reached.push(at(&smallest));
     }

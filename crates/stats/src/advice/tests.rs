@@ -38,7 +38,6 @@ fn took(function: Function, parameters: Parameters, ns: f64) -> Measurement {
     }
 }
 
-/// Returns the measurement with this interval of its median.
 fn within(measurement: Measurement, low: f64, high: f64) -> Measurement {
     Measurement {
         median_interval_ns: Some(Interval { low, high }),
@@ -118,7 +117,6 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
     }
 }
 
-/// Returns the advice for a machine with one Cell of two SPEs.
 fn on_one_cell(measurements: &[Measurement]) -> Vec<String> {
     texts(advise(&machine(&[2]), measurements, &[], &[]))
 }
@@ -466,7 +464,7 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
         ]
     );
     assert!(told(&[copy(1, 10e9)]).is_empty());
-    // The interval of the copies by one SPE overlaps that of the copies by two.
+    // The interval of the copies by one SPE overlaps the interval of the copies by two.
     let mut alone = transfer(Function::Copy, 1, Buffers::Private, 64 << 20, 6.7e6);
     alone = within(alone, 4e6, 8e6);
     let copies = [copy(1, 10e9), copy(2, 15e9)];
@@ -504,7 +502,6 @@ fn private_buffers_may_gain_nothing_or_lose() {
              buffers and 26.8 GB/s on a shared one, 2.00 times as much.",
         ]
     );
-    // Only one size differs, between two sizes at which the buffers are equal.
     let lone = [
         pair(16, 20.0, 20.0),
         pair(128, 70.0, 50.0),
@@ -513,7 +510,6 @@ fn private_buffers_may_gain_nothing_or_lose() {
     assert!(on_one_cell(&lone.concat()).is_empty());
 }
 
-/// Makes puts by two SPEs, on a shared buffer and on private buffers.
 fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
     let put = |buffers, ns| transfer(Function::DmaPut, 2, buffers, bytes, ns);
     [
@@ -526,7 +522,6 @@ fn pair(bytes: usize, shared_ns: f64, private_ns: f64) -> [Measurement; 2] {
 fn buffers_with_unclear_differences_are_not_called_equal() {
     let unsure = pair(64 << 20, 5e6, 1e7).map(|put| within(put, 4e6, 2e7));
     assert!(on_one_cell(&unsure).is_empty());
-    // The advice is the same if the buffers are equal at further sizes.
     let with_equal = [pair(128, 50.0, 49.0), unsure].concat();
     assert!(on_one_cell(&with_equal).is_empty());
 }
@@ -550,7 +545,6 @@ fn buffers_are_compared_by_bandwidth() {
     slow.bandwidth_bytes_per_s = Some(50_000_000_000);
     let slow = within(slow, 6_790.0, 6_810.0);
     assert!(on_one_cell(&[stalled, slow]).is_empty());
-    // Without bandwidths, times are compared.
     let times = pair(128, 90.0, 30.0).map(|put| Measurement {
         bandwidth_bytes_per_s: None,
         ..put
@@ -739,7 +733,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
     // Neither a missing time of an idle machine nor a load without effect gives advice.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // There is no advice about a load with an interval that is wider than the difference.
+    // The interval of the load is wider than the difference, so there is no advice.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -769,8 +763,8 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the cache line of the variable nearly always, and the other SPE waits. Sharing is
-    // not free, although the median is short.
+    // One SPE has the cache line of the variable nearly always. Sharing is not free, although the
+    // median is short.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -1050,8 +1044,8 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // No block comes from main memory. The first block is the largest that one command moves. A
-    // cache may hold a part of the second block.
+    // No block is surely from main memory. The first block is the largest that one command moves,
+    // and a cache may hold a part of the second block.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

@@ -16,11 +16,10 @@ use crate::report::Measurement;
 /// a program, and two runs may differ by 5 %.
 pub(super) const DIFFERS: f64 = 1.1;
 
-/// A time in nanoseconds or a bandwidth in bytes per second, with the interval of its median.
-/// Without an interval, `low` and `high` are the number itself.
+/// A time in nanoseconds or a bandwidth in bytes per second, finite and above 0, with the interval
+/// of its median. Without an interval, `low` and `high` are the number itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
-    /// The number, which is finite and above 0.
     pub is: f64,
     pub low: f64,
     pub high: f64,
@@ -28,9 +27,9 @@ pub(super) struct Value {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compared {
-    /// The value is this many times the other value.
+    /// The first value is greater, by this factor.
     More(f64),
-    /// The other value is this many times the value.
+    /// The second value is greater, by this factor.
     Less(f64),
     /// The values are less than 10 % apart, even from end to end of their intervals.
     Equal,
@@ -38,7 +37,6 @@ pub(super) enum Compared {
 }
 
 impl Compared {
-    /// Returns the ratio to the other value, if this value is greater.
     pub fn more(self) -> Option<f64> {
         match self {
             Self::More(ratio) => Some(ratio),
@@ -46,7 +44,6 @@ impl Compared {
         }
     }
 
-    /// Returns the ratio of the other value to this value, if this value is less.
     pub fn less(self) -> Option<f64> {
         match self {
             Self::Less(ratio) => Some(ratio),
@@ -55,7 +52,7 @@ impl Compared {
     }
 }
 
-/// A function that returns by which factor one alternative is clearly better than another.
+/// Returns the factor by which one alternative is clearly better than another, or `None`.
 pub(super) type Gain = fn(Compared) -> Option<f64>;
 
 impl Value {
@@ -81,8 +78,8 @@ impl Value {
     }
 
     /// Returns the bandwidth of all SPEs together. The interval follows from the interval of the
-    /// median time. A few slow blocks can lower the bandwidth far below this interval. A bandwidth
-    /// below the interval is uncertain, because other programs may have stopped the SPEs.
+    /// median time. A few slow blocks, perhaps of stopped SPEs, can lower the bandwidth far below
+    /// this interval.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
@@ -161,7 +158,6 @@ mod tests {
             value(150.0, 140.0, 160.0).beside(hundred),
             Compared::More(1.5)
         );
-        // The intervals overlap.
         assert_eq!(
             value(150.0, 100.5, 150.0).beside(hundred),
             Compared::Unclear

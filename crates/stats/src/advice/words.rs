@@ -3,13 +3,10 @@
 use super::value::{Compared, Gain};
 use crate::figures::size;
 
-/// Advice for gets or for puts, with its figures.
+/// Advice for gets or for puts. The sentence is `before`, `what` (such as `gets`) and `after`.
 pub(super) struct Recommendation {
-    /// The part of the sentence before the name of the operations.
     pub before: String,
-    /// The name of the operations, such as `gets`.
     pub what: &'static str,
-    /// The part of the sentence after the name.
     pub after: String,
     pub figures: String,
 }
@@ -40,7 +37,6 @@ pub(super) fn merge_alike(all: Vec<Recommendation>) -> Vec<String> {
     groups.into_iter().map(sentence).collect()
 }
 
-/// Writes a range of times, or one time if both ends have the same text.
 pub(super) fn range(from: String, to: &str) -> String {
     if from == to {
         from
@@ -49,8 +45,8 @@ pub(super) fn range(from: String, to: &str) -> String {
     }
 }
 
-/// Finds the size with the largest `gain`. Returns the index of the size, the gain, and a text with
-/// all sizes that have a gain.
+/// Returns the index of the size with the largest `gain`, this gain, and a text of all sizes with a
+/// gain.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains
@@ -65,12 +61,9 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// Names the indices at which a statement is true. If the statement is known to be false in
-/// between, the text has each index. Otherwise, the text has only the first and the last index.
-///
-/// # Panics
-///
-/// Panics if the statement is true at no index.
+/// Writes the indices at which a statement is true, at least one. If the statement is known to be
+/// false between two of them, the text has each index. Otherwise, the text has only the first and
+/// the last index.
 fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))
@@ -85,7 +78,6 @@ fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String 
     }
 }
 
-/// Joins names with commas, and with `and` before the last name.
 pub(super) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),

@@ -1,5 +1,4 @@
-//! The measurements that describe a machine without caches: the curves of the paper, and further
-//! curves for an SPE with a local store.
+//! The measurements of a machine without caches: the curves of the paper, and further curves.
 
 use cellworks_machine::{CellId, ModuleId, Topology};
 
@@ -22,14 +21,12 @@ const TABLE_BYTES: usize = 256 << 10;
 /// The numbers of chains, up to the number of entries of an MFC command queue.
 const CHAINS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// Requests blocks of main memory, and blocks of the local store of SPE 0.
 pub(super) fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = memory_blocks(topology, request);
     requests.extend(local_blocks(topology, request));
     requests
 }
 
-/// Requests copies of every size by one SPE, and copies of the largest size also by several SPEs.
 pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     let by_one = COPY_BYTES.map(|bytes| request.with_block(bytes));
     let by_several = numbers(all).skip(1).map(|spes| Request {
@@ -39,7 +36,6 @@ pub(super) fn copies(all: usize, request: &Request) -> Vec<Request> {
     by_one.into_iter().chain(by_several).collect()
 }
 
-/// Requests chases with every number of chains, and with one chain under load.
 pub(super) fn chases(all: usize, request: &Request) -> Vec<Request> {
     let chase = |chains, loading_spes| Request {
         settings: Settings {
@@ -62,7 +58,6 @@ fn numbers(all: usize) -> impl Iterator<Item = usize> {
     below.chain([all])
 }
 
-/// Requests blocks of every size by every number of SPEs, with each module nearest to a Cell.
 fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut modules: Vec<ModuleId> = topology
         .cells()
@@ -87,7 +82,6 @@ fn memory_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Requests blocks of the local store of SPE 0, of every size by every number of SPEs.
 fn local_blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     let mut requests = Vec::new();
     for cell in topology.cells() {

@@ -1,7 +1,6 @@
-//! `fetchadd` and the other atomic operations on main memory (section 3.1.5 of the paper).
-//!
-//! A variable of one word is changed in the machine's fastest way. A larger variable is changed by
-//! a loop of `getllar` and `putllc`.
+//! `fetchadd` and the other atomic operations on main memory (section 3.1.5 of the paper). A
+//! variable of one word is changed in the machine's fastest way, and a larger variable by a loop of
+//! `getllar` and `putllc`.
 //!
 //! On a machine with caches, operations on one word are timed once more without the library, as the
 //! processor's own instructions, such as `lock xadd`.
@@ -69,8 +68,8 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// Returns the loops of each SPE, and the balance of each variable: the sum of all values that
-/// operations wrote minus the sum of all values that operations read.
+/// Returns the loops of each SPE, and the balance of each variable: the sum of all values written
+/// by operations minus the sum of all values read.
 fn loops_and_balances(
     results: Vec<(Vec<TimedLoop>, u32)>,
     layout: Layout,
@@ -85,13 +84,12 @@ fn loops_and_balances(
     (loops, balances)
 }
 
-/// A cache line of variables for the processor's own instructions.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// Times the processor's own instructions on the SPEs of the task, on variables at the same offsets
-/// as those of the library's operations.
+/// Times the processor's own instructions on the SPEs of the task. The variables have the same
+/// offsets as those of the library's operations.
 fn bare<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -123,8 +121,8 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// Changes a variable by one instruction in timed loops, on an SPE. The loops use the value that
-/// the instruction returns, so the compiler keeps this instruction.
+/// Changes a variable by one instruction in timed loops. The loops use the returned value, so that
+/// the compiler keeps this instruction.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
@@ -159,8 +157,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Times a closure, which changes the variable and returns the gain of the variable. Returns the
-/// loops and the sum of the gains. `of` makes the closure from the first number to store.
+/// Times a closure that changes the variable and returns its gain. Returns the loops and the sum of
+/// the gains. `of` makes the closure from the first number to store.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -175,12 +173,11 @@ fn changed<S: CellSpe, F: FnMut() -> u32>(
 }
 
 /// Returns the first number that `fetchset` stores. The first numbers of two SPEs are 2^20 apart,
-/// so the SPEs store different numbers in the first 2^20 operations.
+/// so their first 2^20 operations store different numbers.
 fn first_number(block: &ControlBlock) -> u32 {
     (block.position + 1) << 20
 }
 
-/// An operation without the library, with the sum of values written minus the sum of values read.
 struct Change<F> {
     change: F,
     balance: u32,
@@ -200,9 +197,8 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Compares a variable with its balance. Every value that was written is read by the next
-/// operation, or is the final value. Therefore, the sum of all values written minus the sum of all
-/// values read is the gain of the variable from 0, unless an update was lost.
+/// Compares a variable with its balance. Each value written is read by the next operation or is the
+/// final value, so the balance is the gain of the variable from 0 unless an update was lost.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);
@@ -224,11 +220,8 @@ struct Updater {
     function: Function,
     ea: EffectiveAddress,
     words: usize,
-    /// The buffer in the local store for the reserved line.
     scratch: LocalBuffer,
-    /// The last number that `fetchset` stored.
     next: u32,
-    /// The sum of values written minus the sum of values read.
     balance: u32,
 }
 

@@ -1,6 +1,6 @@
 //! `chase` follows pointers in random order. The result shows the latency of a load that misses,
-//! the sizes of the caches, and how many misses one core has under way. The paper does not have
-//! this function, because a local store has no misses.
+//! the sizes of the caches, and the number of misses that one core has under way. The paper does
+//! not have this function, because a local store has no misses.
 //!
 //! ```text
 //!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
@@ -14,22 +14,19 @@
 //!              ●────►●────►●────►●                           and the SPE follows them in turn
 //! ```
 //!
-//! The order is random, so no prefetcher can predict it. The table is one cycle, so every node is
-//! visited. An operation is a visit to one node. On a computer with pages of 4 KB, the time
-//! includes misses of the translation buffers.
+//! No prefetcher can predict the random order. The table is one cycle, so every node is visited. An
+//! operation is a visit to one node. On a computer with pages of 4 KB, the time includes misses of
+//! the translation buffers.
 //!
-//! On a machine with local stores, the SPE stages each node. With several chains, the SPE begins to
-//! stage the next node of every chain before waiting for the first of these nodes.
+//! On a machine with local stores, the SPE begins to stage the next node of every chain before it
+//! waits for the first of these nodes. On a machine without local stores, the SPE reads the table
+//! by references. Staging would take 2 to 3 ns, which would hide the latency of the first cache, 1
+//! ns, and, with many chains, half of the misses under way.
 //!
-//! On a machine without local stores, the SPE reads the table by references. Staging would prefetch
-//! the node and yield to other threads, which takes 2 to 3 ns. With staging, the result would show
-//! neither the latency of the first cache, 1 ns, nor, with many chains, half of the misses under
-//! way.
-//!
-//! While an SPE follows pointers, other SPEs can copy memory, to show the latency of a busy memory.
-//! Without local stores, each loading SPE copies private blocks that are larger than a cache. With
-//! local stores, no cache keeps the data from the memory. Therefore, the loading SPEs then read one
-//! source, and each SPE writes to one tile. Private blocks would take gigabytes.
+//! Other SPEs can copy memory at the same time, to show the latency of a busy memory. Without local
+//! stores, each loading SPE copies private blocks that are larger than a cache. With local stores,
+//! private blocks would take gigabytes, and are not needed, because no cache keeps the data. Then
+//! all loading SPEs read one source, and each writes to one tile.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -52,10 +49,10 @@ use crate::program::join;
 use crate::shuffle::shuffle;
 
 /// The number of nodes of each chain that an iteration visits. With this number, the start and the
-/// end of an iteration take little time even if the nodes are in the first cache.
+/// end of an iteration take little time.
 const STEPS: usize = 1_024;
 
-/// A word in the inbound mailbox of an SPE that loads the memory: the program shall end.
+/// A word in the inbound mailbox of a loading SPE: the program shall end.
 const STOP: u32 = 1;
 
 pub(super) fn measure<M: CellMachine>(
@@ -74,7 +71,7 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// Measures as [`measure`] does, with the table in `table`, and not in memory near the SPE.
+/// Measures as [`measure`] does, with a table in the region `table`.
 pub(super) fn in_region<M: CellMachine>(
     machine: &M,
     plan: &Plan,
@@ -146,7 +143,7 @@ fn load<S: CellSpe>(spe: &S, task: &CopyTask, source: Option<&[u64]>) -> Result<
     Ok(())
 }
 
-/// Copies each tile of `source` to `tile`, as long as `go_on` continues.
+/// Copies each tile of `source` to `tile`, until `go_on` returns a break.
 fn copy_to_tile<S: CellSpe>(
     spe: &S,
     source: &[u64],
@@ -165,7 +162,7 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Follows pointers in a table that the SPE makes, so the table is in memory near the SPE.
+/// Follows pointers in a table that the SPE allocates in the memory near the SPE.
 fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
     let order = random_order(task.table_bytes / NODE_BYTES);
     let chains = Chains::new(order.len(), task.chains);
@@ -215,7 +212,6 @@ fn chase_in<S: CellSpe>(
 
 /// Writes a table that is one cycle to a region, and returns the nodes at which the chains begin.
 fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
-    /// The number of nodes that are written at a time.
     const CHUNK: usize = 1_024;
     let order = random_order(task.table_bytes / NODE_BYTES);
     let mut nodes = vec![[0_u32; 2]; order.len()];
@@ -236,9 +232,7 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
 /// The progress of the chains. A place is the index of a node in the cycle.
 struct Chains {
     nodes: usize,
-    /// The places at which the chains begin.
     starts: Vec<usize>,
-    /// The number of nodes that each chain has visited.
     steps: usize,
 }
 
@@ -274,12 +268,11 @@ fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read by references. Following an index instead of a reference would
-/// take arithmetic, a fourth of the time of a load from the first cache.
+/// A node of a table that is read by references. The arithmetic for an index would take a fourth of
+/// the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
-    /// The next node. `None` until [`link`] sets the field.
     next: Cell<Option<&'t Link<'t>>>,
     /// The number of nodes before this node in the cycle.
     place: Cell<usize>,
@@ -307,7 +300,6 @@ fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t 
         .collect()
 }
 
-/// Walks through a table by references.
 struct Linked<'t> {
     positions: Vec<&'t Link<'t>>,
     chains: Chains,
@@ -316,8 +308,8 @@ struct Linked<'t> {
 impl Linked<'_> {
     fn walk(&mut self) {
         if let [only] = &mut *self.positions {
-            // A store of each position to memory would cost more than a load from the first cache,
-            // so the position is in a register.
+            // The position is in a register, because a store of each position would cost more than
+            // a load from the first cache.
             let mut position = *only;
             for _ in 0..STEPS {
                 position = position.next();
@@ -352,20 +344,17 @@ impl<S: CellSpe> Work<S> for Linked<'_> {
     }
 }
 
-/// A node that the SPE stages.
+/// A node of a table that is read by staging.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Node {
-    /// The index of the next node.
     next: u64,
-    /// The number of nodes before this node in the cycle.
     place: u64,
     rest: [u64; 6],
 }
 
 const _: () = assert!(size_of::<Node>() == NODE_BYTES);
 
-/// Walks through a table by indices, and stages each node.
 struct Staging {
     table: Vec<Node>,
     positions: Vec<usize>,
@@ -416,7 +405,7 @@ impl<S: CellSpe> Work<S> for Staging {
 /// Walks through a table in a region by indices, with loads, or with DMA if `arriving` is given.
 struct InRegion {
     table: Region,
-    /// The buffer in the local store into which DMA brings one node for each chain.
+    /// The buffer in the local store for one node of each chain.
     arriving: Option<LocalBuffer>,
     positions: Vec<usize>,
     chains: Chains,
@@ -429,7 +418,7 @@ impl InRegion {
 
     fn load(&mut self) {
         if let [only] = *self.positions {
-            // The position is in a register for the reason given in `Linked::walk`.
+            // The position is in a register, as in `Linked::walk`.
             self.positions[0] = (0..STEPS).fold(only, |node, _| self.next(node));
         } else {
             for _ in 0..STEPS {

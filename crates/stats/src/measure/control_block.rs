@@ -7,7 +7,6 @@ use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId};
 
 use crate::error::{MeasureError, SpeError};
 
-/// The description of an SPE's work.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(super) struct ControlBlock {
@@ -17,7 +16,7 @@ pub(super) struct ControlBlock {
     pub size: u32,
     /// The number of elements of a list, or 0 for a single block.
     pub list_elements: u32,
-    /// The number of the SPE's buffer, which determines the content of the buffer.
+    /// The number of the SPE's buffer, which determines its content.
     pub buffer: u32,
     /// The position of the SPE among the working SPEs.
     pub position: u32,
@@ -27,13 +26,12 @@ pub(super) struct ControlBlock {
     pub padding: u32,
 }
 
-/// The distance between control blocks, so that no two control blocks share a cache line.
+/// The distance between control blocks, so that no two share a cache line.
 pub(super) const CONTROL_BLOCK_STRIDE_BYTES: usize = LINE_BYTES;
 
 /// The tag group of all measured transfers.
 pub(super) const TAG: Tag = Tag::of::<0>();
 
-/// Makes a region with a control block for each SPE.
 pub(super) fn control_blocks<M: CellMachine>(
     machine: &M,
     module: ModuleId,
@@ -49,7 +47,6 @@ pub(super) fn control_blocks<M: CellMachine>(
     Ok(region)
 }
 
-/// Gets the control block of an SPE by DMA.
 pub(super) fn receive<S: CellSpe>(
     spe: &S,
     from: EffectiveAddress,

@@ -7,10 +7,10 @@
 //!   target ◄─ stage_out ─  a tile to write  ◄┘
 //! ```
 //!
-//! Each SPE allocates its two blocks and touches them first, so the operating system places the
-//! blocks near the SPE. A tile is as large as staging allows. Without local stores, a tile is the
-//! whole block, and the time is that of the C library's `memcpy` and of staging, which prefetches
-//! the beginnings of both blocks and lets other threads run.
+//! Each SPE allocates and first touches its two blocks, so the operating system places them near
+//! the SPE. A tile is as large as staging allows. Without local stores, a tile is the whole block,
+//! and the time is that of the C library's `memcpy` and of staging, which prefetches the beginnings
+//! of both blocks and lets other threads run.
 
 use std::ops::ControlFlow;
 
@@ -53,18 +53,16 @@ pub(super) fn measure<M: CellMachine>(
     })
 }
 
-/// The distance at which many processors mistake two addresses for equal, because only the lower 12
-/// bits are compared at first. Therefore, a load at this distance after a store waits (4K
-/// aliasing).
+/// The distance of two addresses at which many processors delay a load after a store, because they
+/// first compare only the lower 12 bits of the addresses (4K aliasing).
 const ALIAS_BYTES: usize = 4096;
 
-/// The source and the target of one SPE, in one allocation. The distance from source to target is a
-/// number of pages plus half a page, to avoid aliasing. Separate allocations of large blocks are a
-/// few bytes more than whole pages apart. With separate allocations, copies of 4,096 bytes took
-/// twice as long (EPYC of family 25, 119 to 172 ns instead of 65 ns).
+/// The source and the target of one SPE, in one allocation. To avoid aliasing, their distance is a
+/// number of pages and a half. Separate allocations of large blocks are a few bytes more than whole
+/// pages apart, and copies of 4,096 bytes then took twice as long (EPYC of family 25, 119 to 172 ns
+/// instead of 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
-    /// The number of words of a block.
     words: usize,
     tile: usize,
     position: u32,
@@ -88,14 +86,14 @@ impl Copier {
         }
     }
 
-    /// Returns the source and the target.
     fn blocks(&mut self) -> (&[u64], &mut [u64]) {
         let (source, rest) = self.memory.split_at_mut(self.words);
         let gap = rest.len() - self.words;
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block tile by tile. After each tile, `go_on` tells whether to copy the next tile.
+    /// Copies the block tile by tile. After each tile, calls `go_on`, and ends if it returns a
+    /// break.
     pub fn copy<S: CellSpe>(
         &mut self,
         spe: &S,

@@ -1,8 +1,7 @@
-//! The crew: the working SPEs. The PPE starts all loops of a round at the same time.
+//! The crew of working SPEs. The PPE starts all loops of a round at the same time.
 
-// Rejected: a single visit with rounds until the rounds agree. The rounds agreed within 1 %, but
-// the next run differed by half, because states of a shared processor last longer than a
-// measurement.
+// Rejected: a single visit with rounds until the rounds agree. They agreed within 1 %, but the next
+// run differed by half, because states of a shared processor last longer than a measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -28,8 +27,7 @@ const WARM_UP: u32 = 1;
 /// A word in the inbound mailbox: the next loop counts. Its iterations follow.
 const COUNTS: u32 = 2;
 
-/// The time in which a sleeping SPE wakes up: twice the median of `wakeup` on a virtual machine
-/// (docs/performance.md).
+/// The time in which a sleeping SPE wakes up: twice the median of `wakeup` (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
 /// An estimate of the time in which the PPE wakes one sleeping SPE and sends the words of a round.
@@ -38,35 +36,32 @@ const SEND_NS: u64 = 5_000;
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds. An interval needs half of these
-/// rounds. The other half is for more rounds if the first rounds do not agree.
+/// The number of rounds that fit into the time for all rounds, twice as many as an interval needs.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit (run of a measurement) before the last visit. Three visits
-/// are enough for an interval.
+/// The number of rounds of each visit (run of a measurement) before the last. Three visits are
+/// enough for an interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The maximum difference of the medians of two rounds that agree on a machine with times that
-/// repeat, as a fraction of the median. Published numbers of Cells are less accurate.
+/// The median divided by the maximum difference of two medians that agree, on a machine with times
+/// that repeat. Published numbers of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
 /// for example if SPEs overtake each other in a pattern that is longer than a round.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
-/// The operation that an SPE repeats.
 pub(super) trait Work<S: CellSpe> {
     /// The data for the PPE to verify after all loops.
     type Left: Send;
 
-    /// Does the operation once.
     fn operate(&mut self, spe: &S) -> Result<(), SpeError>;
 
-    /// Verifies what the SPE can see, and returns the data for the PPE.
+    /// Verifies the data of the SPE, and returns the data for the PPE.
     fn finish(self, spe: &S) -> Result<Self::Left, SpeError>;
 }
 
@@ -91,7 +86,7 @@ pub(super) fn work<S: CellSpe, W: Work<S>>(
     Ok((stopwatch.into_rounds(), work.finish(spe)?))
 }
 
-/// Does the rounds that the PPE requests, until the PPE ends the program.
+/// Calls `do_round` for each round that the PPE requests, until the PPE ends the program.
 pub(super) fn run_rounds<S: CellSpe>(
     spe: &S,
     mut do_round: impl FnMut(Round) -> Result<RoundTimes, SpeError>,
@@ -121,8 +116,8 @@ fn report_failure<S: CellSpe>(spe: &S) {
 /// The number of readings after which a clock that has not moved counts as standing still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Calls `pass` with the time that is left, until `until` is over or the clock stands still. If the
-/// clock stands still, the measurement is refused later, and waiting would be endless.
+/// Calls `pass` with the time that is left, until `until` is over or the clock stands still. A
+/// measurement with a clock that stands still is refused later.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -134,9 +129,9 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets other threads run. On a simulated machine, the function also computes during a part of
-/// `left`, because one computation takes less time to simulate than many readings of the clock. The
-/// part is less than the whole if the SPU's clock is faster than 0.5 GHz.
+/// Lets other threads run. On a simulated machine, also computes for a part of `left`, because one
+/// computation takes less time to simulate than many readings of the clock. The part is less than
+/// the whole if the SPU's clock is faster than 0.5 GHz.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
@@ -144,18 +139,16 @@ pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     spe.yield_now();
 }
 
-/// Converts a time in a run to two mailbox words, in the form of [`words`].
 pub(super) fn words_of(time: Time) -> [u32; 2] {
     words(time.since(Time::default()))
 }
 
-/// Converts two mailbox words in the form of [`words_of`] to a time in a run.
 pub(super) fn time_of(words: [u32; 2]) -> Time {
     Time::default() + span_of(words)
 }
 
-/// Converts a span to two mailbox words, which count femtoseconds in 64 bits, upper half first. A
-/// span of more than five hours becomes the largest number.
+/// Converts a span to femtoseconds in two mailbox words, upper half first. A span of more than five
+/// hours becomes the largest number.
 fn words(span: Span) -> [u32; 2] {
     let fs = u64::try_from(span.as_femtoseconds()).unwrap_or(u64::MAX);
     [(fs >> 32) as u32, fs as u32]
@@ -226,13 +219,13 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Lets each SPE run a loop, and returns the times of all loops together.
+    /// Runs a loop on each SPE, and returns the times of all loops together.
     pub fn round(&mut self, round: Round) -> Result<RoundTimes, Stopped> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // Sending takes long if each word costs the PPE a system call. Therefore, the delay until
-        // the start is at least twice the longest time that sending took before.
+        // The delay until the start is at least twice the longest time of earlier sending, because
+        // each word may cost the PPE a system call.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -259,7 +252,6 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         Ok(RoundTimes::of_all(&times))
     }
 
-    /// Ends the programs, and returns their results.
     pub fn dismiss(self) -> Result<Vec<T>, MeasureError> {
         for member in self.members.iter().filter(|member| !member.failed) {
             self.ppe.write_in_mbox(member.handle.spe(), END);
@@ -288,9 +280,9 @@ fn twice(mut span: Span) -> Span {
 }
 
 /// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
-/// machine with times that repeat, there are rounds until two successive medians agree. Otherwise
-/// there are rounds until the interval of the median is narrow or the time is over. If another
-/// visit follows, this visit has only [`ROUNDS_PER_VISIT`] rounds.
+/// machine with times that repeat, rounds follow until two successive medians agree. Otherwise,
+/// rounds follow until the interval of the median is narrow or the time is over. If another visit
+/// follows, this visit then has only [`ROUNDS_PER_VISIT`] rounds.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -310,7 +302,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up of a given length does not show how many iterations fill a round.
+            // A given warm-up does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -328,8 +320,8 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, with at
-/// most [`STEADY_ROUNDS_MAX`] rounds.
+/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, at most
+/// [`STEADY_ROUNDS_MAX`] rounds.
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -347,7 +339,6 @@ fn until_steady<E>(
     Ok(())
 }
 
-/// A number of iterations, and the time that they took.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rate {
     iterations: u64,
@@ -355,7 +346,6 @@ struct Rate {
 }
 
 impl Rate {
-    /// Returns the number of iterations that take about `span`.
     fn fitting(self, span: Span) -> u32 {
         let iterations = u128::from(self.iterations);
         let fitting = (span.as_femtoseconds() * iterations)
@@ -374,7 +364,7 @@ fn warm_up_for<E>(
     loop {
         let counts = false;
         let took = round(Round { iterations, counts })?.took;
-        // The first loop may start an OS thread, so its time says little about later loops.
+        // The first loop may start an OS thread, so later loops may be much faster.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
         if is_long || stands_still || iterations == u32::MAX {
@@ -459,7 +449,6 @@ mod tests {
         counted.map(|round| round.iterations).collect()
     }
 
-    /// Returns the times of an operation that always takes 100 ns.
     fn steady(round: Round, _: usize) -> RoundTimes {
         always(100, round)
     }
@@ -527,8 +516,8 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The first two visits found another state of the machine than this visit, and the rounds
-        // of this visit do not outvote the rounds of the first two.
+        // The first two visits found another state of the machine, and this visit does not outvote
+        // them.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
         // With 101 ns an iteration, rounds are shorter, so there is time for another round.
@@ -587,7 +576,6 @@ mod tests {
         }
     }
 
-    /// Counts its operations.
     struct Counter(u32);
 
     impl<S: CellSpe> Work<S> for Counter {

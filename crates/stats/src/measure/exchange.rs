@@ -117,7 +117,6 @@ fn by_spe<'scope, M: CellMachine>(
     Ok(results.swap_remove(0).0)
 }
 
-/// SPE 0 as the initiator.
 struct Initiator<'a> {
     channel: Channel,
     partners: &'a [SpeId],
@@ -150,7 +149,7 @@ impl<S: CellSpe> Work<S> for Initiator<'_> {
     }
 }
 
-/// Sends every word back to `initiator` or, without an initiator, to the PPE.
+/// Sends every word back to `initiator` or, without an `initiator`, to the PPE.
 fn answer<S: CellSpe>(
     spe: &S,
     control_block: EffectiveAddress,

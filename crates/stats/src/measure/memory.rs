@@ -7,8 +7,8 @@
 //!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
 //! ```
 //!
-//! A node in the block has the index of the next node instead of a reference. Therefore, a load
-//! takes some cycles more than in a table that an SPE allocates.
+//! A node in the block has the index of the next node instead of a reference, so a load takes some
+//! cycles more than in a table that an SPE allocates.
 
 use std::ops::ControlFlow;
 
@@ -28,9 +28,8 @@ use crate::sample::round_medians;
 /// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell of the matrix after the other. After each measurement, calls `progress` with
-/// the number of measured cells and the number of all cells. A break of `progress` ends the
-/// measurement.
+/// Measures one cell of the matrix after the other. Each time, calls `progress` with the number of
+/// measured cells and of all cells. If `progress` returns a break, the other cells are `None`.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,
@@ -86,7 +85,7 @@ fn one_visit(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError
     summarize(&plan, outcome)
 }
 
-/// Returns whether some addresses of a block lie in a memory module, if the machine knows.
+/// Returns whether the block lies in a memory module, or `None` if the machine cannot tell this.
 fn is_in<M: CellMachine>(machine: &M, block: &Region, module: ModuleId) -> Option<bool> {
     let step = block.bytes().div_ceil(CHECKED_PLACES);
     let mut is_there = true;

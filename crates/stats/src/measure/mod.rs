@@ -19,14 +19,14 @@
 //! ```
 //!
 //! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
-//! time on the clock of the run. The PPE chooses a start time at which every SPE should have its
-//! words. An SPE that has its words later starts at once. If a word started the loops instead, the
-//! first of hundreds of SPEs would run without the others until the last SPE was woken.
+//! time on the clock of the run, late enough for every SPE to have its words. An SPE that has its
+//! words later starts at once. If a word started the loops instead, the first of hundreds of SPEs
+//! would run without the others until the last SPE was woken.
 //!
-//! The measurement differs from the paper in two points. First, times are on the clock that all
-//! SPEs of a run share, and not on each SPE's decrementer, because aggregate bandwidth needs the
-//! first start and the last end. Second, each program returns its samples as its result, because
-//! mailbox words cannot hold the samples.
+//! The measurement differs from the paper in two points. Times are on the clock that all SPEs of a
+//! run share, and not on each SPE's decrementer, because aggregate bandwidth needs the first start
+//! and the last end. Each program returns its samples as its result, because mailbox words cannot
+//! hold the samples.
 
 mod atomic;
 mod chase;
@@ -68,8 +68,7 @@ pub use reference::Readings;
 ///
 /// # Panics
 ///
-/// Panics if the plan was made for another topology and names an SPE that the machine does not
-/// have. Panics if the plan is that of a matrix
+/// Panics if the plan names an SPE that the machine does not have, and for the plan of a matrix
 /// ([`Function::is_matrix`](crate::Function::is_matrix)), which [`Visits::visit`] measures.
 pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, MeasureError> {
     let mut visits = Visits::of(plan.clone());
@@ -84,16 +83,14 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 
 /// A measurement that is taken in several visits. Each visit is a separate run with its own memory.
 ///
-/// Some conditions change slowly, such as the other programs on the computer, and the addresses of
-/// memory. All rounds of one visit have the same conditions, so only several visits show the effect
-/// of these conditions. A caller with many plans should visit each plan once before the second
-/// visit of any plan.
+/// All rounds of one visit have the same conditions, such as the other programs on the computer and
+/// the addresses of memory. Only several visits show the effect of these conditions. A caller with
+/// many plans should visit each plan once before the second visit of any plan.
 ///
-/// The interval of the median comes from the rounds of all visits. If all rounds were independent,
-/// the interval would contain the median with a probability of 95 %. Rounds of one visit are not
-/// independent, so the interval is widened until it contains the median of each visit. The interval
-/// does not show a condition that is the same in all visits, such as SPEs that share a CPU
-/// ([`Request`](crate::Request)).
+/// The interval of the median comes from the rounds of all visits, and contains the median of each
+/// visit. If all rounds were independent, the interval would contain the true median with a
+/// probability of 95 %. The interval does not show a condition that is the same in all visits, such
+/// as SPEs that share a CPU ([`Request`](crate::Request)).
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -136,17 +133,16 @@ impl Visits {
         self.plan.set_span(span);
     }
 
-    /// Visits the machine for which the measurement was planned, and returns the result of all
-    /// visits so far. If `more` visits follow, this visit has two rounds. The last visit has rounds
-    /// until the interval of the median is narrow, or the time of the visit is over. If the plan
-    /// has a given number of iterations, each visit does this number of iterations.
+    /// Runs one visit on the machine for which the measurement was planned, and returns the result
+    /// of all visits so far. If `more` visits follow, this visit has two rounds. The last visit has
+    /// rounds until the interval of the median is narrow, or the time of the visit is over. If the
+    /// plan has a given number of iterations, each visit has one round of this number.
     ///
     /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
-    /// of measured figures and the number of all figures, and returns whether to go on. This
-    /// function is called after each pair of SPEs, and in a
-    /// [`Function::Memory`](crate::Function::Memory) after each SPE and module. After a break, the
-    /// matrix has only the measured figures. A pair has no time if its transfers are shorter than
-    /// the steps of the clock.
+    /// of measured figures and the number of all figures, after each pair of SPEs or, in a
+    /// [`Function::Memory`](crate::Function::Memory), after each SPE and module. If `progress`
+    /// returns a break, the matrix has only the measured figures. A pair has no time if its
+    /// transfers are shorter than the steps of the clock.
     ///
     /// # Errors
     ///
@@ -180,7 +176,6 @@ impl Visits {
     }
 }
 
-/// Runs one visit.
 fn run<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcome, MeasureError> {
     match &plan.task {
         Task::Threads { spes } => threads::measure(machine, plan, spes),
@@ -266,7 +261,7 @@ mod tests {
         assert!(idle(true) > idle(false));
     }
 
-    /// Returns the outcome of two SPEs that each had these samples in their rounds.
+    /// Makes the outcome of two SPEs that each had these samples in their rounds.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -283,7 +278,6 @@ mod tests {
         }
     }
 
-    /// Returns the measurement that follows from one visit.
     fn summary(mut plan: Plan, rounds_ns: &[&[u64]]) -> Result<Measurement, MeasureError> {
         let outcome = outcome(rounds_ns);
         plan.pace.earlier = vec![round_medians(&outcome.loops)];

@@ -1,5 +1,5 @@
-//! `osthread`: creating a thread of the operating system that does nothing, and joining the thread.
-//! The paper does not have this function.
+//! `osthread`: creating a thread of the operating system that does nothing, and joining it. The
+//! paper does not have this function.
 
 use std::panic::resume_unwind;
 use std::thread;

@@ -1,16 +1,13 @@
-//! The content of buffers, which shows whether transfers arrived.
-//!
-//! The content repeats every 64 KB. A longer block moves in parts through a window of 64 KB, and
-//! the window holds the same bytes after every part.
+//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB.
+//! A longer block moves through a window of 64 KB, which holds the same bytes after every part.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
 
-/// The content of a buffer, different for each buffer.
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {
-    /// Makes the content of buffer number `buffer`.
+    /// Makes the content of buffer number `buffer`, different for each buffer.
     pub fn of_buffer(buffer: u32) -> Self {
         // Multiplying by an odd number keeps all words different.
         let words = (0..WINDOW_BYTES as u32 / 4)
@@ -34,7 +31,7 @@ impl Pattern {
         }
     }
 
-    /// Compares the content with the bytes that `read` returns, for the bytes `from..from + bytes`.
+    /// Compares the content of the bytes `from..from + bytes` with the bytes that `read` returns.
     pub fn verify(
         &self,
         from: usize,

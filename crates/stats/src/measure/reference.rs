@@ -12,18 +12,19 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for which a reading repeats the exchange, and then the cache line. This time holds
-/// about twenty rounds, so one interrupted round does not move the median of the rounds.
+/// The time for which a reading repeats the exchange, and then the cache line: about twenty rounds,
+/// so that one interrupted round does not move the median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The minimum time between two readings, in multiples of the time of the last reading, which is
-/// about 3 ms on an idle computer, and more on a busy computer.
+/// The minimum time between two readings, in multiples of the time of the last reading, about 3 ms
+/// on an idle computer.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The readings of the reference in a run.
+/// The times of two SPEs for a mailbox exchange and for a cache line, read again and again in a
+/// run.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -42,7 +43,7 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    /// The end of the last reading, and the time that the reading took.
+    /// The end of the last reading, and its time.
     last: Option<(Instant, Duration)>,
 }
 
@@ -80,9 +81,9 @@ impl Readings {
         })
     }
 
-    /// Takes a reading on the machine of which [`of`](Self::of) got the topology. If a time is far
-    /// from the time of the last reading, two more times are taken, because an interrupt may be the
-    /// reason.
+    /// Takes a reading on `machine`, which must have the topology that was passed to
+    /// [`of`](Self::of). If a time is far from the last reading, perhaps because of an interrupt,
+    /// two more are taken.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl Readings {
         Ok(())
     }
 
-    /// Returns a summary of all readings, or `None` if the clock saw no time in any reading.
+    /// Returns a summary of all readings, or `None` if the clock did not advance in any reading.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
             let mut states = states(&times.all_ns);

@@ -5,7 +5,6 @@ use cellworks_machine::{CellMachine, ModuleId};
 
 use crate::error::MeasureError;
 
-/// Allocates memory in a module, in pages of `page_bytes` if given.
 pub(super) fn allocate<M: CellMachine>(
     machine: &M,
     module: ModuleId,

@@ -1,4 +1,4 @@
-//! Turns the timed loops of a measurement into its result, and refuses an impossible result.
+//! Summarizes the timed loops of a measurement, and refuses an impossible result.
 
 use super::outcome::Outcome;
 use crate::error::{Impossible, MeasureError};
@@ -7,7 +7,6 @@ use crate::report::Measurement;
 use crate::sample::Samples;
 use crate::state::lasting;
 
-/// Returns the result of the loops of all visits, or an error if the result is impossible.
 pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, MeasureError> {
     let samples = Samples::of(&outcome.loops, outcome.operations_per_iteration);
     let (latency_ns, outliers) = samples.latency();
@@ -25,8 +24,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // With several loops, a slow SPE runs without the other SPEs at the end. The samples of the
-        // slow SPE can then show two states although the computer had one state.
+        // With several loops, a slow SPE runs alone at the end. Its samples can then show two
+        // states although the computer had one state.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),
@@ -45,15 +44,13 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
     Ok(measurement)
 }
 
-/// Returns the median of the operation without the library. Returns `None` if the operation was not
-/// timed, or if the clock saw no time.
+/// Returns the median of the operation without the library, if it was timed and the clock advanced.
 fn bare_ns(outcome: &Outcome) -> Option<f64> {
     let is_timed = !outcome.bare.is_empty();
     let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);
     bare.filter(|ns| *ns > 0.0)
 }
 
-/// Refuses times that no operation can take.
 pub(super) fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
     let function = measurement.function;
     let latency = measurement.latency_ns;

@@ -1,6 +1,6 @@
 //! `dmaget`, `dmaput` and their lists: moving blocks between an SPE's local store and main memory
 //! or the local store of SPE 0 (section 3.1.4 of the paper). Each operation issues its commands,
-//! and waits for the tag group of these commands.
+//! and waits for their tag group.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list
@@ -83,7 +83,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Lets every SPE move its buffer. The first buffer is at `buffers`.
+/// Runs the measurement with every SPE on its buffer. The first buffer is at `buffers`.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -119,7 +119,7 @@ fn run<'scope, M: CellMachine>(
     Ok(results.into_iter().map(|(rounds, ())| rounds).collect())
 }
 
-/// Lets every SPE move its buffer in the local store of `lender`, which moves no data itself.
+/// Runs the measurement with the buffers in the local store of `lender`, which moves no data.
 fn between_spes<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -185,7 +185,6 @@ fn lend<S: CellSpe>(spe: &S, direction: Direction, layout: Layout) -> Result<(),
 /// transfer is in the local store of the SPE that moves data.
 struct Buffers {
     region: Region,
-    /// The offset of the first buffer in the region.
     start: usize,
     layout: Layout,
     /// Keeps the buffers in the local store reserved.
@@ -193,8 +192,8 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Prepares the buffers: before gets, with the pattern that the SPEs expect, and before puts,
-    /// with the opposite pattern, so that a put without an effect is noticed.
+    /// Fills the buffers: before gets, with the pattern that the SPEs expect, and before puts, with
+    /// the opposite pattern, so that a put without an effect is noticed.
     fn fill(&self, direction: Direction) {
         for index in 0..self.layout.buffers {
             let pattern = Pattern::of_buffer(index as u32);
@@ -277,8 +276,8 @@ impl Mover {
         Ok(mover)
     }
 
-    /// Returns the parts of the block that the local store holds. Each part has an address in the
-    /// local store, an offset in the block, and a number of bytes.
+    /// Returns the parts of the block in the local store, each with its address in the local store,
+    /// its offset in the block, and its number of bytes.
     fn pieces(&self) -> impl Iterator<Item = (LsAddr, usize, usize)> {
         let start = self.data.address().0;
         let (count, bytes) = match self.shape {
@@ -290,8 +289,8 @@ impl Mover {
         };
         (0..count as usize).map(move |index| {
             let in_block = index * bytes;
-            // An element of fewer than 16 bytes takes 16 bytes of the local store. Its offset in
-            // these bytes is its effective address modulo 16 (CBEA section 7.4).
+            // An element of fewer than 16 bytes takes 16 bytes of the local store, at an offset
+            // that is its effective address modulo 16 (CBEA section 7.4).
             let in_store = if bytes < 16 {
                 index * 16 + in_block % 16
             } else {
@@ -310,7 +309,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list. The blocks of the elements are consecutive, from `ea`.
+/// Writes the elements of a list. Their blocks are consecutive, from `ea`.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

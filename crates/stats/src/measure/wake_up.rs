@@ -1,7 +1,6 @@
 //! `wakeup`: the time of a word to an SPE that sleeps. The paper does not have this function,
-//! because SPEs of a Cell wait in hardware. On a computer, a waiting OS thread falls asleep after
-//! some time. If the kernel has to wake the thread, a word takes far longer than between two
-//! running threads.
+//! because SPEs of a Cell wait in hardware. On a computer, a waiting OS thread falls asleep, and a
+//! word takes far longer if the kernel has to wake the thread.
 //!
 //! ```text
 //!   sender: the PPE, or SPE 0                      partner
@@ -15,9 +14,8 @@
 //!
 //! On a machine on which no thread sleeps, the sender waits for only 2 us.
 //!
-//! A sample is woken - sent, on the common clock of the run. The rest of an iteration is not part
-//! of the sample. If an SPE shares its CPU with the sender, the SPE wakes when the sender goes to
-//! sleep, so the sample is a time of the scheduler.
+//! A sample is woken - sent, on the common clock of the run. If an SPE shares its CPU with the
+//! sender, the SPE wakes when the sender goes to sleep, so the sample is a time of the scheduler.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
@@ -60,7 +58,7 @@ pub(super) fn measure<M: CellMachine>(
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
                 // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
-                // the partner may share the PPE's CPU, and needs the CPU until the partner sleeps.
+                // the partner may need the PPE's CPU until the partner sleeps.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -107,7 +105,6 @@ pub(super) fn measure<M: CellMachine>(
 /// The sender of the words, which is the PPE or SPE 0.
 struct Waker<'a> {
     partners: &'a [SpeId],
-    /// The time that each partner waits before it is woken.
     idle: Span,
     word: u32,
     /// The counted rounds of each partner.
@@ -124,9 +121,9 @@ impl<'a> Waker<'a> {
         }
     }
 
-    /// Wakes each partner as often as the round requires. `exchange` sends a word to a partner and
-    /// returns the three words of the reply. The time of the round includes the waits before each
-    /// word. The median does not.
+    /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
+    /// the three words of the reply. The waits before the words count for `took`, but not for
+    /// `median`.
     fn round(
         &mut self,
         round: Round,

@@ -9,7 +9,7 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of `spes`, each of which changes its variable.
+/// The task in which each of `spes` changes its variable.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomicTask {
     pub words: usize,
@@ -59,7 +59,7 @@ impl AtomicTask {
 /// Refuses variables that cross a line, because a reservation covers only one line.
 fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
     let (stride, bytes) = (layout.stride, layout.bytes);
-    // The strides are multiples of 4, so offsets within a line repeat after at most 32 variables.
+    // Strides are multiples of 4, so offsets within a line repeat after at most 32 variables.
     let crossing = (0..layout.buffers.min(LINE_BYTES / 4))
         .find(|index| stride.wrapping_mul(*index) % LINE_BYTES + bytes > LINE_BYTES);
     let Some(variable) = crossing else {

@@ -9,28 +9,25 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of an SPE that follows pointers while other SPEs copy.
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
     pub table_bytes: usize,
     pub chains: u32,
-    /// Whether the SPE uses the table in memory without staging nodes.
+    /// Whether the SPE reads the table in memory without staging nodes.
     pub in_one_view: bool,
-    /// The SPE that follows pointers.
     pub spes: [SpeId; 1],
     pub load: CopyTask,
 }
 
-/// The size of a node of a table of pointers: a cache line on most computers, so each node can
-/// miss.
+/// The size of a node of a table of pointers: a cache line of most computers.
 pub(crate) const NODE_BYTES: usize = 64;
 
 const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 
-/// The size of the block that a loading SPE copies, if there is room. A cache is far smaller.
+/// The size of the block that a loading SPE copies if there is room, far larger than a cache.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// The bytes that a loading SPE copies, in some ten microseconds, before it checks whether to stop.
+/// The bytes that a loading SPE copies between two checks for the end, some ten microseconds apart.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {
@@ -54,7 +51,6 @@ impl ChaseTask {
         let memory_bytes = limits.memory_bytes_max;
         Layout::packed(1, bytes).check_fits(request, memory_bytes, "main memory")?;
         let loading = spes[1..].to_vec();
-        // The loading SPEs share the memory that the table leaves.
         let left = memory_bytes - bytes;
         let room = left / (2 * loading.len()).max(1);
         let tile_bytes = tile_bytes(limits, LOAD_TILE_BYTES);

@@ -7,11 +7,9 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of `spes`, each of which copies a separate block.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyTask {
     pub bytes: usize,
-    /// The maximum number of bytes that are staged at a time.
     pub tile_bytes: usize,
     pub spes: Vec<SpeId>,
 }
@@ -26,7 +24,6 @@ impl CopyTask {
     ) -> Result<Self, RequestError> {
         let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
         check_multiple(request.function, bytes, COPY_UNIT_BYTES)?;
-        // A source and a target for each SPE.
         let copies = Layout::packed(2 * spes.len(), bytes);
         copies.check_fits(request, limits.memory_bytes_max, "main memory")?;
         Ok(Self {

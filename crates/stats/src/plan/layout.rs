@@ -15,7 +15,6 @@ pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
 /// The unit of the size of copies, a quadword.
 pub(super) const COPY_UNIT_BYTES: usize = 16;
 
-/// The shape of one transfer operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     Block { bytes: usize },
@@ -32,7 +31,6 @@ pub(crate) struct Layout {
 }
 
 impl Shape {
-    /// Returns the number of bytes that one operation moves.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes,
@@ -43,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Returns the bytes of data that the local store of an SPE holds at a time.
+    /// Returns the bytes of data in the local store of an SPE at a time.
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
@@ -55,7 +53,6 @@ impl Shape {
         }
     }
 
-    /// Returns the bytes of the list itself, which is also in the local store.
     pub const fn list_bytes(self) -> usize {
         match self {
             Self::Block { .. } => 0,
@@ -65,8 +62,7 @@ impl Shape {
 }
 
 impl Layout {
-    /// Lays out buffers of `bytes` for this number of SPEs, each at a multiple of `align`. The
-    /// request says whether SPEs share a buffer, and may give the stride.
+    /// Lays out buffers of `bytes` for this number of SPEs, each at a multiple of `align`.
     pub(super) fn of(
         request: &Request,
         bytes: usize,
@@ -74,7 +70,6 @@ impl Layout {
         align: usize,
     ) -> Result<Self, RequestError> {
         let number = request.spes.number();
-        // In a request between SPEs, all buffers are in one local store.
         let example = if request.between_spes { "2k" } else { "16k" };
         let refused = |instead, why| Err(RequestError::new("-t", instead, why));
         let buffers = match (request.spes, request.settings.stride_bytes) {
@@ -134,7 +129,6 @@ impl Layout {
         if self.buffers == 1 { 0 } else { position }
     }
 
-    /// Returns the bytes from the start of the first buffer to the end of the last buffer.
     pub const fn span_bytes(&self) -> usize {
         self.stride * (self.buffers - 1) + self.bytes
     }
@@ -177,7 +171,6 @@ impl Layout {
         Ok(())
     }
 
-    /// Makes the error for two or more buffers that do not fit into `room`.
     pub(super) fn too_large(&self, request: &Request, room: usize, where_to: &str) -> RequestError {
         let Self {
             buffers,
@@ -199,7 +192,6 @@ impl Layout {
     }
 }
 
-/// Refuses a size that is not a multiple of `unit`.
 pub(super) fn check_multiple(
     function: Function,
     bytes: usize,
@@ -222,7 +214,7 @@ pub(super) fn check_multiple(
     )))
 }
 
-/// Returns the number of bytes that an SPE stages at a time, at most `max`.
+/// Returns the bytes that an SPE stages at a time, at most `max`.
 pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
     let most = limits.staging_bytes_max.unwrap_or(max).min(max);
     (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES

@@ -14,18 +14,18 @@ use crate::report::{MemoryRow, Storage};
 use crate::request::{Iterations, Limits, Request};
 use crate::settings::Settings;
 
-/// The default size of a block, as a multiple of the size of the last-level cache. The cache holds
-/// little of a block of this size, so the measured latency is that of memory within some per cent.
+/// The default size of a block, as a multiple of the size of the last-level cache. With this size,
+/// the cache changes the measured latency of memory by only some per cent.
 const PER_CACHE: usize = 4;
 
 /// The default size of a block if the size of the last-level cache is not known.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// The default size of a block on a machine without caches, where the size hardly changes the
-/// figures, and a large block takes long.
+/// The default size of a block on a machine without caches. The size hardly changes the figures,
+/// and a large block takes long.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
-/// The size of the largest block, which fits into the 32 bits with which an SPE receives it.
+/// The size of the largest block. An SPE receives the size in 32 bits.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
 /// The task of reading each memory module with one SPE of each NUMA node or Cell, one module after
@@ -33,17 +33,13 @@ const BLOCK_BYTES_MAX: usize = 2 << 30;
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask<P> {
     pub block_bytes: usize,
-    /// The size of the pages of blocks, if requested.
     pub page_bytes: Option<usize>,
-    /// Where a block of this size lies, if known.
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
     pub modules: usize,
-    /// The cells of the matrix, row by row.
     pub cells: Vec<MemoryCellTask<P>>,
 }
 
-/// The task of reading one memory module with one SPE.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryCellTask<P> {
     pub module: ModuleId,
@@ -68,8 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Two measurements for each cell of the matrix take half of the budget. The other
-                // half is for making blocks and for warming up.
+                // The two measurements of each cell take half of the budget, and preparations the
+                // other half.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,
@@ -123,9 +119,8 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// Returns a row for each SPE that reads. On a computer, the first SPE on each NUMA node reads. A
-/// node without SPEs has no row. On a machine without caches, the first SPE of each Cell reads,
-/// because several Cells may share a module.
+/// Returns a row for each SPE that reads: on a computer the first SPE on each NUMA node, and on a
+/// machine without caches the first SPE of each Cell, because Cells may share a module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -172,7 +167,7 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Returns where a block of this size lies if an SPE reads the block again and again.
+/// Returns the place of a block of this size if an SPE reads the block again and again.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;
@@ -188,8 +183,7 @@ mod tests {
 
     const MB: usize = 1 << 20;
 
-    /// Makes a topology with `modules` memory modules and an SPE for each of `sites`. A site is the
-    /// SPE's Cell and nearest memory module.
+    /// Makes a topology from the Cell and the nearest memory module of each SPE.
     fn topology(sites: &[(u16, u16)], modules: u16) -> Topology {
         let cells = sites.iter().map(|(cell, _)| cell).max().unwrap() + 1;
         let of_cell = |cell| sites.iter().find(|(of, _)| *of == cell).unwrap().1;
@@ -211,7 +205,6 @@ mod tests {
         }
     }
 
-    /// A request, and the SPEs that fulfil the request.
     type Asked = (Request, Vec<SpeId>);
 
     fn asked(request: &Request, placed: Placed, _: &Limits) -> Result<Asked, RequestError> {

@@ -1,5 +1,5 @@
 //! Checks a request against a machine, and makes a plan with every SPE, size and address offset.
-//! This module finds all mistakes in a request before the machine runs anything.
+//! All mistakes in a request are found before the machine runs anything.
 
 pub(crate) mod atomic;
 pub(crate) mod chase;
@@ -27,16 +27,15 @@ use pairs::PairsTask;
 use place::Placed;
 use transfer::TransferTask;
 
-/// A checked request. The machine for which the request was checked can measure it.
+/// A request that was checked against a machine, and that this machine can measure.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) function: Function,
     pub(crate) pace: Pace,
     pub(crate) task: Task,
-    /// The memory module of the control blocks, and of buffers that are not in a local store.
+    /// The memory module of the control blocks, and of buffers in main memory.
     pub(crate) module: ModuleId,
     pub(crate) keep_samples: bool,
-    /// The maximum number of bytes a second that one SPE can move, or `None` if unknown.
     pub(crate) bandwidth_bytes_per_s_max: Option<u64>,
     capabilities: Capabilities,
     /// The SPEs that share a CPU with the processor that times the operation.
@@ -47,7 +46,6 @@ pub struct Plan {
 /// The number and length of the rounds (timed loops) of one visit (run of the measurement).
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    /// The number of iterations of the warm-up, if given.
     pub warm_up: Option<u32>,
     pub timed: Timed,
     /// The medians of the rounds of earlier visits.
@@ -65,7 +63,6 @@ pub(crate) enum Timed {
     Steady(u32),
 }
 
-/// The work of a measurement, and the SPEs that do it.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Threads {
@@ -79,8 +76,7 @@ pub(crate) enum Task {
     },
     Transfer(TransferTask),
     Atomic(AtomicTask),
-    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` in turn, after a wait of
-    /// `idle`.
+    /// The PPE, or SPE 0 if `between_spes`, wakes each of `partners` after a wait of `idle`.
     WakeUp {
         between_spes: bool,
         partners: Vec<SpeId>,
@@ -93,16 +89,16 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that a partner waits before it is woken, on a machine with SPEs that sleep. By then the
-/// partner sleeps, because a thread spins for at most the time of a wake-up, some ten microseconds.
+/// The time that a partner waits before it is woken, if SPEs sleep. A thread falls asleep sooner,
+/// because it spins for at most the time of a wake-up, some ten microseconds.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// The time that a partner waits before it is woken, on a machine with SPEs that never sleep. An
-/// SPE of a Cell waits in hardware, so the partner only has to begin its wait in this time.
+/// The time that a partner waits before it is woken, if no SPE sleeps. An SPE of a Cell waits in
+/// hardware, so the partner only has to begin its wait in this time.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The number of iterations of the warm-up on a machine with times that repeat, if the number of
-/// timed iterations is given. After the warm-up, the caches have reached a steady state.
+/// The iterations of the warm-up on a machine with times that repeat, if the number of timed
+/// iterations is given. After these iterations, the caches have reached a steady state.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -142,7 +138,6 @@ impl Request {
         Ok(self.plan_of(task, (cell, module), topology, limits))
     }
 
-    /// Plans a task that SPEs of `cell` do on data in `module`.
     fn plan_of(
         &self,
         task: Task,
@@ -182,7 +177,6 @@ impl Request {
         }
     }
 
-    /// Makes the task of a function that is not a matrix.
     fn task(
         &self,
         placed: Placed,
@@ -333,7 +327,6 @@ impl Request {
         }
     }
 
-    /// Refuses functions of an operating system on a machine without an operating system.
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -349,7 +342,6 @@ impl Request {
         }
     }
 
-    /// Refuses a size of pages for data that is not in pages.
     fn check_pages(&self, topology: &Topology) -> Result<(), RequestError> {
         if self.settings.page_bytes.is_none() {
             return Ok(());
@@ -365,7 +357,6 @@ impl Request {
         Err(RequestError::new("--pages", "", message))
     }
 
-    /// Refuses several SPEs if only one can take part.
     fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {
         match (self.function.kind(), self.spes) {
             (Kind::Copy, Count::Shared(spes)) if spes > 1 => Err(RequestError::new(
@@ -398,7 +389,6 @@ impl Request {
         }
     }
 
-    /// Refuses numbers that are wrong on every machine.
     fn check_numbers(&self) -> Result<(), RequestError> {
         let max = u32::MAX;
         let is_too_large = |asked: u64| u32::try_from(asked).is_err();
@@ -479,8 +469,8 @@ impl Plan {
     }
 
     /// Changes the time for the rounds that count, if the request gave a time
-    /// ([`Iterations::Within`]). The time of the warm-up is not part of `span`. A caller with many
-    /// plans can divide a budget by calling this function before each measurement.
+    /// ([`Iterations::Within`]). A caller with many plans can divide a budget by calling this
+    /// function before each measurement.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -500,7 +490,7 @@ impl Plan {
         }
     }
 
-    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Other functions have none.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Empty for other functions.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,
@@ -511,7 +501,7 @@ impl Plan {
     /// Estimates the time to measure a matrix between SPEs. Returns `None` for any other function.
     /// The estimate includes 0.2 ms for each pair, in which the PPE wakes the SPEs of the pair and
     /// sends them commands. If SPEs share an OS thread, the matrix takes longer. On a simulated
-    /// machine, the estimate is simulated time, and no SPE has to be woken.
+    /// machine, the estimate is simulated time, without wake-ups.
     pub fn estimated_time(&self) -> Option<Span> {
         match &self.task {
             Task::Pairs(task) => Some(task.estimated_time()),
@@ -548,7 +538,6 @@ impl Task {
         }
     }
 
-    /// Returns the SPEs that share a CPU with the other end of their exchange.
     fn shared_cpu(&self, topology: &Topology) -> Vec<usize> {
         let (between_spes, partners) = match self {
             Self::Exchange {
@@ -578,12 +567,10 @@ impl Task {
             .collect()
     }
 
-    /// Returns whether the data of the task lies in the memory module of the plan.
     fn is_in_module(&self) -> bool {
         self.is_in_memory() && matches!(self, Self::Transfer(_) | Self::Atomic(_))
     }
 
-    /// Returns whether SPEs share a buffer, or `None` for a task without buffers.
     fn buffers(&self, spes: Count) -> Option<Buffers> {
         match (self, spes) {
             (Self::Transfer(_) | Self::Atomic(_), Count::Shared(_)) => Some(Buffers::Shared),
@@ -613,9 +600,8 @@ impl Task {
         }
     }
 
-    /// Returns the number of iterations of a round on a machine with times that repeat. At the
-    /// start and the end of a round, some SPEs are idle. With this number, the idle times are a
-    /// small part of the round.
+    /// Returns the number of iterations of a round on a machine with times that repeat. Some SPEs
+    /// are idle at the start and the end of a round, for a small part of a round of this length.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;

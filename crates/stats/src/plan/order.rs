@@ -1,4 +1,4 @@
-//! The order in which pairs of SPEs are measured. The pairs that show most come first.
+//! The order in which pairs of SPEs are measured.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,10 @@ use cellworks_machine::{Distance, SpeId, Topology};
 use crate::shuffle::shuffle;
 
 /// The number of pairs of each distance at the beginning of the order. A single unusual pair does
-/// not move the median of this number of pairs.
+/// not move their median.
 const PER_DISTANCE: usize = 9;
-/// The number of pairs of each combination of memory modules and distance, which come next.
 const PER_COMBINATION: usize = 3;
 
-/// The pairs of a machine, each once.
 pub(super) struct Ordered {
     pub pairs: Vec<(SpeId, SpeId)>,
     /// The number of pairs at the beginning of `pairs` that were picked only by distance.
@@ -20,7 +18,7 @@ pub(super) struct Ordered {
     pub classes: BTreeMap<Distance, usize>,
 }
 
-/// Returns all pairs in groups: first [`PER_DISTANCE`] pairs of each distance, next
+/// Returns all pairs of a machine, in groups: first [`PER_DISTANCE`] pairs of each distance, next
 /// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair of
 /// each two Cells, and last the rest. Each group is shuffled, so every beginning of the order is
 /// spread over the machine.

@@ -17,32 +17,30 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The usual time for a pair.
+/// The minimum time for a pair without a budget.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
-/// The time for a pair if there are few pairs.
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// The time for all pairs together that a user finds short.
+/// The time for all pairs without a budget, if a pair then has `PAIR_SPAN` to `PAIR_SPAN_LONG`.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// The time for a pair if the budget is too small for all pairs. In this time, two sleeping SPEs
-/// can wake and time some dozens of rounds of exchanges.
+/// can wake and time some dozens of rounds.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The minimum time for a pair if the budget is too small even for a few pairs at each distance. In
-/// less time, two sleeping SPEs would hardly wake.
+/// The minimum time for a pair, even if the budget is too small for a few pairs at each distance.
+/// In less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
-/// The time for a pair on a machine with times that repeat, such as a simulated Cell. This time is
-/// enough for some dozens of exchanges or about ten copies of 16 KB.
+/// The time for a pair on a machine with times that repeat, such as a simulated Cell: some dozens
+/// of exchanges, or about ten copies of 16 KB.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
 /// The time between two measured pairs. For each of the two directions, the PPE wakes both SPEs,
 /// and both SPEs wake the PPE. A wake-up takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
-/// The task of measuring the one-way times of pairs of SPEs, one pair after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct PairsTask {
     pub(crate) carrier: Carrier,
@@ -50,7 +48,7 @@ pub(crate) struct PairsTask {
     /// The number of the machine's pairs at each distance.
     pub(crate) classes: BTreeMap<Distance, usize>,
     pub(crate) spes: usize,
-    /// The measured pairs, in the order of measuring. No pair occurs twice.
+    /// The measured pairs, in the order of measuring, each once.
     pub pairs: Vec<(SpeId, SpeId)>,
     /// The memory module of the variables, if requested.
     module: Option<ModuleId>,
@@ -58,7 +56,6 @@ pub(crate) struct PairsTask {
     pub(crate) steady: bool,
 }
 
-/// The primitive that carries the data, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Mailbox,
@@ -139,7 +136,6 @@ impl PairsTask {
         })
     }
 
-    /// Makes a task with one pair, which is measured for `span`.
     pub fn of_one(carrier: Carrier, pair: (SpeId, SpeId), span: Span, topology: &Topology) -> Self {
         Self {
             carrier,
@@ -159,7 +155,6 @@ impl PairsTask {
         }
     }
 
-    /// Estimates the time to measure all pairs, including the time between pairs.
     pub fn estimated_time(&self) -> Span {
         let each = if self.steady {
             self.pair_span
@@ -169,8 +164,8 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// Returns the directions in which a pair is measured. A copy, and a variable in the module
-    /// nearest to the sender, are measured in both directions. For other carriers, each direction
+    /// Returns the directions in which a pair is measured: both for a copy, and for a variable in
+    /// the module nearest to the sender, if the modules differ. For other carriers, each direction
     /// takes half of an exchange.
     pub(crate) fn directions(
         &self,
@@ -279,7 +274,6 @@ fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError
     Ok(bytes)
 }
 
-/// Returns `span` plus the time between two pairs.
 fn handed_over(mut span: Span) -> Span {
     span += HAND_OVER;
     span

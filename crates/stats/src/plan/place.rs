@@ -5,7 +5,6 @@ use cellworks_machine::{CellId, ModuleId, SpeId, Topology};
 use crate::error::RequestError;
 use crate::request::Request;
 
-/// The chosen SPEs and memory module.
 pub(super) struct Placed {
     pub cell: CellId,
     pub module: ModuleId,
@@ -72,7 +71,6 @@ impl Placed {
     }
 }
 
-/// Refuses a number of SPEs that is too small or too large for the machine.
 fn check_number(
     request: &Request,
     topology: &Topology,
@@ -129,7 +127,6 @@ pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), 
     )
 }
 
-/// Refuses an `index` that is not below `has`, the number of Cells or memory modules.
 fn check_part(
     flag: &'static str,
     noun: &str,
@@ -156,7 +153,6 @@ fn check_part(
     ))
 }
 
-/// Returns a text such as `2` or `1 to 2`.
 fn range(from: usize, to: usize) -> String {
     match from >= to {
         true => to.to_string(),

@@ -10,8 +10,8 @@ use crate::error::RequestError;
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The task of `spes`, each of which moves its buffer. The buffers are in the local store of
-/// `lender`, or in main memory if there is no `lender`.
+/// The task in which each of `spes` moves its buffer. The buffers are in the local store of
+/// `lender` or, without a `lender`, in main memory.
 #[derive(Clone, Debug)]
 pub(crate) struct TransferTask {
     pub direction: Direction,
@@ -21,12 +21,12 @@ pub(crate) struct TransferTask {
     pub layout: Layout,
 }
 
-/// The number of bytes of a local store for the control block and for alignment.
+/// The bytes of a local store for the control block and for alignment.
 const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
-/// The maximum number of bytes of all buffers of lists together. All elements of a list share the
-/// upper half of their effective addresses, so the elements must lie between two multiples of 4
-/// GiB. A machine places allocations of less than 4 GiB between two such multiples.
+/// The maximum size of all buffers of lists together. All elements of a list share the upper half
+/// of their effective addresses, so the elements must lie between two successive multiples of 4
+/// GiB. A machine places smaller allocations in this way.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;
@@ -83,14 +83,13 @@ impl TransferTask {
     }
 }
 
-/// Returns the room of a local store without the control block.
 fn room_in(local_store_bytes: usize) -> usize {
     local_store_bytes.saturating_sub(LOCAL_STORE_OVERHEAD_BYTES)
 }
 
 fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-    // If there is room for the window through which large blocks move, any block fits.
+    // Any block fits if there is room for the window through which large blocks move.
     let room = room_in(limits.local_store_bytes);
     let local_max = match room >= WINDOW_BYTES {
         true => usize::MAX,
@@ -127,7 +126,6 @@ fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     Ok(shape)
 }
 
-/// Refuses a block that no DMA command can move.
 fn check_dma_size(bytes: usize, max: usize) -> Result<(), RequestError> {
     if bytes > max {
         return Err(RequestError::block(format!(

@@ -10,7 +10,6 @@ fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
     measurement(function, parameters, ns)
 }
 
-/// Makes a matrix of four SPEs in which every one-way time is `ns`.
 fn matrix(primitive: Primitive, ns: f64) -> Matrix {
     let row = |from| (0..4).map(|to| (from != to).then_some(ns)).collect();
     Matrix {

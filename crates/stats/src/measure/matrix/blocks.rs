@@ -82,14 +82,14 @@ impl Blocks {
 }
 
 impl<S: CellSpe> Sides<S> for Blocks {
-    /// The receiver takes the time, because the receiver sees when the block has arrived.
+    /// Receives and takes the time, because only the receiver can detect the arrival of a block.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);
         spe.write_in_mbox_of(command.partner, STOP);
         outcome
     }
 
-    /// The sender writes the block again at each request, so only the sender's cache has the block.
+    /// Writes the block again at each request, so that only the sender's cache has the block.
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
         let partner = command.partner;
         self.has_sent = true;

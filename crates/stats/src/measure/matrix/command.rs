@@ -7,13 +7,11 @@ use crate::measure::crew::END;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The SPE does what its partner requests.
     Answer,
-    /// The SPE sends requests, and takes the time.
     Time,
 }
 
-/// The work of one SPE in a pair. The words of a command fill the inbound mailbox.
+/// The work of one SPE in a pair, in words that fill the inbound mailbox.
 ///
 /// ```text
 ///   role, partner │ variable, upper half │ lower half │ microseconds
@@ -24,7 +22,6 @@ pub(super) struct Command {
     pub partner: SpeId,
     /// The address of the first line of the variable, or 0 without a variable.
     pub variable: EffectiveAddress,
-    /// The time for which the pair is measured.
     pub span: Span,
 }
 

@@ -42,11 +42,9 @@ use command::{Command, Role};
 use server::{Served, serve};
 use sides::LINES;
 
-/// Measures the pairs of a task.
-///
-/// After each pair, calls `progress` with the number of measured pairs and the number of all pairs.
-/// If `progress` returns a break, the matrix has only the pairs that were measured. A pair has no
-/// time if its transfers are shorter than the steps of the clock.
+/// Measures the pairs of a task. After each pair, calls `progress` with the number of measured
+/// pairs and the number of all pairs. If `progress` returns a break, the matrix has only the
+/// measured pairs. A pair has no time if its transfers are shorter than the steps of the clock.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -108,7 +106,6 @@ fn gather<'scope, 'env, M: CellMachine>(
     Crew::gather(ppe, programs)
 }
 
-/// Lets the crew measure one pair after the other, within the time of the task.
 fn conduct<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     task: &PairsTask,
@@ -143,8 +140,8 @@ fn conduct<M: CellMachine>(
     Ok(())
 }
 
-/// Lets two SPEs measure the one-way time between them for `span`. The first SPE takes the time. If
-/// there is a variable, its value must be 0.
+/// Measures for `span` the one-way time between two SPEs. The first SPE takes the time. If there is
+/// a variable, its value must be 0.
 fn measure_way<M: CellMachine>(
     crew: &mut Crew<'_, '_, M, Served>,
     (timer, other): (SpeId, SpeId),
@@ -182,8 +179,7 @@ impl Variables {
         Ok(Self(regions.collect::<Result<_, MeasureError>>()?))
     }
 
-    /// Sets all cache lines of the variable in `home` to 0, and returns the address of the first
-    /// line.
+    /// Sets all lines of the variable in `home` to 0, and returns the address of the first line.
     fn reset(&self, home: ModuleId) -> EffectiveAddress {
         let region = &self.0[&home];
         for line in 0..LINES {
@@ -248,7 +244,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Returns the memory module of the variables or blocks, and the machine's confirmation.
+/// Returns the memory module of the variables or blocks, and whether the machine confirms it.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

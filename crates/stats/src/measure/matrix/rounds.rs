@@ -1,4 +1,4 @@
-//! The rounds of a pair. A round times some exchanges or one copy. The median round is the result.
+//! The rounds of a pair. A round times some exchanges or one copy. The result is the median round.
 
 use cellworks_machine::{Span, Time};
 
@@ -9,18 +9,15 @@ use crate::sample::{Clock, STANDSTILL_ITERATIONS, median};
 /// The usual length of a round, so short that the operating system interrupts few rounds.
 const ROUND: Span = Span::from_nanoseconds(50_000);
 
-/// The minimum number of rounds of a pair.
 const ROUNDS_MIN: usize = 5;
 
 /// The number of rounds that should fit into the time for a pair.
 const ROUNDS: usize = 16;
 
-/// The rounds of one pair, and the clock that times the rounds.
 pub(super) struct Rounds {
     clock: Clock,
     /// The number of exchanges of the next round.
     count: u32,
-    /// The one-way time of each round.
     one_way: Vec<Span>,
 }
 
@@ -79,9 +76,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times. A clock that stands still
-    /// ends the repetition. The first eighth of `span` is for warming up. `round` returns a one-way
-    /// time if the round counts.
+    /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times, unless the clock stands
+    /// still. The first eighth of `span` is a warm-up. `round` returns the one-way time of a
+    /// counted round.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -113,7 +110,7 @@ impl Rounds {
         }
     }
 
-    /// Returns the median of all rounds, or `None` if the clock saw no time in any round.
+    /// Returns the median of all rounds, or `None` if the clock did not advance in any round.
     pub fn median(mut self) -> Option<Span> {
         median(&mut self.one_way).filter(|median| *median > Span::default())
     }
@@ -148,8 +145,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// Returns the median of exchanges that take 200 ns, and of transfers that take 100 ns. The
-    /// clock has steps of `step_ns`, and takes 25 ns to read.
+    /// Returns the median of exchanges of 200 ns, and of transfers of 100 ns. The clock has steps
+    /// of `step_ns`, and takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

@@ -17,7 +17,6 @@ use crate::plan::pairs::Carrier;
 use crate::program::FAILED;
 use crate::sample::Clock;
 
-/// The results of one or more SPEs.
 #[derive(Debug, Default)]
 pub(super) struct Served {
     /// The timing SPE, its partner, and the one-way time, for each pair with a time.
@@ -36,7 +35,7 @@ impl Served {
     }
 }
 
-/// Carries out the commands of the PPE, and returns the results. This is the program of every SPE.
+/// Carries out the commands of the PPE, and returns the results. Every SPE runs this program.
 pub(super) fn serve<S: CellSpe>(spe: &S, carrier: Carrier) -> Result<Served, SpeError> {
     match carrier {
         Carrier::Mailbox => execute_commands(spe, Ok(Words(Mailbox))),

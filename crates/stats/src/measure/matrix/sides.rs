@@ -15,12 +15,11 @@ pub(super) const LINES: usize = 8;
 /// The word that ends an exchange. Other words count up from 1, and stay far below this word.
 pub(super) const STOP: u32 = u32::MAX;
 
-/// The two sides of a pair.
 pub(super) trait Sides<S: CellSpe> {
     /// Sends requests to the partner, and takes the time. Ends with [`STOP`], even after an error.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError>;
 
-    /// Does what the partner requests, until the partner sends [`STOP`].
+    /// Fulfils the requests of the partner, until the partner sends [`STOP`].
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError>;
 
     /// Returns the address of the block that this SPE has sent.

@@ -10,8 +10,8 @@
 //!
 //! The tool core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a
 //! single shared cache line"). Each swap takes the cache line away from the other SPE, even if the
-//! swap comes too early. A read leaves the line shared, so the next store has to take the line. The
-//! processor and the distance decide which way of polling takes longer.
+//! swap fails. A read leaves the line shared, so the next store has to take the line. The processor
+//! and the distance decide which way of polling takes longer.
 //!
 //! The variable is in several cache lines ([`LINES`]), one after the other. When the time for a
 //! line is over, the timing SPE writes [`STOP`] to the line.
@@ -27,13 +27,12 @@ use crate::error::SpeError;
 use crate::plan::pairs::divided;
 use crate::program::check;
 
-/// The two sides of a pair, which change a variable in turn.
 pub(super) struct Variable<L>(pub L);
 
-/// The way of polling in which a receiver reads the variable.
+/// Polling by reading the variable.
 pub(super) struct Reads;
 
-/// The way of polling in which a receiver uses compare-and-swap.
+/// Polling by compare-and-swap.
 pub(super) struct Swaps;
 
 /// The number of reads or swaps between two yields. With this number, the yields take little time,
@@ -75,8 +74,8 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The minimum time that the variable stays in a line: twice the time in which an SPE wakes up,
-/// because an SPE may have to wake up in the first line.
+/// The minimum time of the variable in a line: twice the time in which an SPE wakes up, because an
+/// SPE may have to wake up in the first line.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
 /// Returns the lines of the variable in order, up to [`LINES`], if the time of the command allows.
@@ -96,9 +95,9 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // If two hardware threads of one core read and write, loads of the reader run ahead,
-            // and are discarded when the store arrives. Without this hint, an exchange took half as
-            // long again (EPYC of family 25, 58 ns instead of 39 ns one way).
+            // Loads of a reader run ahead, and are discarded when a store of the core's other
+            // hardware thread arrives. Without this hint, an exchange of two such threads took half
+            // as long again (EPYC of family 25, 58 ns instead of 39 ns one way).
             std::hint::spin_loop();
         }
         spe.yield_now();

@@ -8,18 +8,14 @@ use super::sides::{STOP, Sides};
 use crate::error::SpeError;
 use crate::program::check;
 
-/// The two sides of a pair, which exchange words.
 pub(super) struct Words<W>(pub W);
 
-/// Words in the inbound mailbox.
 pub(super) struct Mailbox;
 
-/// Words in signal register 1.
 pub(super) struct Signal;
 
 const REGISTER: SignalRegister = SignalRegister::One;
 
-/// A primitive that carries a word from SPE to SPE.
 trait Way<S: CellSpe> {
     fn send(&self, spe: &S, to: SpeId, word: u32);
     fn receive(&self, spe: &S) -> u32;
