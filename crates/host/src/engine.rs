@@ -20,8 +20,7 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// A command queue of an SPE's MFC, with the state of its commands. Only the processor that fills
-/// the queue performs its commands.
+/// A command queue of an SPE's MFC. Only the processor that fills the queue performs its commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
     /// The name of the queue for panics, such as `the MFC queue`.
@@ -36,7 +35,6 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
 
-/// The bytes that a command, or an element of a list, moves.
 #[derive(Clone, Copy)]
 struct Move {
     operation: Operation,
@@ -49,15 +47,14 @@ struct Move {
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The command puts a word into the inbound mailbox of this SPE, which is full. If the command
-    /// is a list, the cursor is at the element with the put.
+    /// The inbound mailbox of this SPE is full. If the command is a list, the cursor is at the put.
     NoRoom(SpeId, Option<ListCursor>),
 }
 
 /// A started command that waits for room in an inbound mailbox.
 struct Unsent {
     entry: EntryId,
-    /// The SPE with the full mailbox. `Words::announce_writer` was called for this SPE.
+    /// The SPE with the full mailbox, for which `Words::announce_writer` was called.
     to: SpeId,
     cursor: Option<ListCursor>,
 }
@@ -76,7 +73,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Enqueues a checked command, and performs all commands that can be performed now.
     #[inline]
     pub(crate) fn try_issue(&self, command: &Command) -> Result<(), TryIssueError> {
         if self.is_empty() {
@@ -126,7 +122,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow_mut().take_stall_notifications()
     }
 
-    /// Continues the stalled lists of a tag group.
     pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let resumed: Vec<EntryId> = self.queue.borrow_mut().acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -165,7 +160,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         line
     }
 
-    /// Performs a command that is allowed to start.
     #[inline]
     fn perform(&self, command: &Command) -> Result<Performed, MfcFault> {
         match command {
@@ -293,8 +287,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs all commands except stalled lists, puts to full mailboxes, and commands ordered
-    /// after these. Removes commands that cause faults, and returns the first fault.
+    /// Performs all commands that can be performed now. Removes commands that cause faults, and
+    /// returns the first fault.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -320,8 +314,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Records the result of a started command. `told` is the SPE for which `announce_writer` was
-    /// called for this command before.
+    /// Records the result of a started command. If `Words::announce_writer` was called for the
+    /// command before, `told` is the SPE with the full mailbox.
     fn settle(
         &self,
         entry: EntryId,
@@ -354,7 +348,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         performed.map(drop)
     }
 
-    /// Pushes a started command that is not complete to the empty queue.
     #[cold]
     fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
         let pushed = self.queue.borrow_mut().push(command);
@@ -363,8 +356,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue. Panics if an earlier command causes a fault, because the caller cannot
-    /// return this fault as its own. Does not panic in a thread that unwinds.
+    /// Drains the queue. Panics if an earlier command causes a fault, unless the thread unwinds.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

@@ -3,8 +3,7 @@
 //! If the builder was given CPUs, SPEs take these CPUs in the given order, otherwise in the order
 //! of [`Cpus::spe_order`]. If there are more SPEs than CPUs, the order begins again, and the SPEs
 //! on one CPU share an OS thread. The PPE takes the last CPU among the first hardware threads of
-//! the first Cell. Therefore the PPE does not share a CPU with SPE 0, with which most programs
-//! exchange words.
+//! the first Cell, to be on another CPU than SPE 0.
 //!
 //! The memory module of an SPE is the NUMA node of the SPE's CPU, or the nearest node on which the
 //! process can allocate memory. The CPUs of a Cell may belong to several nodes: with sub-NUMA
@@ -17,7 +16,7 @@ use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
 use crate::cpus::{Cpus, SPES_MAX};
 
-/// The CPUs of the PPE and of each SPE.
+/// The CPUs of the PPE and of the SPEs.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
@@ -38,13 +37,12 @@ pub(crate) struct WorkerLayout {
 
 impl Layout {
     /// Makes the layout of `spes` SPEs, at most [`SPES_MAX`]. If `spes` is `None`, there is an SPE
-    /// for each CPU, or fewer if a quota limits CPU time. `chosen` contains the CPUs that the
-    /// builder was given, in the order of the SPEs. `cpus` then contains only these CPUs.
+    /// for each CPU, or fewer if a quota limits CPU time. `chosen` is the argument of
+    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus). `cpus` then contains only these CPUs.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // With more busy OS threads than the quota allows, the kernel would stop all threads at
-        // times.
+        // With more busy OS threads, the quota would stop all threads at times.
         let paid = cpus
             .quota
             .as_ref()
@@ -133,8 +131,6 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// Makes a computer with `cells` Cells, each with a memory node and `cores` cores of two
-    /// threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {
@@ -189,7 +185,7 @@ mod tests {
         let computer = computer(2, 2);
         let layout = Layout::new(&computer, None, Some(&[5, 1]));
         assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
-        // The Cells are numbered in the order of their first SPE. SPE 2 gets the first CPU again.
+        // The Cells are numbered in the order of their first SPE.
         let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));

@@ -1,7 +1,7 @@
 //! The threads of a worker that other OS threads have woken.
 //!
-//! To make a wake-up fast, it moves only one cache line between the cores: the line with the names
-//! of the woken threads. An idle worker polls this line.
+//! A wake-up moves only one cache line between the cores: the line with the names of the woken
+//! threads. An idle worker polls this line.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -14,21 +14,18 @@ pub(crate) type Name = (usize, u64);
 /// The number of names that fit into the cache line.
 const IN_LINE: usize = 3;
 
-/// A bit of `state`: an OS thread has locked the names to change them.
+/// The bit of `state` that locks the names.
 const LOCKED: u32 = 1 << 8;
-/// A bit of `state`: `more` contains the names that did not fit into `in_line`.
+/// The bit of `state` that is set if `more` contains names that did not fit into `in_line`.
 const MORE: u32 = 1 << 9;
 
-/// The threads of one worker that other OS threads have woken, in the order of waking. Any OS
-/// thread may add names, and only the worker takes them.
+/// The threads of one worker that other OS threads have woken, in the order of waking.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// The number of names in `in_line`, with the bits [`LOCKED`] and [`MORE`], or 0 if there are
-    /// no names.
+    /// The number of names in `in_line`, with the bits [`LOCKED`] and [`MORE`].
     state: AtomicU32,
-    /// The names in the cache line of this value. Only the OS thread that has locked the names
-    /// changes them.
+    /// The names in the cache line. Only the OS thread that has set [`LOCKED`] changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],
     more: Mutex<Vec<Name>>,
 }
@@ -74,7 +71,7 @@ impl WokenThreads {
             .for_each(&mut each);
     }
 
-    /// Locks the names, and returns `state` without [`LOCKED`].
+    /// Sets [`LOCKED`], and returns the other bits of `state`.
     fn lock(&self) -> u32 {
         let backoff = Backoff::new();
         loop {
@@ -128,8 +125,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // Checking all schedules takes hours. Checking those with at most three preemptions takes
-        // seconds.
+        // More preemptions would take hours to check.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

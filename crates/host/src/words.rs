@@ -1,5 +1,4 @@
-//! The mailboxes and signal registers of an SPE, through which it exchanges words with other
-//! processors.
+//! The mailboxes and signal registers of an SPE, which exchange words with other processors.
 //!
 //! A message between two cores takes about the time to move the cache lines that it touches. The
 //! words in a cache line all have the same direction, so an exchange moves one line each way.
@@ -14,8 +13,7 @@
 //! A slot holds a word together with its number, counted from 1, so that one load shows whether the
 //! word is new. Numbers wrap after 2^32 words.
 
-// Rejected: waking the thread that waits for a word. Writers would need the identity of the waiting
-// thread, as channels do (docs/csp.md).
+// Rejected: waking the thread that waits for a word. Writers would need to identify the thread.
 // Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may find the
 // mailbox full between two checks of the reader. Therefore a writer announces its wait.
 
@@ -48,8 +46,8 @@ struct Outward {
 struct Writers {
     /// The number of words for which a writer has reserved a slot.
     written: AtomicU32,
-    /// A copy of `in_read`, possibly an older value. Writers read this copy first, because the SPE
-    /// changes the cache line of `in_read` at each read.
+    /// A possibly older value of `in_read`. Writers read this copy first, because the SPE changes
+    /// the cache line of `in_read` at each read.
     in_read_seen: AtomicU32,
 }
 
@@ -96,8 +94,8 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox. Returns false if the mailbox is full. Every processor
-    /// may call this method.
+    /// Puts a word into the inbound mailbox, for any processor. Returns false if the mailbox is
+    /// full.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -106,8 +104,7 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // This store may overwrite a newer value. A writer then only loads `in_read` once
-                // more.
+                // This store may replace a newer value. A writer then loads `in_read` again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                     // The mailbox is full only if `written` has not changed since it was loaded.
@@ -132,8 +129,7 @@ impl Words {
         }
     }
 
-    /// Counts a writer that will sleep until there is room in the inbound mailbox. The SPE checks
-    /// this count after each word that it reads.
+    /// Counts a writer that will sleep until there is room in the inbound mailbox.
     pub(crate) fn announce_writer(&self) {
         self.outward.waiting_writers.fetch_add(1, Ordering::SeqCst);
     }
@@ -163,7 +159,6 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Returns the number of words in the inbound mailbox.
     pub(crate) fn in_count(&self) -> usize {
         let read = self.outward.in_read.load(Ordering::Relaxed);
         let arrived = |i: &u32| {
@@ -174,8 +169,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox. Returns false if the mailbox is full. Only the SPE
-    /// itself may call this method.
+    /// Puts a word into an outbound mailbox, for the SPE. Returns false if the mailbox is full.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -199,7 +193,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal. Every processor may call this method.
+    /// Sends a signal, for any processor.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
@@ -288,7 +282,6 @@ mod models {
             for word in 0..INBOUND_WORDS as u32 {
                 assert!(words.write_in(word));
             }
-            // The reader never sleeps, so it counts as running and takes no seat.
             parking.admit();
             parking.admit();
             let writer = {
