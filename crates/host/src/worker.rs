@@ -363,7 +363,8 @@ impl Worker {
         }
     }
 
-    /// Waits until `ready` returns true. Only a thread that polls checks `ready` without being woken.
+    /// Waits until `ready` returns true. If `polls` is false, the thread is checked only when
+    /// woken.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
