@@ -1,12 +1,12 @@
-//! Computers as their kernels describe them, with real numbers of CPUs, siblings and caches, but
-//! round sizes of memory.
+//! The files of several computers, with real numbers of CPUs, siblings and caches, but round sizes
+//! of memory.
 
 use super::tree::{Tree, map};
 
-/// The KiB in a GiB, because `meminfo` counts in KiB.
+/// The KiB in a GiB, for `meminfo`.
 const GIB: u64 = 1 << 20;
 
-/// Returns a tree with CPUs `0..count` online, and with `model` under `key` in `/proc/cpuinfo`.
+/// A tree with the online CPUs `0..count`, and with `model` under `key` in `/proc/cpuinfo`.
 fn online(count: u32, key: &str, model: &str) -> Tree {
     let tree = Tree::empty();
     let all = if count == 1 {
@@ -24,7 +24,7 @@ fn online(count: u32, key: &str, model: &str) -> Tree {
     tree
 }
 
-/// Returns the smallest virtual machine.
+/// The smallest virtual machine.
 pub fn one_cpu() -> Tree {
     let tree = online(1, "model name", "QEMU Virtual CPU version 2.5+");
     tree.cpu(0, 0, "0");
@@ -33,7 +33,7 @@ pub fn one_cpu() -> Tree {
     tree
 }
 
-/// Returns a socket of `cores` cores without SMT, which share one last-level cache.
+/// A socket of `cores` cores without SMT, which share one last-level cache.
 pub fn one_socket(cores: u32) -> Tree {
     let tree = online(cores, "model name", "A processor");
     let all = format!("0-{}", cores - 1);
@@ -45,7 +45,7 @@ pub fn one_socket(cores: u32) -> Tree {
     tree
 }
 
-/// 2 sockets of 14 cores with 2 threads each. The second threads are numbered after all first ones.
+/// 2 sockets of 14 cores with 2 threads each. The second threads have the higher numbers.
 pub fn xeon_e5_2680_v4_twice() -> Tree {
     let tree = online(
         56,
@@ -91,7 +91,7 @@ pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        // Thousands of files take seconds to write, so only the necessary files are written.
+        // Only the necessary files, because writing all would take seconds.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");
@@ -99,8 +99,8 @@ pub fn hundreds_of_cpus() -> Tree {
     tree
 }
 
-/// 8 performance cores with 2 threads each (0-15), and two clusters of 4 efficiency cores (16-23).
-/// Each cluster has a second-level cache. The kernel has no `cpu_capacity`.
+/// 8 performance cores with 2 threads each (0-15), and two clusters of 4 efficiency cores (16-23),
+/// each with a second-level cache. The kernel has no `cpu_capacity`.
 pub fn core_i9_12900k() -> Tree {
     let tree = online(24, "model name", "12th Gen Intel(R) Core(TM) i9-12900K");
     tree.write("sys/devices/cpu_core/cpus", "0-15\n");
@@ -155,8 +155,8 @@ pub fn threadripper_2950x() -> Tree {
     tree
 }
 
-/// 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second-level cache,
-/// which is their last level. There are no nodes, and the name is in the device tree.
+/// 4 efficiency cores (0-3) and 4 performance cores (4-7), each with a common second-level cache.
+/// There are no nodes, and the name is in the device tree.
 pub fn apple_m1() -> Tree {
     let tree = online(8, "CPU implementer", "0x61");
     for cpu in 0..8 {
@@ -180,8 +180,7 @@ pub fn apple_m1() -> Tree {
     tree
 }
 
-/// 2 sockets of 80 cores. The kernel does not describe the system-level cache behind the second
-/// level.
+/// 2 sockets of 80 cores. The kernel does not report the system-level cache.
 pub fn altra_twice() -> Tree {
     let tree = online(160, "CPU implementer", "0x41");
     for cpu in 0..160 {
@@ -213,8 +212,8 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree
 }
 
-/// 2 sockets of 4 cores. The CPUs of the sockets have alternating numbers. Sub-NUMA clustering
-/// divides each socket into two memory nodes, which share the third-level cache of the socket.
+/// 2 sockets of 4 cores, with CPUs of alternating numbers. Each socket has two memory nodes and one
+/// third-level cache.
 pub fn sub_numa_clustering() -> Tree {
     let tree = online(8, "model name", "A processor in halves");
     let sockets = ["0,2,4,6", "1,3,5,7"];
@@ -230,8 +229,8 @@ pub fn sub_numa_clustering() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores with 4 threads each. Each core has its own third-level cache. The kernel of
-/// POWER writes only maps, and has no list of the online CPUs.
+/// 2 sockets of 2 cores with 4 threads each. Each core has its own third-level cache. The kernel
+/// writes only maps, and has no list of the online CPUs.
 pub fn power7_by_maps() -> Tree {
     let tree = Tree::empty();
     tree.write("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER7\n");
@@ -246,7 +245,7 @@ pub fn power7_by_maps() -> Tree {
     tree
 }
 
-/// Returns the list of `count` CPUs, starting at `first`.
+/// Returns the list of `count` CPUs from `first` on.
 fn list(first: u32, count: u32) -> String {
     format!("{first}-{}", first + count - 1)
 }

@@ -1,4 +1,4 @@
-//! A file system tree for one test. The test adds the files.
+//! The tree of files for one test, which adds the files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder in place of a computer's folder `/`, which is removed when this value is dropped.
+/// A folder in place of `/`. `drop` removes it.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -22,7 +22,7 @@ impl Tree {
         }
     }
 
-    /// Returns the name of the folder. Tests cut this name from messages.
+    /// Returns the path of the folder, which tests remove from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -55,7 +55,6 @@ impl Tree {
         .unwrap();
     }
 
-    /// Adds a cache to a CPU.
     pub fn cache(&self, cpu: u32, level: u32, shared_by: &str) {
         let caches = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let next = fs::read_dir(self.folder.path().join(&caches)).map_or(0, Iterator::count);
@@ -70,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// Puts a CPU into its package and core, with the first-level caches that all CPUs have.
+    /// Puts a CPU into its package and core, and adds its first-level caches.
     pub fn cpu(&self, cpu: u32, package: i32, core: &str) {
         let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
         self.write(
@@ -78,12 +77,11 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // The caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
 
-    /// Describes a CPU as old kernels do: with maps of its package, core and last-level cache.
+    /// Describes a CPU like old kernels: with maps of its package, core and last-level cache.
     pub fn cpu_by_maps(&self, cpu: u32, package: &str, core: &str, cache: &str) {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
         self.write(format!("{folder}/topology/core_siblings"), &map(package));
@@ -116,7 +114,7 @@ pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
 }
 
-/// Returns the map with the content of a list, for 64 CPUs.
+/// Returns the map with the CPUs of a list, for 64 CPUs.
 pub fn map(list: &str) -> String {
     let bits = set(list)
         .into_iter()
