@@ -33,10 +33,10 @@ use crate::pin::Pinned;
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
-    /// The CPU time that the threads of this host have used, by seat (the index of an OS thread).
+    /// The CPU time of this host's threads, by seat (the index of an OS thread).
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
-    /// The operating system's numbers of the NUMA nodes that are the memory modules.
+    /// The numbers of the memory modules in the operating system.
     pub(crate) nodes: Vec<u32>,
     /// Whether there are several memory modules, and the system allows placing memory on a node.
     pub(crate) places_memory: bool,
@@ -281,7 +281,7 @@ impl Host {
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
         // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. Without this call the first message of a program would take this time.
+        // milliseconds.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -362,7 +362,7 @@ impl Host {
     }
 }
 
-/// Reads only the CPUs in `chosen`. `all` contains all CPUs that may be used.
+/// Reads only the CPUs in `chosen`, which must be in `all`.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -397,8 +397,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Calls `place` with each usable node to allocate memory there, and marks the nodes as not usable
-/// for which `place` fails. If `place` fails for all nodes, marks none and returns the error.
+/// Tries to allocate memory on each usable node, and marks the nodes on which `place` fails as not
+/// usable. If `place` fails on all nodes, marks none and returns the error.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,
@@ -420,7 +420,7 @@ fn try_nodes(
     None
 }
 
-/// Returns a sentence for each node with CPUs of the host on which the host cannot allocate memory.
+/// Returns a sentence for each node with CPUs of the host but without usable memory.
 fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
     let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();

@@ -198,11 +198,11 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
             ppe.core().wait_for_programs(caller);
         })
     }));
-    // Read before the cancellation below, which may cause further panics.
+    // The panic is read before the cancellation below, which may cause further panics.
     let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
     if main.is_err() {
-        // Otherwise programs that wait for the PPE would wait forever.
+        // Without this cancellation, programs that wait for the PPE would wait forever.
         run.cancel();
     }
     run.end();
@@ -213,7 +213,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     }
 
     let mut waits = run.take_waits();
-    // Sorted by SPE number, so "SPE 10" comes after "SPE 2", and the PPE comes last.
+    // The waits are sorted by SPE number: "SPE 10" after "SPE 2", and the PPE last.
     waits.sort_by_key(|wait| {
         let words = wait.who.split(|c: char| !c.is_ascii_digit());
         let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();

@@ -56,8 +56,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), but `huge` chooses the size of pages. If there are no huge pages
-    /// left, the kernel uses small pages.
+    /// Like [`new`](Self::new), but `huge` chooses the size of pages, unless there are no huge
+    /// pages left.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
@@ -93,7 +93,7 @@ impl Pages {
     }
 
     fn map(bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new private mapping at an address that the kernel chooses changes no other
+        // SAFETY: a new private mapping at an address of the kernel's choice changes no other
         // memory.
         let base = unsafe {
             mmap_anonymous(
@@ -111,8 +111,7 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Keeps `bytes` bytes that do not cross a multiple of 4 GiB, of a mapping that is twice as
-    /// long.
+    /// Keeps `bytes` bytes that do not cross a multiple of 4 GiB, of a mapping of twice the size.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
@@ -167,7 +166,6 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// Allocates `len` zeroed elements, on the NUMA node `node` if given.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());
@@ -235,9 +233,8 @@ pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
 
-/// Like [`huge_page_share`], from the text of `/proc/self/smaps`. The text of a mapping begins with
-/// its addresses, such as `7f0a40000000-7f0a48000000 rw-p ...`, and contains lines such as
-/// `AnonHugePages: 131072 kB`.
+/// Like [`huge_page_share`], from the text of `/proc/self/smaps`, which lists the addresses of each
+/// mapping, followed by lines such as `AnonHugePages: 131072 kB`.
 fn share_in(smaps: &str, address: usize) -> Option<f64> {
     let addresses = |line: &str| {
         let (from, to) = line.split_whitespace().next()?.split_once('-')?;

@@ -40,8 +40,7 @@ impl HostMfc {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Returns whether commands wait for room in a mailbox. A waiting thread then calls
-    /// [`advance`](Self::advance) with each check.
+    /// Returns whether commands wait for room in a mailbox. A waiting thread must retry them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()

@@ -83,8 +83,8 @@ impl Parking {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Like [`dismiss`](Self::dismiss), but if all other threads sleep, returns false and still
-    /// counts the thread.
+    /// Like [`dismiss`](Self::dismiss), but returns false without effect if all other threads
+    /// sleep.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -143,8 +143,7 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until the seat is notified or `time` has passed. The thread counts as running
-    /// meanwhile, because it will continue in any case.
+    /// Sleeps until the seat is notified or `time` has passed. The thread still counts as running.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {

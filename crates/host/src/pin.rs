@@ -1,6 +1,6 @@
 //! Pins OS threads to CPUs.
 
-// Rejected: pinning the caller of `run`, the PPE, beyond the run.
+// Rejected: keeping the caller of `run` (the PPE) pinned after the run.
 
 use std::io;
 
@@ -31,8 +31,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // The restoring fails if the system has taken the CPUs away, and has already moved the
-        // thread.
+        // This fails if the system has taken the CPUs away, and has already moved the thread.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

@@ -151,7 +151,7 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may return true only once, so its result is stored.
+            // `ready` must not be called again after it has returned true.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
@@ -188,8 +188,7 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The state of the PPE after [`Parking::prepare`]. `drop` calls [`Parking::resume`], also if the
-/// last check of the condition panics.
+/// The state of the PPE after [`Parking::prepare`]. `drop` also runs if the last check panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {

@@ -1,5 +1,4 @@
-//! The queues of programs that were spawned and have not begun. The PPE adds programs, and the
-//! workers run them.
+//! The queues of programs that were spawned and have not begun.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

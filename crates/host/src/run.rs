@@ -34,8 +34,8 @@ pub(crate) struct Run {
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
-    /// For each seat, the threads of its worker that other OS threads have woken. The list of the
-    /// PPE stays empty, because a notified PPE always checks its condition.
+    /// For each seat, the threads of its worker that other OS threads have woken. Empty for the
+    /// PPE, which checks its condition whenever it is notified.
     woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -64,7 +64,6 @@ pub(crate) struct Run {
 /// The name of a running program, and the place where it was spawned.
 pub(crate) type Running = (&'static str, &'static Location<'static>);
 
-/// A program that panicked.
 struct Failure {
     at: SpeId,
     program: &'static str,
@@ -134,7 +133,7 @@ impl Run {
         self.cancel();
     }
 
-    /// Returns the error of a run that the machine has cancelled. `waits` is for a deadlock.
+    /// Returns the error of a cancelled run. At a deadlock it contains `waits`.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -219,7 +218,8 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with the payload of a cancellation although nothing was cancelled.
+        // A program may panic with the payload of a cancellation, so `is_cancelled` is checked,
+        // too.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -259,12 +259,10 @@ impl Run {
         spes.filter_map(of).collect()
     }
 
-    /// Records the program that runs on an SPE.
     pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {
         *lock(&self.running[at.index()]) = program;
     }
 
-    /// Records that no more programs will be spawned.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.parking.notify_all();
@@ -291,8 +289,7 @@ pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }
 
-/// Counts a writer in the [`Words`] of an SPE until this value is dropped. If this value is leaked,
-/// the SPE only notifies more often than necessary.
+/// Counts a writer in the [`Words`] of an SPE until this value is dropped.
 struct WriterAnnounced<'a>(&'a Words);
 
 impl<'a> WriterAnnounced<'a> {

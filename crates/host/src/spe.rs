@@ -2,8 +2,8 @@
 
 // Rejected: views in the part of a local store that DMA can reach, where a put of another SPE would
 // race with the view. On a strict host the bytes of a view lie in other memory.
-// Rejected: a hold that contains its buffer. Each look-up copied it several times, because the
-// look-up moves a view through `Result`. A hold is therefore one word.
+// Rejected: a hold that contains its buffer. Staging copied the buffer several times, because it
+// moves a view through `Result`. A hold is therefore one word.
 
 use std::cell::Cell;
 use std::fmt;
@@ -35,8 +35,8 @@ const PREFETCH_BYTES: usize = 4096;
 /// The alignment of buffers in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The byte that fills the memory of `stage_out` on a strict host. As a float these bytes are not a
-/// number, so a program that reads before it writes gets wrong results.
+/// The byte with which `stage_out` fills buffers on a strict host. Floats of these bytes are NaN,
+/// so a program that reads before it writes gets wrong results.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
@@ -68,15 +68,14 @@ pub struct HostSpe {
     views: Option<Pages>,
 }
 
-/// Reserves the bytes of a view in the local store of a strict host. On other hosts a hold is
-/// empty.
+/// Reserves the bytes of a view in the local store of a strict host. Empty on other hosts.
 #[derive(Debug)]
 pub struct HostHold(
     /// The buffer is boxed to make a view small.
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict, holds are empty, and a call to drop them would slow down look-ups.
+// On a host that is not strict, holds are empty, and a call to drop them would slow down staging.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -126,8 +125,7 @@ impl HostSpe {
         }
     }
 
-    /// Returns whether the SPE is like a new one: with a free local store, no MFC command and no
-    /// reservation.
+    /// Returns whether the local store is free, and the MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -202,8 +200,8 @@ impl HostSpe {
         // Other threads run while the prefetched cache lines arrive.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This branch is separate, so that the other branch has no value to drop after the
-            // switch of threads.
+            // A separate branch, so that the other branch has no value to drop after the switch of
+            // threads.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -558,8 +556,7 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The longest time between two calls of [`Worker::look_outside`] during interleaved work, if the
-/// worker has threads of other SPEs.
+/// The longest time between two calls of [`Worker::look_outside`] in interleaved work.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

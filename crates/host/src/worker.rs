@@ -9,13 +9,12 @@
 //!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! A thread polls if the writer of its condition does not have the thread's [`Sleeper`]. The writer
-//! then only notifies the worker. While other threads of the worker run, polling threads check
-//! their conditions only from time to time.
+//! A thread polls if other threads cannot wake it by its [`Sleeper`]. They change a word in memory
+//! and notify the worker. While other threads of the worker run, polling threads check their
+//! conditions only from time to time.
 //!
-//! A thread does not poll if the writer has the thread's [`Sleeper`]. The writer then wakes only
-//! this thread: directly if the thread belongs to the writer's worker, otherwise through the queue
-//! `WokenThreads`.
+//! Other threads wake a thread by its [`Sleeper`]: directly if they run on the same worker,
+//! otherwise through [`WokenThreads`](crate::woken::WokenThreads). Such a thread does not poll.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -33,8 +32,8 @@ use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 // SAFETY: only workers use the owner, and only on cores that they have begun with the owner.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore no
-/// wait costs more than twice the cheaper of spinning and sleeping.
+/// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore a wait
+/// costs at most twice as much as the better of spinning and sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// The longest time to spin while other threads are being woken. It is several times the time of a
@@ -47,8 +46,8 @@ const POLLS_PER_CLOCK: u32 = 16;
 /// The number of times that a waiting thread polls before it parks, which takes half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// The number of waits of the worker's threads between two wake-ups of threads from `WokenThreads`.
-/// Without this limit, threads that keep waking each other would delay the woken threads forever.
+/// The number of waits of the worker's threads after which the threads in `WokenThreads` continue.
+/// Without this limit, threads that keep waking each other would delay them forever.
 const WAITS_PER_WAKE: u8 = 128;
 
 /// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
@@ -58,7 +57,7 @@ const POLLERS: usize = 6;
 /// The number of yields between two calls of [`Worker::look_outside`].
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The wait of an SPE without a program, which reports of deadlocks omit.
+/// The condition for which an SPE without a program waits. Reports of deadlocks omit this wait.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
 /// The state of a loop that spins for a limited time.
@@ -152,7 +151,6 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Makes a worker, which runs on the calling OS thread.
     pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
         Rc::new(Self {
             run,
@@ -236,14 +234,12 @@ impl Worker {
         unsafe { Sleeper::new(Processor::Spe(id), OWNER.current().into_raw()) }
     }
 
-    /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
         // SAFETY: the numbers of a sleeper come from `into_raw`, or identify no thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 
-    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
     #[track_caller]
     pub(crate) fn wait_until_deadline(
         &self,
@@ -363,8 +359,7 @@ impl Worker {
         }
     }
 
-    /// Waits until `ready` returns true. If `polls` is false, the thread is checked only when
-    /// woken.
+    /// Waits until `ready` returns true. Unless the thread polls, it calls `ready` only when woken.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -381,7 +376,6 @@ impl Worker {
         self.wait_longer(why, polls, ready)
     }
 
-    /// See [`Wake::wait_until_woken`](cellworks_machine::Wake::wait_until_woken).
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until_woken(
@@ -392,7 +386,6 @@ impl Worker {
         self.wait(why, false, ready)
     }
 
-    /// See [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll(&self) -> bool {
         !threads::others_ready() && self.has_few_pollers()
@@ -411,7 +404,6 @@ impl Worker {
         false
     }
 
-    /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
         let is_alone = !threads::others_ready()
@@ -453,8 +445,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // All threads are cancelled before any thread checks its condition. Otherwise an
-            // unwinding thread could make the condition of another thread true.
+            // If a thread checked its condition before all are cancelled, an unwinding thread could
+            // make the condition true.
             self.cancel();
         }
         self.unpark();

@@ -35,8 +35,7 @@ const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 /// The shortest step of a coarse clock: about the time in which two cores exchange words.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// The shortest reading time of a slow clock. Good clocks are read without a system call, in 20 to
-/// 60 ns.
+/// The shortest reading time of a slow clock. Linux reads a good clock in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -172,8 +171,8 @@ impl Conditions {
         warnings
     }
 
-    /// Returns the disturbances just before the run, in sentences. A short run cannot show its own
-    /// disturbances.
+    /// Returns the disturbances just before the run, in sentences. They matter if the run is too
+    /// short to show disturbances itself.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -296,7 +295,6 @@ impl Host {
     }
 }
 
-/// Returns the CPUs that the host does not use, with the reasons.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
@@ -324,13 +322,11 @@ fn word(path: &Path) -> Result<Option<String>, CpusError> {
     Ok(word.filter(|word| !word.is_empty()))
 }
 
-/// The highest clock frequency of a CPU, and the driver that reports it.
 struct NamedClock {
     hz: Option<u64>,
     driver: Option<String>,
 }
 
-/// See [`Conditions::clock_bound_hz`].
 fn bound(clocks: &[NamedClock]) -> Option<u64> {
     let highest = |clock: &NamedClock| {
         let knows_turbo = clock.driver.as_deref() != Some("acpi-cpufreq");

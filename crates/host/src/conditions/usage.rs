@@ -165,7 +165,6 @@ impl Usage {
         Some(highest_of(taken().map(&of), &cpus))
     }
 
-    /// Names the siblings that other programs used, with the share.
     fn taken_from_siblings(&self) -> Option<String> {
         let most = self.noticeable(BY_OTHERS_MAX);
         let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
@@ -231,7 +230,6 @@ pub(super) struct Reading {
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
     /// The hardware threads of the core of each CPU that the host uses.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
-    /// The CPU time of the threads that are pinned to each CPU, in nanoseconds.
     pub(super) own_ns: BTreeMap<u32, u64>,
     /// The CPU time of all threads of the process, in nanoseconds.
     pub(super) process_ns: u64,
@@ -245,13 +243,11 @@ pub(super) struct Spent {
     pub(super) idle_ns: u64,
     /// The time of interrupts and of their further work.
     pub(super) interrupts_ns: u64,
-    /// The time in which another virtual machine had the CPU.
     pub(super) stolen_ns: u64,
     /// The sum of all times, including the time of programs.
     pub(super) all_ns: u64,
 }
 
-/// The number of periods of a quota, and of periods in which threads were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Periods {
     pub(super) all: u64,
@@ -377,8 +373,7 @@ impl Spent {
 }
 
 /// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
-/// guest_nice`, in ticks. Old kernels leave out the last columns. A file that lacks a CPU of
-/// `there` counts as unusable.
+/// guest_nice`, in ticks. Old kernels leave out the last columns.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -429,7 +424,6 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, beside the file that sets the quota, with lines such as `nr_periods 20`.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {

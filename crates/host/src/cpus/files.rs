@@ -41,7 +41,6 @@ pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     }
 }
 
-/// Reads a list of CPUs, or `None` if the file is hidden.
 pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -196,9 +195,8 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// Errors of drivers for files without content. If `intel_pstate` is off, `no_turbo` returns
-/// `EAGAIN`. If a CPU has no governor, the files of `cpufreq` return `EBUSY`. The other errors mean
-/// that a device was removed or does not work.
+/// Errors of drivers for files without content. For example, `no_turbo` returns `EAGAIN` if
+/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` if a CPU has no governor.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

@@ -35,7 +35,7 @@ pub enum Version {
 /// The controller of CPUs and memory nodes, and the type of its file system in old kernels.
 pub const CPUSET: &str = "cpuset";
 
-/// A folder in which a hierarchy of groups is visible.
+/// A mount: a folder in which groups are visible.
 struct Mount {
     version: Version,
     /// The group that is visible in the folder itself.
@@ -157,8 +157,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // In a namespace the group's name may fit no mount, such as `/../..`. The folder of the mount
-    // is then usually the group of the container.
+    // In a namespace the group's name may fit no mount, such as `/../..`. The container's group is
+    // then usually the folder of the mount.
     if folders.is_empty() {
         folders.extend(
             mounts

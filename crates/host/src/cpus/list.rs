@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// One more than the highest accepted number, so that a damaged range does not fill the memory.
-/// Kernels have at most 8192 CPUs and 1024 nodes.
+/// The limit of numbers, which keeps a damaged range from filling the memory. Kernels have at most
+/// 8192 CPUs.
 const END: u32 = 65536;
 
 /// Parses a list in Linux's notation, such as `0-3,8,10-11`. The list may be empty.

@@ -113,8 +113,8 @@ fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     Ok(nodes)
 }
 
-/// Returns the nodes that the cpuset of the process allows, from the line `Mems_allowed_list:\t0-1`
-/// of `proc/self/status`.
+/// Returns the nodes that the process may use, from `Mems_allowed_list:\t0-1` in
+/// `proc/self/status`.
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
@@ -132,8 +132,7 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// Returns the total in a `meminfo` file of a node, such as `Node 0 MemTotal: 4417740 kB`, or of
-/// the computer, without `Node 0`.
+/// Returns the total in a line such as `Node 0 MemTotal: 4417740 kB`, or without `Node 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Paths are relative to the root of a [`Source`], so that tests can read saved files (trees) of
-//! other computers. A tree has no affinity mask, so all online CPUs of its cpuset may be used.
+//! other computers. In a tree, all online CPUs of the cpuset may be used.
 //!
 //! Containers, emulators and old kernels hide many of these files: a file is missing, forbidden or
 //! empty, or its driver returns an error. A missing file has a replacement:
@@ -75,15 +75,14 @@ pub struct Cpus {
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
-    /// All online memory nodes, at least one, by ascending `os_index`. Some may lack memory or
-    /// CPUs.
+    /// All online memory nodes, at least one, by ascending `os_index`.
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU in `cpus`.
     pub last_level_cache_bytes: Option<usize>,
     /// The name of the processor, such as "AMD EPYC 7763 64-Core Processor", or of the computer if
     /// the kernel does not name the processor.
     pub model_name: Option<String>,
-    /// Sentences for users about ignored malformed files.
+    /// Sentences for users about malformed files, which are ignored.
     pub notes: Vec<String>,
 }
 
@@ -145,7 +144,6 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
     })
 }
 
-/// Returns the online CPUs of the cpuset.
 fn within_cpuset(
     source: &Source,
     online: &BTreeSet<u32>,

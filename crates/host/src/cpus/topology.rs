@@ -22,8 +22,7 @@ struct Facts {
     capacity: Option<u32>,
 }
 
-/// A package, identified by its CPUs, because the kernel's number is not unique on s390, and -1 on
-/// some other architectures.
+/// A package. The kernel's number is not unique on s390, and -1 on some other architectures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),

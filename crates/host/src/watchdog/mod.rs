@@ -32,7 +32,6 @@ use standstill::Standstill;
 /// The time between two checks, in which no thread may run.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The end of each message: which calls may block an OS thread, and what to use instead.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";

@@ -1,8 +1,8 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
-//! wakes it, another process or the kernel wakes it, or a signal handler runs on it. If all of the
-//! following facts hold, none of these events can happen. Places are in `/proc/self`:
+//! wakes it, another process or the kernel wakes it, or a signal handler runs on it. None of these
+//! events can happen if all of the following facts hold. The files are in `/proc/self`:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -37,13 +37,10 @@ use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All other threads of the process, if each of them waits for a futex without a time limit.
-///
-/// If two readings in a row are equal, no thread ran between them. If a `status` could not be read,
-/// this is not certain, and [`doubts`](Self::doubts) returns a sentence.
+/// All other threads of the process, if each of them waits for a futex without a time limit. If two
+/// readings in a row are equal, and each `status` could be read, no thread ran between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
-    /// The waiting threads, by ascending number.
     waits: Vec<Wait>,
 }
 
@@ -59,17 +56,14 @@ struct Wait {
     status: Option<ThreadStatus>,
 }
 
-/// A call that waits for a futex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Futex {
     address: u64,
-    /// The operation without its flags, such as `FUTEX_WAIT`.
     operation: i32,
     /// Whether the flags allow only threads of this process to wake the waiting thread.
     is_private: bool,
 }
 
-/// Facts from the `status` of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
     /// The number of times that the thread left its CPU: voluntarily, and involuntarily.
@@ -223,8 +217,8 @@ impl ThreadStatus {
     }
 }
 
-/// Returns the content of `syscall` in a thread's folder, and the futex for which the thread waits
-/// without a time limit. Returns `None` if there is no such futex.
+/// Returns the content of `syscall` in a thread's folder with the futex that [`endless_wait`]
+/// returns.
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
@@ -297,7 +291,6 @@ struct Mapping<'a> {
     end: u64,
     is_writable: bool,
     is_shared: bool,
-    /// The mapped file, or a name from the kernel.
     name: &'a str,
 }
 
