@@ -10,13 +10,12 @@
 //!   parking: sleeping, waking, and detecting that all threads sleep
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node on
-//!   which the process can allocate memory.
+//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node.
 //! - While a thread waits, other cooperative threads of its worker run. If no thread is ready, the
 //!   worker's OS thread spins for some microseconds and then sleeps.
 //! - `Spe::stage` copies nothing: it returns a view of main memory, and prefetches the data. On a
 //!   *strict* host ([`HostBuilder::strict`]) `Spe::stage` copies the data to a local store of
-//!   limited size, so that programs which would not fit on a Cell return errors.
+//!   limited size, and returns an error if the data would not fit on a Cell.
 //! - If every program and the PPE wait, the run ends with
 //!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
 //!

@@ -268,7 +268,6 @@ impl Run {
         self.parking.notify_all();
     }
 
-    /// Takes the waits that were recorded at a deadlock.
     pub(crate) fn take_waits(&self) -> Vec<Waiting> {
         std::mem::take(&mut *lock(&self.waits))
     }

@@ -41,7 +41,7 @@ const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
 ///
-/// A type with a larger alignment than a line of the local store cannot be staged:
+/// A type cannot be staged if its alignment is larger than 128 bytes, a line of the local store:
 ///
 /// ```compile_fail,E0080
 /// use cellworks_host::Host;
@@ -200,8 +200,7 @@ impl HostSpe {
         // Other threads run while the prefetched cache lines arrive.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // A separate branch, so that the other branch has no value to drop after the switch of
-            // threads.
+            // This branch is separate, so that the other branch has no value to drop.
             Some(_) => self.worker.yield_now(),
         }
     }

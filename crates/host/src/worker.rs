@@ -47,7 +47,7 @@ const POLLS_PER_CLOCK: u32 = 16;
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// The number of waits of the worker's threads after which the threads in `WokenThreads` continue.
-/// Without this limit, threads that keep waking each other would delay them forever.
+/// Without this limit, threads that keep waking each other would delay the woken threads forever.
 const WAITS_PER_WAKE: u8 = 128;
 
 /// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
@@ -103,8 +103,7 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // The thread that is being woken may soon wake the spinning thread, so spinning longer
-        // saves another wake-up.
+        // The woken thread may soon wake the spinning thread, so spinning longer saves a wake-up.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }

@@ -25,7 +25,7 @@ fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     error.to_string().replace(tree.root(), "")
 }
 
-/// A computer of 8 CPUs, with all files, in a container that may use 2.5 of the CPUs.
+/// Returns a computer of 8 CPUs, with all files, in a container that may use 2.5 of the CPUs.
 fn computer() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-6\n");
@@ -262,7 +262,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// The conditions of a computer of one CPU that cause no warning.
+/// Returns conditions without a warning, of a computer with one CPU.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -422,8 +422,8 @@ fn a_clock_that_is_no_good_is_warned_of() {
     );
 }
 
-/// Returns two readings, one second apart. `cpus` has the number of each CPU, and the milliseconds
-/// of programs, of interrupts and of other virtual machines.
+/// Returns two readings, one second apart. `cpus` contains for each CPU: its number, and the
+/// milliseconds of programs, of interrupts and of other virtual machines.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     let before = Reading {
         at_ns: 7_000 * MS,
@@ -717,7 +717,7 @@ fn times_of_cpus_are_read_from_their_columns() {
 
 #[test]
 fn times_that_lxcfs_shows_are_those_of_other_cpus() {
-    // lxcfs shows a container with CPUs 2 and 5 two CPUs with the numbers 0 and 1.
+    // lxcfs numbers CPUs 2 and 5 of a container 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
     let lacks = |allowed: &str| {

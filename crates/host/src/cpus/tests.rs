@@ -15,7 +15,6 @@ use super::source::allowed_now;
 use super::*;
 use tree::{Tree, map, set};
 
-/// Returns one property of each CPU.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
     cpus.cpus.iter().map(of).collect()
 }
@@ -161,8 +160,8 @@ fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
     assert_eq!(cpus.cpus[8].capacity, Some(1024));
     // The clock of CPU 16 is 3.9 GHz, and the highest clock is 5.2 GHz.
     assert_eq!(cpus.cpus[16].capacity, Some(768));
-    // First the performance cores, beginning with the two of the highest turbo clock, then the
-    // efficiency cores, then the second threads.
+    // First the performance cores, led by the two with the highest turbo clock, then the efficiency
+    // cores, then the second threads.
     let expected = [
         8, 10, 0, 2, 4, 6, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 9, 11, 1, 3, 5, 7, 13, 15,
     ];
@@ -343,7 +342,6 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
     status("0-1");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
-    // This list without an existing node is ignored.
     status("7");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
     status("none");
@@ -390,13 +388,13 @@ fn without_a_mask_every_cpu_online_is_used() {
 
 #[test]
 fn the_mask_wins_over_a_made_up_list_of_online_cpus() {
-    // lxcfs shows a container of two CPUs the numbers 0 and 1.
+    // lxcfs numbers the two CPUs of a container 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(column(&tree.read("2,5"), |cpu| cpu.os_index), [2, 5]);
 }
 
-/// A container on `one_socket(8)` with a limit of 1.5 CPUs for its own group.
+/// Returns a container on `one_socket(8)` with a limit of 1.5 CPUs for its own group.
 fn container() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("proc/self/cgroup", "0::/kubepods/pod7/main\n");
@@ -525,7 +523,7 @@ fn a_mount_that_starts_above_the_group_shows_what_is_between() {
         "29 23 0:26 /kubepods /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
     );
     tree.write("sys/fs/cgroup/pod7/main/cpu.max", "70000 100000\n");
-    // This folder would belong to the group if the mount started at the root group.
+    // This folder would belong to the group if the mount began at the root group.
     tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "1000 100000\n");
     let main = "/sys/fs/cgroup/pod7/main/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((70_000, 100_000, main)));
@@ -775,8 +773,8 @@ fn a_short_row_of_distances_is_no_row() {
 
 #[test]
 fn the_cpuset_of_a_tree_is_its_mask() {
-    // Each case has the name of the group, the mounts, and the files of the cpuset. The last three
-    // cases lack files, as hwloc's trees do.
+    // Each case: the name of the group, the mounts, and the files of the cpuset. The last three
+    // cases are trees without some files, like those of hwloc.
     let v1 = ["cg/job/cpuset.cpus", "cg/job/cpuset.mems"];
     let v2 = [
         "cg/job/cpuset.cpus.effective",
@@ -828,7 +826,6 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 2, "{line}");
         tree.write(cpus_file, "\n");
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 3, "{line}");
-        // This list has CPUs that do not exist.
         tree.write(cpus_file, "60-61\n");
         let cpus = tree.try_read(None).unwrap();
         let note = "the cpuset has CPUs 60-61, of which none is online, so all that are online are \
@@ -1047,7 +1044,6 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
         assert_eq!(notes(&tree, Some("2,5")), [""; 0]);
         tree.write(file, content);
         let expected = format!("a file is not used: {}", malformed(file, shown, expected));
-        // Further notes may follow, because this malformed file may hide other facts.
         assert_eq!(notes(&tree, Some("2,5"))[0], expected);
     }
 }
@@ -1258,7 +1254,7 @@ fn this_computer_agrees_with_other_sources_about_it() {
         allowed.iter().copied().collect::<Vec<_>>()
     );
 
-    // The standard library also considers the mask and the quota.
+    // The standard library also reads the mask and the quota.
     let at_once = cpus
         .quota
         .as_ref()

@@ -124,7 +124,6 @@ impl Standstill {
         doubts
     }
 
-    /// Returns the first doubt of a kind, about any thread.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -217,8 +216,7 @@ impl ThreadStatus {
     }
 }
 
-/// Returns the content of `syscall` in a thread's folder with the futex that [`endless_wait`]
-/// returns.
+/// Returns the content of a thread's `syscall`, and the result of [`endless_wait`].
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;

@@ -102,7 +102,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Only threads of the process can end the wait of this other call, too.
+    // Only threads of the process can end the wait of `SEMAPHORE`, too.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }
@@ -215,8 +215,7 @@ fn shared_memory_may_be_of_another_process_unless_it_is_for_reading() {
 fn a_futex_that_is_not_private_has_to_lie_in_private_memory() {
     let process = Process::stuck();
     let by_others = "thread 5 waits for a futex by which another process can wake it";
-    // The first two addresses lie in files that are mapped for reading, shared and private. The
-    // third address is not mapped.
+    // Addresses in a file that is mapped for reading (shared and private), and in no mapping.
     for address in ["7fc71a1ef010", "5623a1c81010", "7f69424b6000"] {
         process.call(5, &JOIN.replace("7f69424b5990", address));
         assert_eq!(process.doubt(), by_others, "{address}");

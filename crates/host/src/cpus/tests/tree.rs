@@ -1,4 +1,4 @@
-//! The tree of files for one test, which adds the files.
+//! A tree of files for a test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // In memory if possible, because some disks take seconds to write hundreds of files.
+            // Some disks take seconds to write hundreds of files.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
@@ -44,7 +44,7 @@ impl Tree {
         std::os::unix::fs::symlink(target, self.folder.path().join(path)).unwrap();
     }
 
-    /// Removes a file or a folder, which must exist.
+    /// Removes a file or a folder.
     pub fn remove(&self, path: impl AsRef<Path>) {
         let path = self.folder.path().join(path);
         if path.is_dir() {
@@ -81,7 +81,7 @@ impl Tree {
         self.cache(cpu, 1, core);
     }
 
-    /// Describes a CPU like old kernels: with maps of its package, core and last-level cache.
+    /// Describes a CPU as old kernels do: with maps of its package, core and last-level cache.
     pub fn cpu_by_maps(&self, cpu: u32, package: &str, core: &str, cache: &str) {
         let folder = format!("sys/devices/system/cpu/cpu{cpu}");
         self.write(format!("{folder}/topology/core_siblings"), &map(package));
