@@ -134,7 +134,7 @@ impl Pages {
             .get_mut(node as usize / 64)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         *word |= 1 << (node % 64);
-        // SAFETY: the range is the mapping of this value, and the mask has the given number of bits.
+        // SAFETY: the range is a mapping of this value, and the mask has the given number of bits.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_mbind,

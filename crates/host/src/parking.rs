@@ -21,9 +21,9 @@
 //! running thread increments `active` before it wakes another thread. Therefore `active` is 0 only
 //! in a deadlock: all threads sleep, and none was notified.
 //!
-//! A thread without a seat (`outside.rs`) is also counted while it may notify. Before it waits for
-//! a thread with a seat, it is [dismissed](Parking::dismiss_unless_last). The thread with the seat
-//! admits it again before ending this wait.
+//! A thread without a seat (`outside.rs`) is also counted while it may notify. Before such a thread
+//! waits, [`Parking::dismiss_unless_last`] is called. The thread that ends this wait first calls
+//! [`Parking::admit`].
 
 use std::sync::OnceLock;
 

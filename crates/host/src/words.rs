@@ -1,7 +1,7 @@
 //! The mailboxes and signal registers of an SPE, which exchange words with other processors.
 //!
-//! A message between two cores takes about the time to move the cache lines that it touches. The
-//! words in a cache line all have the same direction, so an exchange moves one line each way.
+//! A message between two cores takes about as long as moving its cache lines. The words in a cache
+//! line all have the same direction, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads

@@ -292,7 +292,7 @@ struct Mapping<'a> {
     name: &'a str,
 }
 
-/// Parses the lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052 /dev/zero`.
+/// Parses lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052 /dev/zero`.
 fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
     let mapping = |line| {
         let mut fields = str::splitn(line, 6, ' ');
