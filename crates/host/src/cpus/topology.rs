@@ -216,8 +216,8 @@ pub fn last_level_cache_bytes(
     Ok(last.map(|(_, bytes)| bytes))
 }
 
-/// Adds a note if the files of two CPUs contradict each other, if a core reaches beyond its cache or
-/// package, or if a cache reaches beyond its package.
+/// Adds a note if the files of two CPUs contradict each other, if a core reaches beyond its cache
+/// or package, or if a cache reaches beyond its package.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
