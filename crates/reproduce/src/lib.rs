@@ -6,10 +6,9 @@
 //!                       └── published value, unit, source ──────► Reproduction ◄── value ────┘
 //! ```
 //!
-//! An [`Experiment`] simulates a number: by a program that runs on any
-//! [`Machine`](cellworks_machine::Machine), or by arithmetic with several programs. Some published
-//! numbers are kept back: their values are not known to this project, so that the model must
-//! predict them.
+//! An [`Experiment`] simulates a number: by a program that runs on any machine, or by arithmetic
+//! with several programs. The values of some published numbers are kept back from this project, so
+//! that the model must predict them.
 //!
 //! [`sensitivity`] computes how much known numbers change with the fitted parameters of a machine.
 

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
-/// The names and texts of the papers: first those that Cellworks implements, then measurements
-/// published elsewhere.
+/// The names and texts of the built-in papers.
 const TEXTS: [(&str, &str); 6] = [
     ("cellstats", include_str!("../papers/cellstats.toml")),
     ("task-mapping", include_str!("../papers/task-mapping.toml")),
@@ -33,8 +32,7 @@ pub struct Paper {
     pub authors: String,
     /// The simulated machine, unless a number names another machine.
     pub machine: String,
-    /// The minutes that two CPUs take to simulate the numbers with
-    /// [`takes_long`](Number::takes_long).
+    /// The minutes that two CPUs take to simulate all numbers with `takes_long`.
     #[serde(default)]
     pub long_minutes: Option<u32>,
     /// The numbers of the paper, in its order.
@@ -72,8 +70,7 @@ pub struct Number {
     /// The relation that the paper states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// The dependence of the simulated value on published numbers. `None` if the value is not known
-    /// or not simulated.
+    /// The dependence on published numbers. `None` for a number that is kept back or not simulated.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The simulated machine. `None` if it is the machine of the paper.
@@ -309,8 +306,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Replaces the experiments of numbers that take long by a reason, which names the flag
-    /// `--all`.
+    /// Replaces the experiments of numbers that take long by the reason for the report.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;
@@ -461,8 +457,7 @@ impl Unit {
 
 impl Reading {
     /// Returns the difference between a simulated and a published value, in per cent of the
-    /// published value. It is positive if the simulated value is larger, and 0 if the text allows
-    /// that value.
+    /// published value, or 0 if the text allows the simulated value.
     pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
         let error = (simulated / published - 1.0) * 100.0;
         match self {

@@ -69,8 +69,7 @@ impl Plan {
     }
 
     /// Runs the simulations with a `wanted` index, on all cores of this computer. Calls `found`
-    /// with the index and the result of each simulation, on any thread, until `found` returns a
-    /// break.
+    /// with each index and result, on any thread, until `found` returns a break.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,

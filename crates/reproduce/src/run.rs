@@ -39,8 +39,7 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 }
 
 /// Simulates groups of rings (tasks that exchange packets in a ring) on one machine, on all cores
-/// of this computer. `wanted` chooses groups by index below `number`, and `runs` returns the rings
-/// of a group.
+/// of this computer. `runs` returns the rings of each group below `number` that is `wanted`.
 ///
 /// Calls `found` with the index of each group, on any thread, until `found` returns a break. The
 /// result is the time of a round of each ring in nanoseconds, or an error.
@@ -128,8 +127,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread. They are used again, because allocating local stores takes longer
-/// than a small simulation.
+/// The machines of one OS thread, which are used again to save the allocation of local stores.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
     made: HashMap<(Arc<str>, Access), Result<Made, String>>,

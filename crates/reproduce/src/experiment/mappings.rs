@@ -45,8 +45,7 @@ pub enum RingStatistic {
     Rank,
     /// The interquartile range of the times, divided by the median.
     MiddleHalf,
-    /// The correlation coefficient of the times with packets of two sizes: 1 if they are
-    /// proportional, and about 0 if they are random.
+    /// The correlation coefficient of the times with packets of two sizes, -1 to 1.
     Correlation,
 }
 

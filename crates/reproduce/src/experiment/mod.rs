@@ -135,8 +135,7 @@ pub(crate) enum Program {
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs the program on `machine`, which is also `runner`. `timebase_hz` is the rate of its
-    /// decrementer. An error is the reason why there is no outcome.
+    /// Runs the program on `machine`, which is also `runner`, with a decrementer of `timebase_hz`.
     pub fn run<M: CellMachine>(
         &self,
         machine: &M,
@@ -219,8 +218,7 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// Computes the result in nanoseconds, bytes a second or operations, or as a ratio or rank,
-    /// from the outcomes of the [simulations](Self::simulations).
+    /// Computes the result: nanoseconds, bytes a second, operations, a ratio or a rank.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);
         let times = || -> Result<Vec<f64>, String> {

@@ -31,9 +31,8 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The smallest computation in each step with which a program scales well: with a speed-up of at
-/// least `efficiency_percent` of the number of SPEs. The speed-up is simulated for `operations`.
-/// Between two of these numbers, times are interpolated linearly.
+/// The smallest number of operations in a step with which the speed-up of a program is at least
+/// `efficiency_percent` of the number of SPEs. Between simulated numbers, times are interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {

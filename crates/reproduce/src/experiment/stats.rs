@@ -8,8 +8,7 @@ use serde::Deserialize;
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A measurement of `cellworks stats`. The fields are its flags, with the defaults of
-/// [`cellworks_stats::Request`].
+/// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
@@ -84,8 +83,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The largest and smallest number of timed iterations. After a few iterations, a simulated machine
-/// repeats itself exactly.
+/// The largest and smallest number of timed iterations. After a few, each takes the same time.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations if SPEs contend for one cache line. The mean is then within 1.5 %
 /// of the mean of 20,000 iterations.

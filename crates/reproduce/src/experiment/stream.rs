@@ -29,8 +29,7 @@ pub struct Stream {
 /// The number of bytes that each SPE moves before and after the timed part.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
-/// The size of the window in main memory or a lender's local store. Blocks follow each other in the
-/// window, and begin again at its end.
+/// The size of the window for blocks, in main memory or in a lender's local store.
 const WINDOW_BYTES: u32 = 64 << 10;
 /// The largest number of blocks under way: the number of tags that libspe2 leaves to programs.
 const IN_FLIGHT_MAX: u32 = 8;
@@ -102,8 +101,7 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window of the local store of an SPE. If `moves`, also moves blocks, and returns the
-    /// bandwidth in bytes a second.
+    /// Lends a window of the local store. If `moves`, moves blocks and returns bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(

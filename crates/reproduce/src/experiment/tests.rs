@@ -175,8 +175,7 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// Returns the value of an experiment with simulations that take 100 ns, 200 ns and so on, and have
-/// the same bandwidth.
+/// Returns the value of an experiment with simulations of 100 ns, 200 ns, and so on.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();
@@ -232,8 +231,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // The times alternate: with one process, and with 4 processes. The speed-up of 2 is at the
-    // second number, then half-way between the second and the third number.
+    // The speed-up of 4 processes is 2 at the second number, then between the second and the third.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(
@@ -270,8 +268,7 @@ fn statistics_are_of_all_mappings() {
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// Returns the share of random machines on which a shape holds. On these machines simulations take
-/// random times from 1.0 to 1.2 us, with equal probability.
+/// Returns the share of machines with random times from 1.0 to 1.2 us on which a shape holds.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();
