@@ -24,9 +24,8 @@ use crate::pin::Pinned;
 /// # Other computers
 ///
 /// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
-/// another computer, the host has the CPUs, caches, memory modules and name of that computer. Such
-/// a host helps to plan for that computer. It uses all CPUs that are online and in the cpuset of
-/// that computer.
+/// another computer, the host has the CPUs, caches, memory modules and name of that computer, to
+/// plan for that computer. The host uses all CPUs there that are online and in the cpuset.
 ///
 /// Programs still run on this computer. An SPE is not pinned if its CPU does not exist here, and
 /// memory may lie on any NUMA node.

@@ -93,8 +93,7 @@ impl Pages {
     }
 
     fn map(bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new private mapping at an address of the kernel's choice changes no other
-        // memory.
+        // SAFETY: the kernel chooses an unused address, so the mapping changes no other memory.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),

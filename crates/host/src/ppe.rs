@@ -188,7 +188,7 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The state of the PPE after [`Parking::prepare`]. `drop` also runs if the last check panics.
+/// The state of the PPE after [`Parking::prepare`], which `drop` ends, even if a check panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {

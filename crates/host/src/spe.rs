@@ -29,7 +29,7 @@ use crate::worker::{OWNER, Worker};
 
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// The number of bytes that `hold` prefetches. The hardware prefetches the rest.
+/// The largest number of bytes that `hold` prefetches. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
 /// The alignment of buffers in a local store.

@@ -70,7 +70,7 @@ pub struct Number {
     /// The relation that the paper states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// The dependence on published numbers. `None` for a number that is kept back or not simulated.
+    /// The origin of the simulated value. `None` for a number that is kept back or not simulated.
     #[serde(default)]
     pub relation: Option<Relation>,
     /// The simulated machine. `None` if it is the machine of the paper.
@@ -87,7 +87,7 @@ pub struct Number {
     pub not_simulated: Option<String>,
 }
 
-/// The dependence of a simulated value on published numbers.
+/// The origin of a simulated value: the published numbers on which the value depends.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
@@ -101,7 +101,7 @@ pub enum Relation {
     Independent,
 }
 
-/// The exactness with which a text states a published value.
+/// The precision with which a text states a published value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {

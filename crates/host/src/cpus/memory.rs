@@ -132,7 +132,7 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// Returns the total in a line such as `Node 0 MemTotal: 4417740 kB`, or without `Node 0`.
+/// Returns the memory in a line such as `Node 0 MemTotal: 4417740 kB`, or without `Node 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

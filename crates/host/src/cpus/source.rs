@@ -40,7 +40,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Returns [`CpusError::Mask`] if the system does not return them.
+    /// Returns [`CpusError::Mask`] if the system does not return the CPUs.
     pub fn allowed(&self) -> Result<Option<BTreeSet<u32>>, CpusError> {
         self.is_this_computer().then(allowed_now).transpose()
     }
@@ -50,7 +50,7 @@ impl Source {
 ///
 /// # Errors
 ///
-/// Returns [`CpusError::Mask`] if the system does not return them.
+/// Returns [`CpusError::Mask`] if the system does not return the CPUs.
 pub fn allowed_now() -> Result<BTreeSet<u32>, CpusError> {
     let mask = rustix::thread::sched_getaffinity(None).map_err(CpusError::Mask)?;
     let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));

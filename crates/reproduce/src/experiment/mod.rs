@@ -155,7 +155,7 @@ impl Program {
 }
 
 impl Experiment {
-    /// Returns the kind of the result, or a mistake in the experiment.
+    /// Returns the kind of the result, or an error if the experiment has a mistake.
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),

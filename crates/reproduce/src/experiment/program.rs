@@ -75,7 +75,7 @@ impl Run {
         })
     }
 
-    /// Returns the kind of the result, or a mistake in the run.
+    /// Returns the kind of the result, or an error if the run has a mistake.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
         let kind = self.kind()?;
         self.read(&kind)?;

@@ -83,7 +83,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The largest and smallest number of timed iterations. After a few, each takes the same time.
+/// The largest and smallest number of timed iterations. After a few, all are equally fast.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations if SPEs contend for one cache line. The mean is then within 1.5 %
 /// of the mean of 20,000 iterations.
