@@ -279,8 +279,7 @@ impl Host {
         source: Source,
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
-        // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds.
+        // The first barrier may take tens of milliseconds, so it is issued before any run.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;

@@ -15,7 +15,7 @@
 //!   worker's OS thread spins for some microseconds and then sleeps.
 //! - `Spe::stage` copies nothing: it returns a view of main memory, and prefetches the data. On a
 //!   *strict* host ([`HostBuilder::strict`]) `Spe::stage` copies the data to a local store of
-//!   limited size, and returns an error if the data would not fit on a Cell.
+//!   limited size, and returns an error if the data does not fit.
 //! - If every program and the PPE wait, the run ends with
 //!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
 //!

@@ -63,14 +63,14 @@ pub struct Conditions {
     ///
     /// This bound is `None` if a CPU has no reported frequency or the driver is `acpi-cpufreq`,
     /// which may report the frequency without turbo. (Turbo may be four times as fast: 1.1 GHz and
-    /// 4.7 GHz of a Core i7-10710U.) It is also `None` if `CELLWORKS_FSROOT` is set.
+    /// 4.7 GHz of a Core i7-10710U.) The bound is also `None` if `CELLWORKS_FSROOT` is set.
     pub clock_bound_hz: Option<u64>,
     /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. A
-    /// step of a chase through 128 MB took 206 ns without huge pages and 162 ns with huge pages.
+    /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. An
+    /// access in a chain of pointers through 128 MB took 206 ns without huge pages and 162 ns with.
     pub transparent_huge_pages: Option<String>,
     /// The memory that programs can allocate before the system swaps: the kernel's estimate
     /// `MemAvailable`, or less if a control group or the limit on the address space leaves less.
@@ -171,8 +171,8 @@ impl Conditions {
         warnings
     }
 
-    /// Returns the disturbances just before the run, in sentences. They matter if the run is too
-    /// short to show disturbances itself.
+    /// Returns the disturbances just before the run, in sentences, for runs that are too short to
+    /// show disturbances themselves.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The time of other programs is the elapsed time less all other parts. The kernel also reports the
-//! time of programs, but most kernels sample it only 100 to 1000 times a second.
+//! time of programs, but most kernels sample this time only 100 to 1000 times a second.
 //!
 //! The host's own threads are pinned, so the CPU of their time is known. Their time is counted when
 //! a run ends. The time of the process's other threads is subtracted from every CPU, because their
@@ -40,7 +40,7 @@ const BY_OTHERS_MAX: f64 = 0.10;
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// The largest share of its periods in which a quota may stop the process without disturbing.
+/// The largest share of the quota's periods with a stop that does not disturb measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
 /// The shortest time of other programs that counts: five steps of `/proc/stat`.
@@ -241,7 +241,7 @@ pub(super) struct Reading {
 pub(super) struct Spent {
     /// The idle time, including waits of programs for a disk.
     pub(super) idle_ns: u64,
-    /// The time of interrupts and of their further work.
+    /// The time of interrupts and of the work that interrupts caused.
     pub(super) interrupts_ns: u64,
     pub(super) stolen_ns: u64,
     /// The sum of all times, including the time of programs.

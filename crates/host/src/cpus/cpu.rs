@@ -49,7 +49,7 @@ pub enum WhyLeftOut {
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,
-    /// The quota of a control group is too small to keep this CPU busy, too.
+    /// The quota of a control group is too small to keep another CPU busy.
     Quota,
     /// The host has the largest number of SPEs on other CPUs.
     TooMany,

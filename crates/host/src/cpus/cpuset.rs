@@ -1,5 +1,5 @@
-//! The CPUs and memory nodes that the control groups in another computer's tree allow. (On this
-//! computer they are read from the affinity mask and `proc/self/status`.)
+//! The CPUs and memory nodes that the control groups in another computer's tree allow. On this
+//! computer the affinity mask and `proc/self/status` contain the same information.
 
 use std::collections::BTreeSet;
 

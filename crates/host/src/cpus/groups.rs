@@ -38,7 +38,7 @@ pub const CPUSET: &str = "cpuset";
 /// A mount: a folder in which groups are visible.
 struct Mount {
     version: Version,
-    /// The group that is visible in the folder itself.
+    /// The group of the folder itself.
     group: PathBuf,
     at: PathBuf,
 }

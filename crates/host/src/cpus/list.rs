@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// The limit of numbers, which keeps a damaged range from filling the memory. Kernels have at most
-/// 8192 CPUs.
+/// The smallest number that is not accepted, so that a damaged range cannot fill the memory.
+/// Kernels have at most 8192 CPUs.
 const END: u32 = 65536;
 
 /// Parses a list in Linux's notation, such as `0-3,8,10-11`. The list may be empty.
