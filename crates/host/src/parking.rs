@@ -198,7 +198,7 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag like the code of this crate. Returns whether all other threads slept.
+    /// Waits for a flag by `prepare`, a check and `park`. Returns whether all other threads slept.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {

@@ -218,8 +218,7 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with the payload of a cancellation, so `is_cancelled` is checked,
-        // too.
+        // A program may panic with the payload of a cancellation although nothing was cancelled.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);

@@ -94,8 +94,7 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox, for any processor. Returns false if the mailbox is
-    /// full.
+    /// Puts a word into the inbound mailbox, or returns false if it is full. For all processors.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -169,7 +168,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox, for the SPE. Returns false if the mailbox is full.
+    /// Puts a word into an outbound mailbox, or returns false if it is full. For the SPE only.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -193,7 +192,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal, for any processor.
+    /// Sends a signal. For all processors.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
