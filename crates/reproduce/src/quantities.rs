@@ -23,7 +23,7 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the machine with another value, `change(value)`, of all quantities with this name, or
+/// Returns the machine with `change(value)` as the value of all quantities with this name, or
 /// `None` if there is no such quantity.
 ///
 /// ```

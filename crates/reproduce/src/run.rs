@@ -41,8 +41,8 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
 /// Simulates groups of rings (tasks that exchange packets in a ring) on one machine, on all cores
 /// of this computer. `runs` returns the rings of each group below `number` that is `wanted`.
 ///
-/// Calls `found` with the index of each group, on any thread, until `found` returns a break. The
-/// result is the time of a round of each ring in nanoseconds, or an error.
+/// Calls `found` with the index of each group, and with the time of a round of each ring in
+/// nanoseconds, or an error. The calls are on any thread, and end when `found` returns a break.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
