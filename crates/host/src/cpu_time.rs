@@ -22,7 +22,7 @@ impl CpuTime {
         self.ns[seat].load(Ordering::Relaxed)
     }
 
-    /// Adds to a seat the CPU time of the calling thread, less `before_ns`.
+    /// Adds the CPU time of the calling thread, less `before_ns`, to a seat.
     pub(crate) fn add(&self, seat: usize, before_ns: u64) {
         let used_ns = cpu_time_of_this_thread().saturating_sub(before_ns);
         self.ns[seat].fetch_add(used_ns, Ordering::Relaxed);
@@ -37,6 +37,6 @@ pub(crate) fn cpu_time_of_this_thread() -> u64 {
 /// Returns the time of a clock, in nanoseconds.
 pub(crate) fn read_clock(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    // No clock that this crate reads is negative, and 64 bits of nanoseconds last for 584 years.
+    // The clocks of this crate are not negative, and 64 bits of nanoseconds last for 584 years.
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }

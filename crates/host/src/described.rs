@@ -26,19 +26,19 @@ pub struct Described {
 /// A CPU (a hardware thread). Packages, cores and groups have running numbers from 0.
 #[derive(Clone, Debug)]
 pub struct DescribedCpu {
-    /// The number that the system gives the CPU.
+    /// The number of the CPU in the operating system.
     pub cpu: u32,
-    /// The SPE on this CPU, or `None`, for example because a quota allows fewer SPEs than CPUs.
+    /// The SPE on this CPU. `None` for example if a quota allows fewer SPEs than CPUs.
     pub spe: Option<SpeId>,
-    /// Whether the main thread, which is the PPE, is on this CPU.
+    /// Whether the main thread, the PPE, is on this CPU.
     pub has_ppe: bool,
-    /// The package of the CPU, which is a socket.
+    /// The package (socket) of the CPU.
     pub package: usize,
     /// The core of the CPU.
     pub core: usize,
-    /// The group of CPUs with a common last-level cache.
+    /// The Cell of the CPU: the group of CPUs with a common last-level cache.
     pub group: usize,
-    /// The number that the system gives the memory node of the CPU.
+    /// The number of the memory node of the CPU in the operating system.
     pub node: u32,
     /// The highest clock rate that the system reports.
     pub highest_clock_hz: Option<u64>,
@@ -47,18 +47,18 @@ pub struct DescribedCpu {
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cache {
-    /// The level. The caches of level 1 are next to the core.
+    /// The level, from 1 for the caches next to the core.
     pub level: u32,
     /// The CPUs that share the cache.
     pub cpus: BTreeSet<u32>,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// The size. `None` if the system does not report it.
+    /// The size in bytes. `None` if the system does not report the size.
     pub bytes: Option<u64>,
 }
 
 impl Host {
-    /// Returns the parts of this computer. Parts that cannot be read are left out.
+    /// Returns the parts of this computer, except parts that cannot be read.
     pub fn describe(&self) -> Described {
         let cpus = &self.cpus;
         let workers = &self.layout.workers;
@@ -113,7 +113,7 @@ impl Host {
     }
 }
 
-/// Parses a size in the kernel's notation, such as `32K`.
+/// Parses a size such as `32K`, in bytes.
 fn bytes(size: &str) -> Option<u64> {
     let (digits, factor) = match size.split_at_checked(size.len().checked_sub(1)?)? {
         (digits, "K") => (digits, 1 << 10),

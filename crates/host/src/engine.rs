@@ -1,10 +1,9 @@
 //! Engines, which perform MFC commands. A host has no DMA hardware, so the thread that issues a
-//! command performs the command at once. The architecture allows this order. The queue is therefore
-//! usually empty. Only these commands stay in the queue:
+//! command also performs it, immediately. Only these commands stay in the queue of the MFC:
 //!
 //! - A list that stopped at an element with stall-and-notify, until the program acknowledges it.
-//! - A put to a full inbound mailbox, until the mailbox has room and the owner of the queue tries
-//!   the put again. Whenever the PPE waits, it tries the puts of all proxy queues again.
+//! - A put to a full inbound mailbox, until the mailbox has room. The processor that fills the
+//!   queue tries the put again whenever it waits.
 //! - A command that is ordered after one of these commands.
 
 use std::cell::{Cell, RefCell};
@@ -21,8 +20,7 @@ use cellworks_machine::{
 
 use crate::run::Run;
 
-/// One of the two command queues of an SPE's MFC. The processor that fills the queue performs its
-/// commands.
+/// A command queue of an SPE's MFC. Only the processor that fills the queue performs its commands.
 pub(crate) struct Engine<const ENTRIES: usize> {
     run: Arc<Run>,
     /// The name of the queue for panics, such as `the MFC queue`.
@@ -31,13 +29,12 @@ pub(crate) struct Engine<const ENTRIES: usize> {
     pub(crate) translation: Translation,
     queue: RefCell<CommandQueue<ENTRIES>>,
     unsent: RefCell<Vec<Unsent>>,
-    /// Whether words wait for room in a mailbox. Every wait checks this flag.
+    /// Whether a command waits for room in a mailbox. Every wait of the processor checks this flag.
     has_unsent: Cell<bool>,
-    /// The position that each list in the queue has reached.
+    /// The next element of each stalled list.
     lists: RefCell<Vec<(EntryId, ListCursor)>>,
 }
 
-/// The bytes that a command, or an element of a list, moves.
 #[derive(Clone, Copy)]
 struct Move {
     operation: Operation,
@@ -50,15 +47,14 @@ struct Move {
 enum Performed {
     Complete,
     Stalled(ListCursor),
-    /// The command puts a word into the full inbound mailbox of this SPE. If the command is a list,
-    /// the cursor is at the element with that put.
+    /// The inbound mailbox of this SPE is full. If the command is a list, the cursor is at the put.
     NoRoom(SpeId, Option<ListCursor>),
 }
 
 /// A started command that waits for room in an inbound mailbox.
 struct Unsent {
     entry: EntryId,
-    /// The SPE with the full mailbox. A waiting writer was announced to this SPE.
+    /// The SPE with the full mailbox, for which `Words::announce_writer` was called.
     to: SpeId,
     cursor: Option<ListCursor>,
 }
@@ -77,7 +73,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Enqueues a checked command, and performs all commands that can be performed now.
     #[inline]
     pub(crate) fn try_issue(&self, command: &Command) -> Result<(), TryIssueError> {
         if self.is_empty() {
@@ -101,7 +96,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.has_unsent.get()
     }
 
-    /// Performs the commands that waited for room in a mailbox, if the mailbox has room now.
+    /// Retries the commands that wait for room in a mailbox.
     #[track_caller]
     pub(crate) fn advance(&self) {
         if self.has_unsent() {
@@ -127,7 +122,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow_mut().take_stall_notifications()
     }
 
-    /// Lets the stalled lists of a tag group continue.
     pub(crate) fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault> {
         let resumed: Vec<EntryId> = self.queue.borrow_mut().acknowledge(tag).collect();
         let mut outcome = Ok(());
@@ -146,7 +140,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory, even if the line there is reserved.
+    /// Stores a line of the local store in main memory, and ignores reservations of the line.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -166,7 +160,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         line
     }
 
-    /// Performs a command that may start now.
     #[inline]
     fn perform(&self, command: &Command) -> Result<Performed, MfcFault> {
         match command {
@@ -218,7 +211,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Moves the elements of a list until the list ends, stalls, or meets a full mailbox.
+    /// Moves the elements of a list until the list ends or stalls, or a mailbox is full.
     fn walk(&self, mut cursor: ListCursor) -> Result<Performed, MfcFault> {
         let read = |at: LsAddr| {
             let words = [
@@ -294,8 +287,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         Ok(Performed::Complete)
     }
 
-    /// Performs commands until only stalled lists, puts to full mailboxes, and commands after these
-    /// are left. Removes commands that cause faults, and returns the first fault.
+    /// Performs all commands that can be performed now. Removes commands that cause faults, and
+    /// returns the first fault.
     fn drain(&self) -> Result<(), MfcFault> {
         let mut outcome = Ok(());
         self.has_unsent.set(false);
@@ -312,7 +305,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. If the command is a list, starts at `cursor`.
+    /// Performs a started command. If `cursor` is given, continues a list at this element.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {
@@ -321,8 +314,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Records the result of a started command. If the command already waits for room in a mailbox,
-    /// `told` is the SPE of the mailbox, which knows of a waiting writer.
+    /// Records the result of a started command. If `Words::announce_writer` was called for the
+    /// command before, `told` is the SPE with the full mailbox.
     fn settle(
         &self,
         entry: EntryId,
@@ -335,7 +328,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
                 self.has_unsent.set(true);
                 return Ok(());
             }
-            // The SPE may have made room before it could see the announcement, so try again.
+            // The SPE may have read a word before the announcement, so the command is tried again.
             self.run.words(to).announce_writer();
             barrier::heavy();
             if let Some(before) = told.replace(to) {
@@ -355,7 +348,6 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         performed.map(drop)
     }
 
-    /// Puts a started command that is not complete into the empty queue.
     #[cold]
     fn keep(&self, command: Command, performed: Performed) -> Result<(), MfcFault> {
         let pushed = self.queue.borrow_mut().push(command);
@@ -364,8 +356,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue. Panics on a fault, because an earlier command caused the fault, so the
-    /// caller cannot return it. An unwinding thread does not panic again.
+    /// Drains the queue. Panics if an earlier command causes a fault, unless the thread unwinds.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

@@ -17,27 +17,27 @@ use crate::pin::Pinned;
 
 /// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
-/// Several hosts may exist and run at the same time, on the same CPUs.
-///
-/// During a run the calling thread, and each thread of `std` that it starts, is pinned to one CPU.
-/// After the run the calling thread may use its CPUs again.
+/// Several hosts may exist and run at the same time, on the same CPUs. During a run the calling
+/// thread, and each thread of `std` that it starts, is pinned to one CPU. After the run the calling
+/// thread may use its previous CPUs again.
 ///
 /// # Other computers
 ///
 /// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
-/// another computer, the host has the CPUs, caches, memory modules and name of that computer, so
-/// that you can plan for that computer here. (hwloc's `HWLOC_FSROOT` does the same.) The host uses
-/// all CPUs that are online and in the cpuset of that computer. Programs still run on this
-/// computer. An SPE is not pinned if its CPU does not exist here, and memory may lie anywhere.
+/// another computer, the host has the CPUs, caches, memory modules and name of that computer, to
+/// plan for that computer. The host uses all CPUs there that are online and in the cpuset.
+///
+/// Programs still run on this computer. An SPE is not pinned if its CPU does not exist here, and
+/// memory may lie on any NUMA node.
 pub struct Host {
     pub(crate) source: Source,
     pub(crate) cpus: Cpus,
-    /// The CPU time that the threads of this host have used, for each seat (an OS thread's index).
+    /// The CPU time of this host's threads, by seat (the index of an OS thread).
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
-    /// The operating system's numbers of the usable NUMA nodes, which are the memory modules.
+    /// The numbers of the memory modules in the operating system.
     pub(crate) nodes: Vec<u32>,
-    /// Whether there are several nodes, and the system allows placing regions on a node.
+    /// Whether there are several memory modules, and the system allows placing memory on a node.
     pub(crate) places_memory: bool,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
@@ -62,7 +62,7 @@ pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
     Cpus(#[from] CpusError),
-    /// `CELLWORKS_FSROOT` does not name a folder with a computer's files.
+    /// `CELLWORKS_FSROOT` does not name a folder with the files of a computer.
     #[error(
         "{FSROOT} names {}, {lack}; have it name a folder with the `sys` and `proc` of a computer, \
          or unset it to use this computer",
@@ -83,7 +83,7 @@ pub enum HostError {
         #[source]
         cause: CpusError,
     },
-    /// The builder was given CPUs that the process may not use, or no CPUs.
+    /// The builder was given no CPUs, or CPUs that the process may not use.
     #[error(
         "{} cannot be chosen: this process may use {}; choose some of these",
         match chosen.is_empty() {
@@ -98,7 +98,7 @@ pub enum HostError {
         /// The CPUs that may be used.
         usable: BTreeSet<u32>,
     },
-    /// The number of SPEs is outside of the allowed range.
+    /// The number of SPEs is out of range.
     #[error("{0} SPEs were asked for; a host has 1 to {SPES_MAX}, for example as many as CPUs")]
     Spes(usize),
     /// The builder was given a CPU twice.
@@ -110,18 +110,18 @@ pub enum HostError {
         /// The CPU.
         cpu: u32,
     },
-    /// The size of local stores is outside of the allowed range.
+    /// The size of local stores is out of range.
     #[error(
         "local stores of {0} bytes were asked for; one has 4096 bytes to 1 GiB, in multiples of \
          4096, for example {LOCAL_STORE_BYTES}"
     )]
     LocalStoreBytes(usize),
-    /// The size of stacks is outside of the allowed range.
+    /// The size of stacks is out of range.
     #[error(
         "stacks of {0} bytes were asked for; one has 16 KiB to 1 GiB, for example 262144 bytes"
     )]
     StackBytes(usize),
-    /// The operating system gave no memory for a local store.
+    /// The operating system did not allocate the memory of a local store.
     #[error(
         "the system gives no memory for the local store of {spe} ({bytes} bytes): {source}; ask for \
          fewer SPEs or smaller local stores"
@@ -129,7 +129,7 @@ pub enum HostError {
     LocalStore {
         /// The SPE of the local store.
         spe: SpeId,
-        /// The bytes asked for.
+        /// The size of the local store in bytes.
         bytes: usize,
         /// The error of the operating system.
         source: std::io::Error,
@@ -159,13 +159,13 @@ impl HostBuilder {
     }
 
     /// Sets the CPUs that the host uses, by the numbers of the operating system, each once. SPE 0
-    /// is on the first CPU, SPE 1 on the second, and so on. By default there is one SPE for each of
-    /// these CPUs. If [`spes`](Self::spes) sets more SPEs, the next SPE is on the first CPU again.
-    /// The PPE is also on one of these CPUs.
+    /// is on the first CPU, SPE 1 on the second, and so on. The default number of SPEs is then the
+    /// number of these CPUs. If [`spes`](Self::spes) sets more SPEs, the first CPU follows after
+    /// the last. The PPE is also on one of these CPUs.
     ///
-    /// If this method is not called, the host uses all CPUs that the process may use: first the
-    /// first hardware threads of all cores, then the second ones. Each of these groups is sorted by
-    /// Cell, then by descending capacity, then by ascending number.
+    /// By default the host uses all CPUs that the process may use: first one hardware thread of
+    /// each core, then the other hardware threads. Both parts are sorted by Cell, then by
+    /// descending capacity.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -184,8 +184,8 @@ impl HostBuilder {
         self
     }
 
-    /// Makes the host strict: typed staging copies data to local stores, as on a Cell, and refuses
-    /// data that does not fit.
+    /// Makes the host strict: staging copies data to local stores, as on a Cell, and returns an
+    /// error for data that does not fit.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
@@ -199,19 +199,20 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the size of the stack of each program and cooperative thread, 16 KiB to 1 GiB. The
-    /// default is 256 KiB. Only pages that a program touches take memory.
+    /// Sets the stack size of each program and cooperative thread, 16 KiB to 1 GiB. The default is
+    /// 256 KiB. Only the pages that a program touches use memory.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
         self
     }
 
-    /// Makes the host.
+    /// Builds the host.
     ///
     /// # Errors
     ///
-    /// Returns [`HostError`] if a number is out of its range, or the system does not show its CPUs.
+    /// Returns [`HostError`] if a setting is out of range, the CPUs of the computer cannot be read,
+    /// or the system allocates no memory for a local store.
     pub fn build(self) -> Result<Host, HostError> {
         if let Some(spes) = self.spes
             && !(1..=SPES_MAX).contains(&spes)
@@ -234,12 +235,12 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// Returns [`HostError`] if the system does not show its CPUs.
+    /// Returns [`HostError`] if the CPUs of the computer cannot be read.
     pub fn new() -> Result<Self, HostError> {
         Self::builder().build()
     }
 
-    /// Returns a builder, which sets the properties of the host.
+    /// Returns a builder with the default settings.
     pub fn builder() -> HostBuilder {
         HostBuilder::default()
     }
@@ -278,8 +279,7 @@ impl Host {
         source: Source,
         mut cpus: Cpus,
     ) -> Result<Self, HostError> {
-        // The first barrier registers the process with the kernel, which may take tens of
-        // milliseconds. Without this call, a message of a program would wait for the registration.
+        // The first barrier may take tens of milliseconds, so it is issued before any run.
         barrier::light();
         let mut places_memory = source.is_this_computer() && cpus.usable_nodes().count() > 1;
         let mut cannot_place = None;
@@ -350,7 +350,6 @@ impl Host {
     }
 
     /// Returns the folder that `CELLWORKS_FSROOT` names, if this host describes another computer.
-    /// Measurements are still those of the computer on which the host runs.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
@@ -361,7 +360,7 @@ impl Host {
     }
 }
 
-/// Reads only the chosen CPUs. `all` has all CPUs that may be used.
+/// Reads only the CPUs in `chosen`, which must be in `all`.
 fn of_these(chosen: &[u32], source: &Source, all: &Cpus) -> Result<Cpus, HostError> {
     let usable: BTreeSet<u32> = all.cpus.iter().map(|cpu| cpu.os_index).collect();
     let mut different = BTreeSet::new();
@@ -396,8 +395,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Tries to place memory on each usable node with `place`. Marks each node on which `place` fails
-/// as not usable. If `place` fails on all nodes, changes nothing and returns the error.
+/// Tries to allocate memory on each usable node, and marks the nodes on which `place` fails as not
+/// usable. If `place` fails on all nodes, marks none and returns the error.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,
@@ -419,7 +418,7 @@ fn try_nodes(
     None
 }
 
-/// Returns a sentence for each node that has CPUs of the host, but no memory that the host can use.
+/// Returns a sentence for each node with CPUs of the host but without usable memory.
 fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
     let mut cpus_of = BTreeMap::<usize, BTreeSet<u32>>::new();
     let used: BTreeSet<u32> = layout.workers.iter().map(|worker| worker.cpu).collect();
@@ -478,7 +477,6 @@ mod tests {
         let mut some = nodes(&[true, true, true, false]);
         assert!(try_nodes(&mut some, refusing(&[0, 2])).is_none());
         assert_eq!(usable(&some), [false, true, false, false]);
-        // If a sandbox forbids placing memory on all nodes, no node is marked.
         let mut none = nodes(&[true, true, true, false]);
         let why = try_nodes(&mut none, refusing(&[0, 1, 2])).unwrap();
         assert_eq!(why.raw_os_error(), Some(libc::EINVAL));
@@ -513,7 +511,6 @@ mod tests {
     #[test]
     fn a_host_that_may_not_pin_says_so_and_runs_all_the_same() {
         let mut cpus = cpus::read(&Source::this_computer(), None).unwrap();
-        // A thread cannot be pinned to a CPU that does not exist on this computer.
         for (cpu, os_index) in cpus.cpus.iter_mut().zip(900..) {
             cpu.os_index = os_index;
         }

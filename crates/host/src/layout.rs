@@ -1,35 +1,32 @@
-//! The layout: the CPU of each SPE, and the memory module that is nearest to the SPE.
+//! The layout of a host: the CPU of each SPE, and the memory module that is nearest to the SPE.
 //!
-//! If the builder was given CPUs, SPEs take these CPUs in the given order. Otherwise SPEs take CPUs
-//! in the order of [`Cpus::spe_order`], with SMT siblings last. If there are more SPEs than CPUs,
-//! the order begins again, and SPEs on the same CPU share one OS thread. A PPE that communicates
-//! with SPE 0 should not share a CPU with SPE 0. The PPE therefore takes the last CPU among the
-//! first hardware threads of the first Cell.
+//! If the builder was given CPUs, SPEs take these CPUs in the given order, otherwise in the order
+//! of [`Cpus::spe_order`]. If there are more SPEs than CPUs, the order begins again, and the SPEs
+//! on one CPU share an OS thread. The PPE takes the last CPU among the first hardware threads of
+//! the first Cell, to be on another CPU than SPE 0.
 //!
-//! The memory modules are the NUMA nodes on which the process can have memory. The module of an SPE
-//! is the node of the SPE's CPU, or the module that is nearest to this node. The CPUs of a Cell may
-//! belong to several nodes: with sub-NUMA clustering a last-level cache spans nodes, and a
-//! hypervisor may make up nodes.
+//! The memory module of an SPE is the NUMA node of the SPE's CPU, or the nearest node on which the
+//! process can allocate memory. The CPUs of a Cell may belong to several nodes: with sub-NUMA
+//! clustering, or on some hypervisors.
 
 // Rejected: an OS thread for each SPE, even if SPEs share a CPU. Eight OS threads on two cores are
-// slower than cooperative threads.
+// slower than eight cooperative threads.
 
 use cellworks_machine::{CellId, ModuleId, SpeId, SpeSite, Topology};
 
 use crate::cpus::{Cpus, SPES_MAX};
 
-/// The CPUs of the PPE and of each SPE.
+/// The CPUs of the PPE and of the SPEs.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) topology: Topology,
-    /// The PPE's CPU, by its number in the operating system.
+    /// The number of the PPE's CPU in the operating system.
     pub(crate) ppe_cpu: u32,
     pub(crate) workers: Vec<WorkerLayout>,
-    /// For each SPE, the index of its worker.
     pub(crate) worker_of: Vec<usize>,
 }
 
-/// One OS thread that runs SPEs.
+/// An OS thread that runs SPEs.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerLayout {
     pub(crate) cpu: u32,
@@ -40,12 +37,12 @@ pub(crate) struct WorkerLayout {
 
 impl Layout {
     /// Makes the layout of `spes` SPEs, at most [`SPES_MAX`]. If `spes` is `None`, there is an SPE
-    /// for each CPU, or fewer if a quota limits CPU time. If CPUs were chosen, `chosen` has their
-    /// numbers in the order in which SPEs take the CPUs, and `cpus` has only these CPUs.
+    /// for each CPU, or fewer if a quota limits CPU time. `chosen` is the argument of
+    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus). `cpus` then contains only these CPUs.
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // More busy OS threads than the quota allows would only take turns.
+        // With more busy OS threads, the quota would stop all threads at times.
         let paid = cpus
             .quota
             .as_ref()
@@ -67,7 +64,7 @@ impl Layout {
         };
 
         let spes = spes.unwrap_or(order.len());
-        // Cells are numbered in the order in which SPEs first use the Cells.
+        // Cells are numbered in the order in which SPEs first use them.
         let mut cells: Vec<usize> = Vec::new();
         let mut sites = Vec::with_capacity(spes);
         for spe in 0..spes {
@@ -134,8 +131,6 @@ mod tests {
     use super::*;
     use crate::cpus::{Cpu, Node, Quota};
 
-    /// Makes a computer with `cells` Cells, each with a memory node and `cores` cores of two
-    /// threads.
     fn computer(cells: usize, cores: usize) -> Cpus {
         let all = cells * cores;
         let cpu = |os_index: usize| Cpu {
@@ -190,7 +185,7 @@ mod tests {
         let computer = computer(2, 2);
         let layout = Layout::new(&computer, None, Some(&[5, 1]));
         assert_eq!(places(&layout), ["CPU 5", "CPU 1"]);
-        // SPEs number the Cells in the order of first use. SPE 2 gets the first CPU again.
+        // The Cells are numbered in the order of their first SPE.
         let layout = Layout::new(&computer, Some(3), Some(&[3, 0]));
         assert_eq!(places(&layout), ["CPU 3", "CPU 0", "CPU 3"]);
         let modules = |cell| layout.topology.nearest_module(CellId::new(cell));

@@ -10,33 +10,29 @@
 //!   parking: sleeping, waking, and detecting that all threads sleep
 //! ```
 //!
-//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node on
-//!   which the process can have memory.
-//! - While a thread waits, other cooperative threads of the worker run. If no thread is ready, the
+//! - A Cell is a group of CPUs with a common last-level cache. A memory module is a NUMA node.
+//! - While a thread waits, other cooperative threads of its worker run. If no thread is ready, the
 //!   worker's OS thread spins for some microseconds and then sleeps.
-//! - Staging copies nothing: a view is the memory itself, which is prefetched. A *strict* host
-//!   ([`HostBuilder::strict`]) instead copies data to local stores of a limited size, to find
-//!   programs that would not fit on a Cell.
-//! - When every program and the PPE wait, the run ends with
+//! - `Spe::stage` copies nothing: it returns a view of main memory, and prefetches the data. On a
+//!   *strict* host ([`HostBuilder::strict`]) `Spe::stage` copies the data to a local store of
+//!   limited size, and returns an error if the data does not fit.
+//! - If every program and the PPE wait, the run ends with
 //!   [`RunError::Deadlock`](cellworks_machine::RunError::Deadlock).
 //!
-//! # What the host cannot see
+//! # Programs that block their OS thread
 //!
-//! A program must block its OS thread only with the methods of `Spe`. Other ways of blocking stop
-//! all threads of the worker: a lock of `std` that another thread of the worker holds across a
-//! yield, `recv` on a channel of `std`, or a loop on an atomic that does not yield.
+//! A program must wait only with the methods of `Spe`. Other ways of waiting block all threads of
+//! the worker: a lock of `std` that another thread of the worker holds across a yield, `recv` on a
+//! channel of `std`, or a loop on an atomic that does not yield.
 //!
-//! If no OS thread of the process can ever run again, a watchdog names the programs that have not
-//! ended and aborts the process. The watchdog cannot unwind a thread that is blocked in the kernel.
+//! If all OS threads of the process are blocked forever, a watchdog prints the names of the running
+//! programs and aborts the process. If a signal handler (Ctrl-C) or another process with shared
+//! memory might still wake a thread, the watchdog only prints a warning. If a thread waits for
+//! input or with a time limit, the watchdog prints nothing.
 //!
-//! If all OS threads wait without a time limit, but a signal with a handler (Ctrl-C) or another
-//! process with shared memory might wake a thread, the watchdog only warns: it names the programs
-//! once on standard error, with the reason, and the process continues. If a thread waits with a
-//! time limit, or for input, the watchdog writes nothing.
-//!
-//! Do not use [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition that a
-//! clock or a plain OS thread makes true: when all other threads wait, the host reports a deadlock.
-//! Check such a condition in a loop that yields.
+//! Do not call [`Wait::wait_until`](cellworks_machine::Wait::wait_until) for a condition that only
+//! a clock or an OS thread outside of the run makes true: if all other threads wait, the host
+//! reports a deadlock. Check such a condition in a loop that yields.
 //!
 //! ```
 //! use cellworks_host::Host;

@@ -49,9 +49,9 @@ unsafe impl Machine for Host {
 }
 
 impl Host {
-    /// Allocates memory for `len` elements in a memory module, which is a NUMA node. All bytes are
-    /// 0. From 4 MiB on, huge pages are requested, which more than double the speed of random
-    /// accesses. The slice can be [staged](cellworks_machine::Spe::stage) like any other slice.
+    /// Allocates `len` elements, all bytes 0, in a memory module, which is a NUMA node. From 4 MiB
+    /// on, huge pages are requested, which more than double the speed of random accesses. The slice
+    /// can be [staged](cellworks_machine::Spe::stage) like any other slice.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -159,7 +159,7 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // The modules are those of another computer, but the memory is on this computer.
+        // The memory modules are those of another computer.
         if !self.source.is_this_computer() {
             return None;
         }
@@ -171,8 +171,7 @@ impl CellMachine for Host {
 
 type Main<'a, 'env> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Host>) + 'a>;
 
-/// Runs `main` on `host`: see [`Machine::run`]. This function is not generic, so it is compiled
-/// only once, not for each main program.
+/// Does the work of [`Machine::run`]. This function is not generic, so it is compiled only once.
 #[track_caller]
 fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     let caller = Location::caller();
@@ -188,7 +187,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     run.parking.admit();
     run.parking.take_seat(PPE_SEAT);
     watchdog::watch(&run);
-    // If pinning is not allowed, the host reported this failure when it was built.
+    // The host has already reported a failure to pin threads.
     let pinned = Pinned::to(host.layout.ppe_cpu).ok();
     let before_ns = cpu_time_of_this_thread();
     let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
@@ -199,11 +198,11 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
             ppe.core().wait_for_programs(caller);
         })
     }));
-    // The first panic is read before the cancellation below, which may make programs fail.
+    // The panic is read before the cancellation below, which may cause further panics.
     let panic_before = run.first_panic();
     let was_cancelled = run.is_cancelled();
     if main.is_err() {
-        // Without the cancellation, programs that wait for the PPE would wait forever.
+        // Without this cancellation, programs that wait for the PPE would wait forever.
         run.cancel();
     }
     run.end();
@@ -214,7 +213,7 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     }
 
     let mut waits = run.take_waits();
-    // The waits are sorted by SPE number: "SPE 10" comes after "SPE 2", and the PPE comes last.
+    // The waits are sorted by SPE number: "SPE 10" after "SPE 2", and the PPE last.
     waits.sort_by_key(|wait| {
         let words = wait.who.split(|c: char| !c.is_ascii_digit());
         let numbers: Vec<u32> = words.filter_map(|word| word.parse().ok()).collect();

@@ -11,27 +11,26 @@ use cellworks_machine::bytemuck::Pod;
 use cellworks_machine::memory::Backing;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// The sizes of regions are multiples of this size, which holds whole pages and lines.
+/// The sizes of regions are multiples of this size.
 const PAGE_BYTES: usize = 4096;
 
-/// The smallest memory that is allocated in huge pages, because with small pages TLB misses would
-/// take more than half of the time of random accesses to large memory.
+/// The smallest allocation in huge pages. With small pages, TLB misses would take more than half of
+/// the time of random accesses to large memory.
 const HUGE_PAGES_FROM_BYTES: usize = 4 << 20;
 
-/// Zeroed pages, which are unmapped when this value is dropped.
+/// Zeroed pages. `drop` unmaps them.
 pub(crate) struct Pages {
     base: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: the pages belong to the process, not to a thread. `Pages` only hands out their address.
+// SAFETY: the pages belong to the process, not to a thread, and `Pages` only returns their address.
 unsafe impl Send for Pages {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Pages {}
 
 // SAFETY: `base` is the start of a private mapping of `bytes` bytes, which is readable, writable,
-// zeroed by the kernel and aligned to a page. The mapping is unmapped only when the value is
-// dropped. No other code gets the address.
+// zeroed and aligned to a page. Only `drop` unmaps it, and no other code gets the address.
 unsafe impl Backing for Pages {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -43,12 +42,12 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes, on `node` if given. Less than 4 GiB do not cross a
+    /// Allocates at least `bytes` bytes, on `node` if given. Below 4 GiB the pages cross no
     /// multiple of 4 GiB, because all elements of a DMA list share the upper half of their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
-            // A kernel without huge pages uses small pages, which are only slower.
+            // A failure is ignored: the kernel then uses small pages.
             let _ = pages.advise(Advice::LinuxHugepage);
         }
         if let Some(node) = node {
@@ -57,13 +56,13 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), but `huge` chooses the size of pages. If the kernel has no huge
-    /// pages left, it uses small pages.
+    /// Like [`new`](Self::new), but `huge` chooses the size of pages, unless there are no huge
+    /// pages left.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
             true => pages.advise(Advice::LinuxHugepage)?,
-            // A kernel without huge pages does not know the advice, and uses small pages.
+            // A failure is ignored: a kernel without huge pages does not support this advice.
             false => drop(pages.advise(Advice::LinuxNoHugepage)),
         }
         if let Some(node) = node {
@@ -72,14 +71,14 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Tells the kernel which pages to use. Call this method before a page is touched.
+    /// Chooses the size of the pages. Call this method before a page is touched.
     fn advise(&self, advice: Advice) -> io::Result<()> {
-        // SAFETY: the range is a mapping of this value, and the advice changes no contents.
+        // SAFETY: the range is the mapping of this value, and the advice changes no contents.
         unsafe { madvise(self.base.as_ptr().cast(), self.bytes, advice) }?;
         Ok(())
     }
 
-    /// Allocates pages. The kernel chooses their address and size.
+    /// Allocates pages at an address and of a size that the kernel chooses.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -94,8 +93,7 @@ impl Pages {
     }
 
     fn map(bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new private mapping at an address that the kernel chooses changes no other
-        // memory.
+        // SAFETY: the kernel chooses an unused address, so the mapping changes no other memory.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -112,32 +110,30 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Keeps `bytes` bytes, which cross no multiple of 4 GiB, of a mapping that is twice as long.
+    /// Keeps `bytes` bytes that do not cross a multiple of 4 GiB, of a mapping of twice the size.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
         let whole = std::mem::ManuallyDrop::new(self);
-        // SAFETY: no offset below is greater than the size of the mapping, which is twice `bytes`.
+        // SAFETY: no offset below exceeds the size of the mapping, which is twice `bytes`.
         let at = |offset| unsafe { whole.base.add(offset) };
         let part = |from: usize, to: usize| Self {
             base: at(from),
             bytes: to - from,
         };
-        // Dropping a part unmaps the part.
         drop((skip > 0).then(|| part(0, skip)));
         drop((skip + bytes < whole.bytes).then(|| part(skip + bytes, whole.bytes)));
         part(skip, skip + bytes)
     }
 
-    /// Tells the kernel to place the pages on a node. Call this method before a page is touched.
+    /// Places the pages on a node. Call this method before a page is touched.
     fn bind(&self, node: u32) -> io::Result<()> {
         let mut mask = [0_u64; 16];
         let word = mask
             .get_mut(node as usize / 64)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         *word |= 1 << (node % 64);
-        // SAFETY: the range is a mapping of this value. The mask has the given number of bits, and
-        // the kernel reads one bit less.
+        // SAFETY: the range is a mapping of this value, and the mask has the given number of bits.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_mbind,
@@ -161,8 +157,7 @@ impl Pages {
     }
 }
 
-/// Elements in the memory of one module, as a slice that can be staged. See
-/// [`Host::allocate_slice`](crate::Host::allocate_slice).
+/// A slice in a memory module, from [`Host::allocate_slice`](crate::Host::allocate_slice).
 pub struct MemorySlice<T> {
     pages: Pages,
     len: usize,
@@ -170,13 +165,12 @@ pub struct MemorySlice<T> {
 }
 
 impl<T: Pod> MemorySlice<T> {
-    /// Allocates `len` elements of zeroed bytes, on the NUMA node `node` if given.
     pub(crate) fn new(len: usize, node: Option<u32>) -> io::Result<Self> {
         const { assert!(align_of::<T>() <= PAGE_BYTES) };
         let bytes = len.checked_mul(size_of::<T>());
         let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
         Ok(Self {
-            // A mapping must have at least one byte.
+            // A mapping has at least one byte.
             pages: Pages::new(bytes.max(1), node)?,
             len,
             elements: PhantomData,
@@ -188,9 +182,9 @@ impl<T: Pod> Deref for MemorySlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the pages have room for `len` elements, begin at a multiple of the elements'
-        // alignment, and belong only to this value, which is borrowed. The bytes are initialised.
-        // Any bytes are a valid T, because T is Pod.
+        // SAFETY: the pages have room for `len` elements, are aligned to them, and belong only to
+        // this value, which is borrowed. The bytes are initialised, and any bytes are a valid T,
+        // because T is Pod.
         unsafe { slice::from_raw_parts(self.pages.base.cast().as_ptr(), self.len) }
     }
 }
@@ -208,13 +202,13 @@ impl<T: Pod + fmt::Debug> fmt::Debug for MemorySlice<T> {
     }
 }
 
-/// Returns the operating system's number of the NUMA node that holds the page of an address. The
-/// kernel returns an error for a page that was never written, and a sandbox may forbid the call.
+/// Returns the number of the NUMA node with the page of `address`. Returns an error if the page was
+/// never written, or if a sandbox forbids the call.
 pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     let page = (address & !(PAGE_BYTES - 1)) as *const libc::c_void;
     let mut status: libc::c_int = -1;
-    // SAFETY: without a list of nodes `move_pages` moves nothing (move_pages(2)). The call reads
-    // one address, does not access the memory there, and writes one status.
+    // SAFETY: without a list of nodes, `move_pages` moves nothing (move_pages(2)): the call reads
+    // one address and writes one status.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -229,19 +223,17 @@ pub(crate) fn node_of(address: usize) -> io::Result<u32> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    // A negative status is an error number.
     u32::try_from(status).map_err(|_| io::Error::from_raw_os_error(-status))
 }
 
-/// Finds the mapping in `/proc/self/smaps` that contains `address`. Returns the share of its
-/// touched bytes in transparent huge pages, or `None` if the system hides the share.
+/// Returns the share of transparent huge pages in the touched bytes of the mapping with `address`,
+/// or `None` if the system does not report it.
 pub(crate) fn huge_page_share(address: usize) -> Option<f64> {
     share_in(&std::fs::read_to_string("/proc/self/smaps").ok()?, address)
 }
 
-/// Like [`huge_page_share`], from the text of `/proc/self/smaps`. A mapping begins with its
-/// addresses, such as `7f0a40000000-7f0a48000000 rw-p ...`, and then has lines such as
-/// `AnonHugePages: 131072 kB`.
+/// Like [`huge_page_share`], from the text of `/proc/self/smaps`, which lists the addresses of each
+/// mapping, followed by lines such as `AnonHugePages: 131072 kB`.
 fn share_in(smaps: &str, address: usize) -> Option<f64> {
     let addresses = |line: &str| {
         let (from, to) = line.split_whitespace().next()?.split_once('-')?;
@@ -278,7 +270,7 @@ mod tests {
 
     #[test]
     fn pages_cross_no_multiple_of_4_gib() {
-        // If these mappings lay side by side, some of them would cross a multiple of 4 GiB.
+        // Some mappings would cross a multiple of 4 GiB if they were side by side.
         let all: Vec<Pages> = (0..12)
             .map(|_| Pages::new(1 << 30, None).unwrap())
             .collect();
@@ -304,8 +296,7 @@ Rss:                1024 kB
 ";
         assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
         assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
-        // The first address lies in a mapping without a touched page, the second in a mapping
-        // without a line about huge pages, the third in no mapping.
+        // These mappings have no touched page, no line about huge pages, or do not exist.
         assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);

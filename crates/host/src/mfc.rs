@@ -1,4 +1,4 @@
-//! The MFC of a host's SPE, for programs. An [`Engine`] performs the commands on the SPE's thread.
+//! The MFC of a host's SPE. An [`Engine`] performs the commands on the SPE's thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -35,19 +35,18 @@ impl HostMfc {
         &self.engine.translation
     }
 
-    /// Returns whether no command is under way and no line reserved.
+    /// Returns whether the queue is empty and no line is reserved.
     pub(crate) fn is_as_new(&self) -> bool {
         self.engine.is_empty() && self.reservation.get().is_none()
     }
 
-    /// Returns whether commands wait for room in a mailbox. A waiting thread then has to call
-    /// [`advance`](Self::advance).
+    /// Returns whether commands wait for room in a mailbox. A waiting thread must retry them.
     #[inline]
     pub(crate) fn has_unsent(&self) -> bool {
         self.engine.has_unsent()
     }
 
-    /// Tries the commands again that wait for room in a mailbox.
+    /// Retries the commands that wait for room in a mailbox.
     #[track_caller]
     pub(crate) fn advance(&self) {
         self.engine.advance();
@@ -72,7 +71,7 @@ impl Wait for HostMfc {
 impl Mfc for HostMfc {
     #[inline]
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError> {
-        // The result is used in place, because a move would cost as much as all other steps here.
+        // `checked` is used in place, because moving it takes as long as all other steps together.
         let checked = command.check(self.engine.local_store.bytes() as u32);
         self.engine
             .try_issue(checked.as_ref().map_err(|fault| *fault)?)

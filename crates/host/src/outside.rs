@@ -1,4 +1,5 @@
-//! Outside threads: OS threads that run no program of a run, but wake threads of the run.
+//! Outside threads: OS threads without a seat in [`Parking`](crate::parking::Parking) that wake
+//! threads of a run.
 
 use cellworks_machine::{Outside, Processor, Time};
 

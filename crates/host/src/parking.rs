@@ -1,7 +1,6 @@
-//! Lets OS threads sleep until there is work for them. The last thread that falls asleep detects
-//! that no other thread will ever wake it.
+//! Lets OS threads sleep until other threads wake them, and detects when all threads sleep.
 //!
-//! Each OS thread of a run has a seat, with a state: the thread runs, waits or was notified.
+//! Each OS thread of a run has a seat with a state: the thread runs, waits or was notified.
 //!
 //! ```text
 //!   sleeping thread (one for each seat)      notifying thread
@@ -15,17 +14,16 @@
 //!       otherwise sleep until notified
 //! ```
 //!
-//! Either the last check of the sleeping thread sees the condition, or `notify` sees that the
-//! thread waits. Therefore no wake-up is lost.
+//! Either the last check of the sleeping thread reads the new condition, or `notify` reads the
+//! state `waiting`. Therefore no wake-up is lost.
 //!
-//! `active` counts the running threads, and the notified threads that have not woken yet. Only a
-//! running thread notifies, and raises the count before waking another thread. Therefore the count
-//! falls to 0 only when all threads sleep and none is about to wake, which is a deadlock.
+//! `active` counts the running threads, and the notified threads that have not continued yet. A
+//! running thread increments `active` before it wakes another thread. Therefore `active` is 0 only
+//! in a deadlock: all threads sleep, and none was notified.
 //!
-//! A thread without a seat (`outside.rs`) is also counted, as long as it may notify. Before an
-//! outside thread waits for a thread with a seat, the outside thread is
-//! [dismissed](Parking::dismiss_unless_last). The thread with the seat admits the outside thread
-//! again when ending that wait.
+//! A thread without a seat (`outside.rs`) is also counted while it may notify. Before such a thread
+//! waits, [`Parking::dismiss_unless_last`] is called. The thread that ends this wait first calls
+//! [`Parking::admit`].
 
 use std::sync::OnceLock;
 
@@ -55,14 +53,12 @@ struct Seat {
 /// The reason why [`Parking::park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Woken {
-    /// Another thread has notified this seat.
     Notified,
-    /// This was the last thread awake, so it did not sleep.
+    /// All other threads sleep, so this thread did not sleep.
     AllSleep,
 }
 
 impl Parking {
-    /// Makes `seats` free seats.
     pub(crate) fn new(seats: usize) -> Self {
         let seat = || {
             CachePadded::new(Seat {
@@ -77,18 +73,18 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. A running thread calls this to start another thread.
+    /// Counts one more thread as running. The thread that starts it calls this method.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Subtracts a thread that was counted as running, and either was not started or has ended.
+    /// Stops counting a thread that has ended or was not started.
     pub(crate) fn dismiss(&self) {
         self.active.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Like [`dismiss`](Self::dismiss), for a thread for which another thread may be waiting. If
-    /// all other threads sleep, returns false and does not subtract the thread.
+    /// Like [`dismiss`](Self::dismiss), but returns false without effect if all other threads
+    /// sleep.
     pub(crate) fn dismiss_unless_last(&self) -> bool {
         let is_last = self.active.fetch_sub(1, Ordering::AcqRel) == 1;
         if is_last {
@@ -104,7 +100,7 @@ impl Parking {
         self.seats[seat].state.store(RUNNING, Ordering::Relaxed);
     }
 
-    /// Returns whether the thread of a seat runs or is about to run. The result may be out of date.
+    /// Returns whether the thread of a seat runs or was notified. The result may be out of date.
     pub(crate) fn runs(&self, seat: usize) -> bool {
         matches!(
             self.seats[seat].state.load(Ordering::Relaxed),
@@ -112,7 +108,7 @@ impl Parking {
         )
     }
 
-    /// Returns whether a thread is being woken. The result may be out of date.
+    /// Returns whether a notified thread has not continued yet. The result may be out of date.
     pub(crate) fn is_waking(&self) -> bool {
         self.waking.load(Ordering::Relaxed) > 0
     }
@@ -124,7 +120,7 @@ impl Parking {
         barrier::heavy();
     }
 
-    /// Withdraws the announcement of [`prepare`](Self::prepare).
+    /// Ends the wait that [`prepare`](Self::prepare) began, without sleeping.
     pub(crate) fn resume(&self, seat: usize) {
         if self.seats[seat].state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED {
             self.waking.fetch_sub(1, Ordering::Relaxed);
@@ -132,7 +128,7 @@ impl Parking {
         }
     }
 
-    /// Sleeps until another thread notifies this seat. Returns at once if all other threads sleep.
+    /// Sleeps until the seat is notified. Returns immediately if all other threads sleep.
     pub(crate) fn park(&self, seat: usize) -> Woken {
         let state = &self.seats[seat].state;
         if !self.dismiss_unless_last() {
@@ -147,8 +143,7 @@ impl Parking {
         Woken::Notified
     }
 
-    /// Sleeps until another thread notifies this seat, or `time` has passed. During this sleep the
-    /// thread counts as running, because it will continue even without a notification.
+    /// Sleeps until the seat is notified or `time` has passed. The thread still counts as running.
     pub(crate) fn park_for(&self, seat: usize, time: std::time::Duration) {
         let until = std::time::Instant::now() + time;
         while self.seats[seat].state.load(Ordering::Acquire) != NOTIFIED {
@@ -161,8 +156,8 @@ impl Parking {
         self.resume(seat);
     }
 
-    /// Wakes the thread of a seat if that thread sleeps or is about to sleep. The caller must be
-    /// awake, and must have made the condition of that thread true.
+    /// Wakes the thread of a seat if that thread has called [`prepare`](Self::prepare). The caller
+    /// must be a running thread that has made the condition of the other thread true.
     #[inline]
     pub(crate) fn notify(&self, seat: usize) {
         barrier::light();
@@ -203,8 +198,7 @@ mod models {
 
     use super::*;
 
-    /// Waits for a flag as all code of this crate waits: by `prepare`, a check, and `park`. Returns
-    /// whether the thread was the last thread awake.
+    /// Waits for a flag by `prepare`, a check and `park`. Returns whether all other threads slept.
     fn wait(parking: &Parking, seat: usize, flag: &AtomicBool) -> bool {
         loop {
             if flag.load(Ordering::Acquire) {
@@ -290,7 +284,7 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may notice the deadlock, because the first one wakes the second one.
+            // Both threads may detect the deadlock, because one of them wakes the other.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });
@@ -313,14 +307,13 @@ mod models {
                 cancelled.store(true, Ordering::Release);
                 parking.notify_all();
             }
-            // Exactly one of the two threads is the last one.
             assert_eq!(sleeper.join().unwrap(), was_dismissed);
         });
     }
 
     #[test]
     fn two_notifiers_wake_one_sleeper() {
-        // All schedules of three threads take hours to check. Three preemptions take seconds.
+        // More preemptions would take hours to check.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

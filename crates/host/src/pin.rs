@@ -1,13 +1,12 @@
-//! Keeps an OS thread on one CPU.
+//! Pins OS threads to CPUs.
 
-// Rejected: pinning the caller's thread for good. The caller's thread, which is the PPE, is pinned
-// only during `run`, and then gets its old CPU mask back.
+// Rejected: keeping the caller of `run` (the PPE) pinned after the run.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins the calling thread to one CPU. Dropping this value restores the CPUs of the thread.
+/// A pinned thread. `drop` restores the CPUs of the thread.
 pub(crate) struct Pinned {
     before: CpuSet,
 }
@@ -24,7 +23,7 @@ impl Pinned {
         Ok(Self { before })
     }
 
-    /// Leaves the thread pinned forever.
+    /// Keeps the thread pinned forever.
     pub(crate) fn for_good(self) {
         std::mem::forget(self);
     }
@@ -32,7 +31,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // An error means that the system has taken CPUs away, and has already moved the thread.
+        // This fails if the system has taken the CPUs away, and has already moved the thread.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

@@ -1,8 +1,7 @@
 //! The PPE of a host: the thread that called `run`.
 
-// Rejected: spinning with `sched_yield` whenever the PPE shares a CPU with a worker. An exchange
-// between two other SPEs then takes 1.5 us instead of 0.13 us (measured). The PPE calls
-// `sched_yield` only while that worker runs.
+// Rejected: spinning with `sched_yield` whenever the PPE shares a CPU with a worker, even an idle
+// one. An exchange between two other SPEs then takes 1.5 us instead of 0.13 us (measured).
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -36,15 +35,15 @@ pub struct HostPpe {
     programs: Arc<Programs>,
     workers: Vec<WorkerLayout>,
     worker_of: Vec<usize>,
-    /// The OS thread of each worker. A worker is started when its first program is spawned.
+    /// The OS threads of the workers, each started when the first program is spawned on the worker.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
     /// The proxy queues of the SPEs' MFCs, each made for its first command.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     with_proxy: RefCell<Vec<SpeId>>,
-    /// Whether the PPE waits now. A condition for which the PPE waits must not wait itself.
+    /// Whether the PPE waits. A condition for which the PPE waits must not wait itself.
     waiting: Cell<bool>,
-    /// Measures how long a cancelled run has waited for the end of the main program.
+    /// Measures how long the main program takes to end after a cancellation.
     patience: Patience,
     /// The seat of the worker on the same CPU, if there is one.
     neighbour: Option<usize>,
@@ -77,14 +76,14 @@ impl HostPpe {
         })
     }
 
-    /// Tries the commands in the proxy queues again that wait for room in a mailbox.
+    /// Retries the commands in the proxy queues that wait for room in a mailbox.
     fn advance_proxies(&self) {
         for &spe in &*self.with_proxy.borrow() {
             self.proxy(spe).advance();
         }
     }
 
-    /// Waits until every program that was spawned has ended.
+    /// Waits until all programs have ended.
     pub(crate) fn wait_for_programs(&self, caller: &'static Location<'static>) {
         let programs = &self.run.programs;
         self.wait_at(
@@ -95,8 +94,7 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the workers' OS threads have ended. The workers must know that the run has
-    /// ended.
+    /// Waits until the workers' OS threads have ended. Call [`Run::end`] before.
     pub(crate) fn join_workers(&self) {
         for worker in self
             .started
@@ -104,7 +102,7 @@ impl HostPpe {
             .iter_mut()
             .filter_map(Option::take)
         {
-            // The result is not needed: a worker's thread reports its panic to the run.
+            // The worker's thread has already reported a panic to the run.
             let _ = worker.join();
         }
     }
@@ -124,8 +122,8 @@ impl HostPpe {
             ready()
         };
         loop {
-            // This check must come before `ready`: a cancelled program that drops its values may
-            // make the condition true, but then the main program must not continue.
+            // This check comes before `ready`, because unwinding programs may make the condition
+            // true, and the main program must not continue then.
             if run.is_cancelled() {
                 let who = "the main program on the PPE";
                 if cellworks_threads::is_unwinding() {
@@ -153,7 +151,7 @@ impl HostPpe {
                 since: None,
             }));
             let prepared = Prepared::to_sleep(&run.parking);
-            // `ready` may consume its value, so it must not be called again after returning true.
+            // `ready` must not be called again after it has returned true.
             let is_ready = ready();
             if is_ready || run.is_cancelled() {
                 drop(prepared);
@@ -171,7 +169,7 @@ impl HostPpe {
     }
 }
 
-/// Marks the PPE as waiting while this value lives.
+/// Marks the PPE as waiting until this value is dropped.
 struct Waits<'a>(&'a Cell<bool>);
 
 impl<'a> Waits<'a> {
@@ -190,8 +188,7 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The announcement that the PPE is about to sleep. Dropping this value withdraws the announcement,
-/// even if the last check of the condition panics.
+/// The state of the PPE after [`Parking::prepare`], which `drop` ends, even if a check panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {

@@ -1,5 +1,4 @@
-//! The queues of programs that were spawned and have not begun. The PPE adds programs to a queue.
-//! The workers take programs from the queues and run them.
+//! The queues of programs that were spawned and have not begun.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,7 @@
-//! One run: the state that the PPE and the workers share, from the first program to the last.
+//! The state of one run, which the PPE and the workers share.
 //!
-//! A *seat* is the index of an OS thread in [`Parking`]: of the PPE, or of a worker. The *words* of
-//! an SPE are its mailboxes and signal registers.
+//! A *seat* is the index of an OS thread in [`Parking`]. The *words* of an SPE are its mailboxes
+//! and signal registers.
 
 use std::io;
 use std::panic::Location;
@@ -22,43 +22,41 @@ use crate::parking::Parking;
 use crate::woken::WokenThreads;
 use crate::words::Words;
 
-/// The seat of the PPE in [`Parking`].
 pub(crate) const PPE_SEAT: usize = 0;
 
 pub(crate) const fn seat_of(worker: usize) -> usize {
     PPE_SEAT + 1 + worker
 }
 
-/// The state that all threads of a run share.
 pub(crate) struct Run {
     pub(crate) topology: Topology,
     pub(crate) words: Vec<Words>,
     pub(crate) parking: Parking,
     /// The seat of each SPE's worker.
     pub(crate) seats: Vec<usize>,
-    /// For each seat, the threads of its worker that were woken from outside the worker. The list
-    /// of the PPE stays empty, because the PPE checks its condition whenever it is notified.
+    /// For each seat, the threads of its worker that other OS threads have woken. Empty for the
+    /// PPE, which checks its condition whenever it is notified.
     woken: Vec<WokenThreads>,
     pub(crate) space: Arc<AddressSpace>,
     pub(crate) local_stores: Vec<Region>,
     pub(crate) strict: bool,
     pub(crate) stack_bytes: usize,
-    /// The CPU time that the threads of this host have used in all runs, for each seat.
+    /// The CPU time that the threads of this host have used in all runs, by seat.
     pub(crate) cpu_time: Arc<CpuTime>,
-    /// Whether the run was cancelled. In a cancelled run all threads unwind.
+    /// Whether the run was cancelled, so that all threads unwind.
     cancelled: AtomicBool,
     /// Whether no more programs will be spawned.
     ended: AtomicBool,
     /// The number of programs that were spawned and have not ended.
     pub(crate) programs: AtomicUsize,
-    /// The program that runs on each SPE now, for the watchdog.
+    /// The program that runs on each SPE, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
-    /// The condition for which the PPE waits, while the PPE sleeps.
+    /// The wait of the PPE, while the PPE sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
-    /// The threads that waited when all threads slept, each with its condition.
+    /// The waits of all threads at a deadlock.
     waits: Mutex<Vec<Waiting>>,
     failures: Mutex<Vec<Failure>>,
-    /// The first SPE with a worker for which the system gave no thread, and the system's error.
+    /// The first SPE for which the system started no OS thread, and the error of the system.
     without_thread: Mutex<Option<(SpeId, io::Error)>>,
     started: Instant,
 }
@@ -66,7 +64,6 @@ pub(crate) struct Run {
 /// The name of a running program, and the place where it was spawned.
 pub(crate) type Running = (&'static str, &'static Location<'static>);
 
-/// A program that panicked.
 struct Failure {
     at: SpeId,
     program: &'static str,
@@ -125,19 +122,18 @@ impl Run {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Cancels the run, so that all threads unwind.
     pub(crate) fn cancel(&self) {
         self.cancelled.store(true, Ordering::SeqCst);
         self.parking.notify_all();
     }
 
-    /// Cancels the run, because the system gave no thread for the worker of an SPE.
+    /// Cancels the run, because the system started no OS thread for the worker of an SPE.
     pub(crate) fn end_without_thread(&self, spe: SpeId, source: io::Error) {
         lock(&self.without_thread).get_or_insert((spe, source));
         self.cancel();
     }
 
-    /// Returns why the machine has cancelled the run, if it has. `waits` has the waiting threads.
+    /// Returns the error of a cancelled run. At a deadlock it contains `waits`.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -146,12 +142,12 @@ impl Run {
         self.is_cancelled().then_some(RunError::Deadlock { waits })
     }
 
-    /// Records the condition for which the PPE is about to sleep, or `None` when the PPE has woken.
+    /// Records the wait of the PPE before it sleeps, or `None` after the PPE has woken.
     pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
         *lock(&self.ppe_wait) = wait;
     }
 
-    /// Cancels the run, because all threads wait for each other. The last thread awake calls this.
+    /// Cancels the run because of a deadlock.
     pub(crate) fn end_in_deadlock(&self) {
         let ppe = lock(&self.ppe_wait).clone();
         self.report(ppe);
@@ -170,8 +166,7 @@ impl Run {
 
     #[inline(always)]
     pub(crate) fn wake(&self, sleeper: Sleeper) {
-        // The sleeper is passed in registers. If it were passed by address, a wake-up on the
-        // caller's own core would take 3 ns longer.
+        // Passing the sleeper by address would slow down a wake-up on the same core by 3 ns.
         let (block, serial) = sleeper.thread();
         self.wake_at(sleeper.processor(), sleeper.polls(), block, serial);
     }
@@ -204,7 +199,7 @@ impl Run {
         self.of_spe(&self.words, spe)
     }
 
-    /// Returns the element of `all` that belongs to an SPE. Panics if there is no such SPE.
+    /// Returns the element of `all` for an SPE. Panics if there is no such SPE.
     #[track_caller]
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
@@ -223,8 +218,7 @@ impl Run {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with any payload, even with the payload of a cancellation. Such a
-        // payload therefore counts as a cancellation only if the run was cancelled.
+        // A program may panic with the payload of a cancellation although nothing was cancelled.
         let panic = payload.filter(|payload| !(self.is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
         outcome.end(panic);
@@ -243,8 +237,7 @@ impl Run {
         });
     }
 
-    /// Records, on a worker's OS thread, that the worker has ended. If the worker panicked, `panic`
-    /// is the payload, and the run has failed.
+    /// Records that a worker has ended, with the payload if the worker panicked.
     pub(crate) fn worker_ended(&self, first_spe: SpeId, panic: Option<Payload>) {
         if panic.is_some() {
             let outcome = Arc::new(Outcome::default());
@@ -255,7 +248,7 @@ impl Run {
         self.parking.dismiss();
     }
 
-    /// Returns the programs that run now, for the watchdog.
+    /// Returns the running programs, for the watchdog.
     pub(crate) fn running(&self) -> Vec<String> {
         let of = |(at, running): (SpeId, &Mutex<Option<Running>>)| {
             let (name, spawned_at) = (*lock(running))?;
@@ -265,18 +258,15 @@ impl Run {
         spes.filter_map(of).collect()
     }
 
-    /// Records the program that runs on an SPE now.
     pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {
         *lock(&self.running[at.index()]) = program;
     }
 
-    /// Records that no more programs will be spawned.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.parking.notify_all();
     }
 
-    /// Takes the waiting threads that were recorded when all threads slept.
     pub(crate) fn take_waits(&self) -> Vec<Waiting> {
         std::mem::take(&mut *lock(&self.waits))
     }
@@ -293,13 +283,11 @@ impl Run {
     }
 }
 
-/// Returns whether a payload is the payload of a cancellation.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<cellworks_threads::Cancelled>()
 }
 
-/// While this value lives, an SPE knows that a writer waits for room in its inbound mailbox. If
-/// this value is leaked, the SPE only checks more often than necessary.
+/// Counts a writer in the [`Words`] of an SPE until this value is dropped.
 struct WriterAnnounced<'a>(&'a Words);
 
 impl<'a> WriterAnnounced<'a> {
@@ -315,7 +303,6 @@ impl Drop for WriterAnnounced<'_> {
     }
 }
 
-/// Methods that write to mailboxes and signal registers of the run's SPEs.
 impl Run {
     #[inline]
     pub(crate) fn write_in_mbox(&self, to: SpeId, word: u32) -> Result<(), MailboxFull> {

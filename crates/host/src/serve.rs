@@ -1,7 +1,7 @@
-//! The main loop of a worker, which runs the programs that are spawned on its SPEs.
+//! The main loop of a worker, which runs the programs of its SPEs.
 
-// Rejected: one SPE state for all programs of a run. A program would meet stalled lists and leaked
-// buffers of the previous program. Instead, a worker replaces an SPE that is not like a new one.
+// Rejected: one `HostSpe` for all programs of a run. A program could find stalled lists and leaked
+// buffers of the program before. Therefore an SPE that is not like a new one is replaced.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -16,10 +16,10 @@ use crate::programs::Programs;
 use crate::spe::HostSpe;
 use crate::worker::{NO_PROGRAM, OWNER, Worker};
 
-/// Runs a worker on its OS thread, and serves the worker's SPEs until the run ends.
+/// Runs a worker on its OS thread until the run ends.
 pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
-    // If pinning is not allowed, the host reported this failure when it was built.
+    // The host has already reported a failure to pin threads.
     let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
     run.parking.take_seat(seat);
     let config = threads::Config {
@@ -37,7 +37,7 @@ pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLa
             }
         });
     });
-    // The error is dropped, because the run reports which thread was cancelled, and why.
+    // The error is ignored, because the run reports the cancelled threads.
     drop(served);
     if is_pinned {
         run.cpu_time.add(seat, 0);

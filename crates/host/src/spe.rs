@@ -1,10 +1,9 @@
 //! An SPE of a host, as programs use it.
 
-// Rejected: views in the part of a local store that DMA can reach. A put of another SPE would race
-// with a plain reference. Instead, a typed view of a strict host reserves addresses of the local
-// store, but its bytes lie in other memory.
-// Rejected: a hold that carries its buffer. Each look-up copied the buffer several times, because
-// it moved a view through `Result`. A hold is therefore one word.
+// Rejected: views in the part of a local store that DMA can reach, where a put of another SPE would
+// race with the view. On a strict host the bytes of a view lie in other memory.
+// Rejected: a hold that contains its buffer. Staging copied the buffer several times, because it
+// moves a view through `Result`. A hold is therefore one word.
 
 use std::cell::Cell;
 use std::fmt;
@@ -28,22 +27,21 @@ use crate::mfc::HostMfc;
 use crate::run::Run;
 use crate::worker::{OWNER, Worker};
 
-/// The decrementer counts nanoseconds.
 const TIMEBASE: Timebase = Timebase::from_hertz(1_000_000_000);
 
-/// The number of bytes that staging prefetches of a slice. The hardware prefetches the rest.
+/// The largest number of bytes that `hold` prefetches. The hardware prefetches the rest.
 const PREFETCH_BYTES: usize = 4096;
 
-/// The alignment of stacks in a local store.
+/// The alignment of buffers in a local store.
 const QUADWORD_BYTES: usize = 16;
 
-/// The byte with which `stage_out` fills a strict local store. A float of these bytes is not a
-/// number, so a program that reads bytes before it writes them gets wrong results.
+/// The byte with which `stage_out` fills buffers on a strict host. Floats of these bytes are NaN,
+/// so a program that reads before it writes gets wrong results.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
 ///
-/// A type that is aligned to more than a line of the local store cannot be staged:
+/// A type cannot be staged if its alignment is larger than 128 bytes, a line of the local store:
 ///
 /// ```compile_fail,E0080
 /// use cellworks_host::Host;
@@ -66,18 +64,18 @@ pub struct HostSpe {
     local_store: LocalStore,
     mfc: HostMfc,
     decrementer: Cell<Decrementer>,
-    /// The bytes of typed views on a strict host. DMA cannot reach this memory.
+    /// The bytes of views on a strict host. DMA cannot reach this memory.
     views: Option<Pages>,
 }
 
-/// Keeps the bytes of a view reserved in a strict local store. On other hosts a hold is empty.
+/// Reserves the bytes of a view in the local store of a strict host. Empty on other hosts.
 #[derive(Debug)]
 pub struct HostHold(
-    /// The buffer is boxed, so that moving a view moves few bytes.
+    /// The buffer is boxed to make a view small.
     Option<Box<LocalBuffer>>,
 );
 
-// On a host that is not strict, a call that finds nothing to free would slow down look-ups.
+// On a host that is not strict, holds are empty, and a call to drop them would slow down staging.
 impl Drop for HostHold {
     #[inline(always)]
     fn drop(&mut self) {
@@ -91,8 +89,7 @@ impl Drop for HostHold {
     }
 }
 
-/// Changes a word atomically, usually by one instruction. If a processor has reserved the word's
-/// line, changes the word under a lock.
+/// Changes a word atomically, under a lock if a processor has reserved the word's line.
 #[inline]
 pub(crate) fn fetch_update(
     translation: &Translation,
@@ -128,8 +125,7 @@ impl HostSpe {
         }
     }
 
-    /// Returns whether the SPE is like a new one: no part of its local store is reserved, and its
-    /// MFC has no command and no reservation.
+    /// Returns whether the local store is free, and the MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -138,8 +134,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// Does the work of [`SpeCore::hold`] on a strict host. This method is not inlined and gets the
-    /// request in registers, so that other hosts need not write the request to memory.
+    /// Does the work of [`SpeCore::hold`] on a strict host. The arguments are passed in registers,
+    /// so that other hosts do not write the request to memory.
     ///
     /// # Safety
     ///
@@ -158,11 +154,10 @@ impl HostSpe {
         let views = self.views.as_ref().expect("only a strict host copies");
         let align = align.max(QUADWORD_BYTES) as u32;
         let buffer = self.local_store.reserve_at(bytes, align, what, at)?;
-        // SAFETY: the local store has reserved `bytes` bytes at this address, and `views` is as
-        // large as the local store.
+        // SAFETY: `buffer` lies within the local store, and `views` is as large as the local store.
         let local = unsafe { views.base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes by the caller's promise. `local` is
-        // valid for writes of `bytes` bytes, see above. The buffer overlaps no other memory.
+        // SAFETY: `memory` is valid for reads of `bytes` bytes by the caller's promise. `local`
+        // points to `bytes` bytes that are reserved for `buffer` and overlap no other memory.
         unsafe {
             if fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -173,11 +168,7 @@ impl HostSpe {
         Ok((local, HostHold(Some(Box::new(buffer)))))
     }
 
-    /// Does the work of [`SpeCore::hold_until_arrived`] after `take_turn_after` has returned false.
-    ///
-    /// # Safety
-    ///
-    /// As for [`SpeCore::hold`].
+    /// Does the work of [`SpeCore::hold_until_arrived`] if `take_turn_after` returns false.
     #[cold]
     #[inline(never)]
     unsafe fn hold_out_of_turn(
@@ -203,20 +194,18 @@ impl HostSpe {
         Ok(held)
     }
 
-    /// Does the work of [`SpeCore::arrived`] after `take_turn` has returned false.
+    /// Does the work of [`SpeCore::arrived`] if `take_turn` returns false.
     #[inline(always)]
     fn arrived_out_of_turn(&self, hold: &HostHold) {
-        // Cache lines are on their way now, as the data would be on a Cell, so other threads run.
+        // Other threads run while the prefetched cache lines arrive.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This branch is separate, so that the branch above has nothing to free after the
-            // switch of threads, and the compiler keeps no value across the switch.
+            // This branch is separate, so that the other branch has no value to drop.
             Some(_) => self.worker.yield_now(),
         }
     }
 }
 
-/// Starts cooperative threads of an SPE.
 struct Starter<'scope, 'env> {
     spe: &'scope HostSpe,
     scope: &'scope threads::Scope<'scope, 'env>,
@@ -241,7 +230,7 @@ impl StartThread for Starter<'_, '_> {
 }
 
 impl Wait for HostSpe {
-    // This method is inlined, because the CPU mispredicts each return after a switch of stacks.
+    // This method is inlined, because the CPU mispredicts a return after a switch of stacks.
     #[track_caller]
     #[inline(always)]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -343,12 +332,10 @@ impl Wake for HostSpe {
     }
 }
 
-// SAFETY: on a host that is not strict, `hold` returns the memory that it is given, which the
-// caller's view has borrowed. On a strict host `hold` returns a part of `views` that the local
-// store has reserved only for this hold. The pages of `views` live as long as the SPE, and each
-// view borrows the SPE. The memory is initialised by the caller's promise, and `views` by the
-// kernel. Bytes are copied only during the calls. `run_threads` runs a scope, which returns or
-// unwinds only when all its threads have ended.
+// SAFETY: on a host that is not strict, `hold` returns the memory of the request, which the
+// caller's view borrows. On a strict host `hold` returns a part of `views` that is reserved only
+// for this hold and lives as long as the SPE. This memory is initialised: by the caller's promise,
+// or by the kernel. `run_threads` returns or unwinds only when all its threads have ended.
 unsafe impl SpeCore for HostSpe {
     type Hold = HostHold;
 
@@ -403,8 +390,7 @@ unsafe impl SpeCore for HostSpe {
             at,
         } = request;
         // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
-        // strict. If this call returns true, another thread has therefore run, and the host is not
-        // strict.
+        // strict. If this call returns true, another thread has run on such a host.
         // SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));
@@ -422,8 +408,7 @@ unsafe impl SpeCore for HostSpe {
         if self.views.is_some() || threads::others_ready() || threads::is_cancelled() {
             return None;
         }
-        // If only this SPE of the worker is alive, two threads are alive: the SPE's own thread, and
-        // the main thread of the worker, which waits until all its SPEs have ended.
+        // A worker with one busy SPE has two threads: the SPE's own, and the waiting main thread.
         let is_alone = threads::alive() == 2;
         Some(if is_alone { TURN_ALONE } else { TURN })
     }
@@ -445,8 +430,8 @@ unsafe impl SpeCore for HostSpe {
         bytes: usize,
     ) {
         if hold.0.is_some() {
-            // SAFETY: the caller promises that the memory may be written and that `local` is the
-            // buffer of this hold, which overlaps no other memory.
+            // SAFETY: by the caller's promise, `memory` may be written, and `local` is the buffer
+            // of this hold, which overlaps no other memory.
             unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         }
     }
@@ -570,8 +555,7 @@ impl CellSpe for HostSpe {
 
 const LINE_BYTES: usize = 64;
 
-/// The longest time that interleaved work runs before the worker looks outside
-/// ([`Worker::look_outside`]), if threads of the SPE wait.
+/// The longest time between two calls of [`Worker::look_outside`] in interleaved work.
 const TURN: Span = Span::from_nanoseconds(100_000);
 const TURN_ALONE: Span = Span::from_nanoseconds(100_000_000);
 

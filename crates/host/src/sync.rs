@@ -1,5 +1,4 @@
-//! The types that the model-checked files share between threads: in a model check from loom,
-//! otherwise from std.
+//! Types for the files that loom checks: from loom in a model check, otherwise from std.
 
 #[cfg(not(loom))]
 pub(crate) use crossbeam_utils::Backoff;
@@ -15,13 +14,13 @@ pub(crate) use loom::{
     thread::{Thread, current, park},
 };
 
-/// Replaces `park_timeout`. loom has no time, so a wait with a time limit may end at any moment.
+/// A replacement for loom, which has no time: a wait with a time limit may end at any moment.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {
     loom::thread::yield_now();
 }
 
-/// A replacement that lets other threads run, because a thread in loom cannot wait for a time.
+/// A replacement for loom, in which a thread cannot wait for a time.
 #[cfg(loom)]
 pub(crate) struct Backoff;
 

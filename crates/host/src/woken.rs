@@ -1,33 +1,31 @@
-//! The threads of a worker that were woken from outside.
+//! The threads of a worker that other OS threads have woken.
 //!
-//! Waking a thread should be fast, because another core has just made the condition of that thread
-//! true. A wake-up therefore moves only one cache line, from that core to the worker. An idle
-//! worker polls this line, and finds the names of the woken threads in the line.
+//! A wake-up moves only one cache line between the cores: the line with the names of the woken
+//! threads. An idle worker polls this line.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Backoff, Ordering};
 
-/// Identifies a thread, as [`Sleeper::thread`](cellworks_machine::Sleeper::thread) does.
+/// The name of a thread, from [`Sleeper::thread`](cellworks_machine::Sleeper::thread).
 pub(crate) type Name = (usize, u64);
 
 /// The number of names that fit into the cache line.
 const IN_LINE: usize = 3;
 
-/// A bit of the state: an OS thread has locked the line to change it.
+/// The bit of `state` that locks the names.
 const LOCKED: u32 = 1 << 8;
-/// A bit of the state: `more` has the names that did not fit into the line.
+/// The bit of `state` that is set if `more` contains names that did not fit into `in_line`.
 const MORE: u32 = 1 << 9;
 
-/// The threads of one worker that were woken from outside, in the order of waking. Any OS thread
-/// may add threads, and only the worker takes them.
+/// The threads of one worker that other OS threads have woken, in the order of waking.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub(crate) struct WokenThreads {
-    /// The number of names in the line, with the bits [`LOCKED`] and [`MORE`]: 0 without names.
+    /// The number of names in `in_line`, with the bits [`LOCKED`] and [`MORE`].
     state: AtomicU32,
-    /// The names in the line. Only the OS thread that has locked the line changes them.
+    /// The names in the cache line. Only the OS thread that has set [`LOCKED`] changes them.
     in_line: [(AtomicUsize, AtomicU64); IN_LINE],
     more: Mutex<Vec<Name>>,
 }
@@ -50,7 +48,7 @@ impl WokenThreads {
         self.unlock(state + 1);
     }
 
-    /// Removes all woken threads, and calls `each` with each one.
+    /// Removes all names, and calls `each` for each name.
     pub(crate) fn take(&self, mut each: impl FnMut(Name)) {
         if !self.has_some() {
             return;
@@ -73,7 +71,7 @@ impl WokenThreads {
             .for_each(&mut each);
     }
 
-    /// Locks the line, and returns the state of the line before.
+    /// Sets [`LOCKED`], and returns the other bits of `state`.
     fn lock(&self) -> u32 {
         let backoff = Backoff::new();
         loop {
@@ -127,7 +125,7 @@ mod models {
 
     #[test]
     fn each_thread_that_two_wake_is_taken_once() {
-        // All schedules take hours to check. Schedules with at most three preemptions take seconds.
+        // More preemptions would take hours to check.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

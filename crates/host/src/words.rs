@@ -1,7 +1,7 @@
-//! The words between an SPE and the other processors: its mailboxes and signal registers.
+//! The mailboxes and signal registers of an SPE, which exchange words with other processors.
 //!
-//! A message between two cores costs as much as moving the cache lines that the message touches.
-//! Each line has words of only one direction, so an exchange moves one line each way.
+//! A message between two cores takes about as long as moving its cache lines. The words in a cache
+//! line all have the same direction, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -10,14 +10,12 @@
 //!   signal 1, signal 2                                                 one line each
 //! ```
 //!
-//! A slot holds a word together with its number, counted from 1, so that one load tells the reader
-//! whether the word is new. Numbers wrap after 2^32 words, but no slot lags that far behind.
+//! A slot holds a word together with its number, counted from 1, so that one load shows whether the
+//! word is new. Numbers wrap after 2^32 words.
 
-// Rejected: waking the thread that waits for a word. Writers would have to know the readers'
-// threads, as channels do (docs/csp.md). Instead, a writer notifies the reader's processor by
-// reading one cache line, which is written only when a thread sleeps.
-// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may have seen a
-// full mailbox between two checks of the reader. Instead, writers announce their sleep.
+// Rejected: waking the thread that waits for a word. Writers would need to identify the thread.
+// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may find the
+// mailbox full between two checks of the reader. Therefore a writer announces its wait.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -46,15 +44,15 @@ struct Outward {
 }
 
 struct Writers {
-    /// The number of words to which a slot was assigned.
+    /// The number of words for which a writer has reserved a slot.
     written: AtomicU32,
-    /// An earlier value of `in_read`, which often spares a writer loading the cache line of
-    /// `in_read`. The SPE changes that line at each read.
+    /// A possibly older value of `in_read`. Writers read this copy first, because the SPE changes
+    /// the cache line of `in_read` at each read.
     in_read_seen: AtomicU32,
 }
 
 struct Signal {
-    /// The lower half is the word. A flag in the upper half tells whether there is a word.
+    /// The word in the lower half, and the flag [`SIGNALLED`] in the upper half.
     word: AtomicU64,
     /// 1 in OR mode, otherwise 0.
     or_mode: AtomicU32,
@@ -96,7 +94,7 @@ impl Words {
         }
     }
 
-    /// As any processor, puts a word into the inbound mailbox, or returns false if it is full.
+    /// Puts a word into the inbound mailbox, or returns false if it is full. For all processors.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -105,10 +103,10 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // An older value may overwrite a newer one. A writer then loads `in_read` again.
+                // This store may replace a newer value. A writer then loads `in_read` again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
-                    // If `written` has not changed since it was loaded, the mailbox is full.
+                    // The mailbox is full only if `written` has not changed since it was loaded.
                     if writers.written.load(Ordering::Acquire) == written {
                         return false;
                     }
@@ -130,18 +128,17 @@ impl Words {
         }
     }
 
-    /// Announces that the caller is about to sleep until there is room in the inbound mailbox. The
-    /// SPE checks the number of announced writers after each word that it reads.
+    /// Counts a writer that will sleep until there is room in the inbound mailbox.
     pub(crate) fn announce_writer(&self) {
         self.outward.waiting_writers.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Withdraws the announcement of [`announce_writer`](Self::announce_writer).
+    /// Subtracts a writer that [`announce_writer`](Self::announce_writer) has counted.
     pub(crate) fn withdraw_writer(&self) {
         self.outward.waiting_writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether a writer waits for the room that the last read has made.
+    /// Returns whether a writer waits for room in the inbound mailbox.
     #[inline]
     pub(crate) fn room_is_wanted(&self) -> bool {
         barrier::light();
@@ -161,7 +158,6 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Returns the number of words in the inbound mailbox that the SPE could read now.
     pub(crate) fn in_count(&self) -> usize {
         let read = self.outward.in_read.load(Ordering::Relaxed);
         let arrived = |i: &u32| {
@@ -172,7 +168,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// As the SPE, puts a word into an outbound mailbox, or returns false if the mailbox is full.
+    /// Puts a word into an outbound mailbox, or returns false if it is full. For the SPE only.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -196,7 +192,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal. Every processor may call this method.
+    /// Sends a signal. For all processors.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
@@ -212,7 +208,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // Without a signal, this load leaves the cache line shared, unlike the exchange below.
+        // If there is no signal, this load leaves the cache line shared. The swap below would not.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }
@@ -285,7 +281,6 @@ mod models {
             for word in 0..INBOUND_WORDS as u32 {
                 assert!(words.write_in(word));
             }
-            // The reader never sleeps, so it counts as awake and takes no seat.
             parking.admit();
             parking.admit();
             let writer = {

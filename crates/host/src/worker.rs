@@ -1,7 +1,7 @@
 //! A worker: one OS thread that runs the programs of one or more SPEs as cooperative threads.
 //!
-//! A waiting thread parks. When no thread of the worker is ready, [`Idle::idle`] lets the parked
-//! threads that poll check their conditions again. An idle worker goes through three stages:
+//! A waiting thread parks. Whenever no thread of the worker is ready, [`Idle::idle`] lets the
+//! polling threads check their conditions, and moves the worker through these stages:
 //!
 //! ```text
 //!   busy ──► spinning, for some microseconds ──► prepared to sleep, last check ─────► asleep
@@ -9,14 +9,12 @@
 //!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! If the processor that makes a condition true does not know which thread waits, that processor
-//! changes a word and notifies the worker, and the waiting thread polls. While other threads of the
-//! worker run, the polling threads check their conditions only from time to time.
+//! A thread polls if other threads cannot wake it by its [`Sleeper`]. They change a word in memory
+//! and notify the worker. While other threads of the worker run, polling threads check their
+//! conditions only from time to time.
 //!
-//! If the processor knows which thread waits, the thread does not poll. The processor wakes only
-//! this thread: directly on the processor's own worker, and through a queue on another worker.
-//!
-//! "Outside" means on other OS threads than the worker's.
+//! Other threads wake a thread by its [`Sleeper`]: directly if they run on the same worker,
+//! otherwise through [`WokenThreads`](crate::woken::WokenThreads). Such a thread does not poll.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -31,46 +29,44 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, on cores that they have begun with the owner. Programs have
-// no access to the owner.
+// SAFETY: only workers use the owner, and only on cores that they have begun with the owner.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps: about the cost of a wake-up. Therefore no
-/// wait costs more than twice as much as the cheaper of spinning and sleeping.
+/// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore a wait
+/// costs at most twice as much as the better of spinning and sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
-/// The longest time to spin while other threads are being woken: several times the cost of a
+/// The longest time to spin while other threads are being woken. It is several times the time of a
 /// wake-up, because a third thread may occupy the CPU of the woken thread.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
-/// The number of polls between two readings of the clock while spinning.
+/// The number of polls between two readings of the clock.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of polls of a waiting thread before parking. The polls take half a microsecond.
+/// The number of times that a waiting thread polls before it parks, which takes half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// The number of waits after which threads that were woken from outside may continue. Until then
-/// the other threads of this worker run, because these threads may wait for each other and wake
-/// each other.
+/// The number of waits of the worker's threads after which the threads in `WokenThreads` continue.
+/// Without this limit, threads that keep waking each other would delay the woken threads forever.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The largest number of threads that poll often. Polling a thread takes a switch of about 10 ns.
-/// Waking a thread through its worker's queue takes 1.5 times as long as a message between cores.
+/// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
+/// waits. A check takes about 10 ns for the switch to the thread.
 const POLLERS: usize = 6;
 
-/// The number of yields between two polls of the waiting threads.
+/// The number of yields between two calls of [`Worker::look_outside`].
 const YIELDS_PER_POLL: u32 = 16;
 
-/// The condition of a thread that serves an SPE without a program. Reports omit this condition.
+/// The condition for which an SPE without a program waits. Reports of deadlocks omit this wait.
 pub(crate) const NO_PROGRAM: &str = "a program to be spawned on its SPE";
 
-/// A loop that spins for a limited time.
+/// The state of a loop that spins for a limited time.
 pub(crate) struct Spin {
     since: Cell<Option<Instant>>,
     /// The time to spin, measured from `since`.
     limit: Cell<Duration>,
     polls: Cell<u32>,
-    /// The seat of the other OS thread on the same CPU, if there is one.
+    /// The seat of another OS thread on the same CPU, if there is one.
     neighbour: Option<usize>,
 }
 
@@ -84,12 +80,12 @@ impl Spin {
         }
     }
 
-    /// Returns whether the other OS thread on this CPU, which the caller may await, is ready.
+    /// Returns whether another OS thread on this CPU is ready to run.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
     }
 
-    /// If the time for spinning is over, returns false. Otherwise waits a moment and returns true.
+    /// Waits a moment and returns true, or returns false if the time for spinning is over.
     pub(crate) fn again(&self, parking: &Parking) -> bool {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
@@ -107,24 +103,22 @@ impl Spin {
             return true;
         };
         let spun = since.elapsed();
-        // The thread that is being woken may have to answer the spinning thread, so the limit is
-        // raised. A spinning thread that slept before the answer would have to be woken, too.
+        // The woken thread may soon wake the spinning thread, so spinning longer saves a wake-up.
         if parking.is_waking() {
             self.limit.set(LONGEST_SPIN.min(spun + SPIN));
         }
         spun < self.limit.get()
     }
 
-    /// Makes the next wait spin from the beginning.
     pub(crate) fn reset(&self) {
         self.since.set(None);
     }
 }
 
-/// Pauses between two polls of a cache line that another core is about to change: 15 ns on a Zen 5.
-/// Without a pause the polls take the line away from that core, and a rendezvous between two cores
-/// takes 20 ns longer. With the CPU's own pause instruction, which takes 26 ns, a rendezvous takes
-/// 5 ns longer (docs/performance.md).
+/// Pauses between two polls of a cache line that another core will change: 15 ns on a Zen 5.
+/// Without the pause, a rendezvous between two cores takes 20 ns longer, because polls take the
+/// line from the other core. With `spin_loop`, which takes 26 ns, it takes 5 ns longer
+/// (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -142,22 +136,20 @@ pub(crate) struct Worker {
     seat: usize,
     /// The earliest deadline of a waiting thread.
     deadline: Cell<Option<Time>>,
-    /// Whether the worker is idle: no thread was ready at the last check, and since then no thread
-    /// has found its condition true.
+    /// Whether no thread was ready at the last check, and none has found its condition true since.
     is_idle: Cell<bool>,
-    /// Whether the worker is prepared to sleep. A prepared worker is also idle.
+    /// Whether the worker has called [`Parking::prepare`]. The worker is then also idle.
     prepared: Cell<bool>,
     spin: Spin,
     yields: Cell<u32>,
-    /// The number of waits, modulo 256. Whenever this number is 0, all polling threads check their
-    /// conditions, because other threads that wait for each other may keep the worker busy forever.
+    /// The number of waits, modulo 256. When this number is 0, all polling threads check their
+    /// conditions, even if other threads of the worker keep waking each other.
     waits: Cell<u8>,
-    /// The threads that poll. A thread in this list may have continued already.
+    /// The polling threads. A thread in this list may have continued already.
     pollers: RefCell<Vec<Thread>>,
 }
 
 impl Worker {
-    /// Makes the worker at a seat of a run. The calling OS thread is the worker.
     pub(crate) fn at(seat: usize, run: Arc<Run>, layout: &WorkerLayout) -> Rc<Self> {
         Rc::new(Self {
             run,
@@ -185,7 +177,7 @@ impl Worker {
         self.pollers.borrow_mut().push(OWNER.current());
     }
 
-    /// Lets the threads that poll, or were woken from outside, continue.
+    /// Lets the polling threads and the threads in `WokenThreads` continue.
     fn unpark(&self) {
         for thread in self.pollers.borrow_mut().drain(..) {
             OWNER.unpark_parked(thread);
@@ -224,8 +216,8 @@ impl Worker {
         self.pollers.borrow().len() <= POLLERS
     }
 
-    /// Lets the threads that were woken from outside continue, and lets the polling threads check
-    /// their conditions. If the run was cancelled, cancels the threads of this worker.
+    /// Lets the polling threads and the threads in `WokenThreads` continue. If the run was
+    /// cancelled, cancels the threads of this worker.
     #[cold]
     #[inline(never)]
     pub(crate) fn look_outside(&self) {
@@ -235,21 +227,18 @@ impl Worker {
         }
     }
 
-    /// Identifies the calling thread, which is a cooperative thread of this worker.
     #[inline(always)]
     pub(crate) fn sleeper(&self, id: SpeId) -> Sleeper {
         // SAFETY: the numbers come from `into_raw`.
         unsafe { Sleeper::new(Processor::Spe(id), OWNER.current().into_raw()) }
     }
 
-    /// See [`Wake::wake_here`](cellworks_machine::Wake::wake_here).
     #[inline(always)]
     pub(crate) fn wake_here(&self, sleeper: Sleeper) -> bool {
         // SAFETY: the numbers of a sleeper come from `into_raw`, or identify no thread.
         unsafe { Thread::from_raw(sleeper.thread()) }.try_unpark()
     }
 
-    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
     #[track_caller]
     pub(crate) fn wait_until_deadline(
         &self,
@@ -270,7 +259,7 @@ impl Worker {
             self.deadline.set(Some(earliest));
             self.sleep(why, true);
             if threads::is_cancelled() {
-                // Only a thread that unwinds reaches this line, and a destructor must not wait.
+                // Only a thread that unwinds comes here, and a destructor must not wait.
                 return ready();
             }
         }
@@ -293,7 +282,7 @@ impl Worker {
         }
     }
 
-    /// Yields. Before each [`YIELDS_PER_POLL`]th yield, looks outside.
+    /// Yields. Every [`YIELDS_PER_POLL`]th call also calls [`look_outside`](Self::look_outside).
     pub(crate) fn yield_now(&self) {
         let yields = self.yields.get().wrapping_add(1);
         self.yields.set(yields);
@@ -325,8 +314,8 @@ impl Worker {
     }
 }
 
-/// A check of a thread's condition. If the condition panics, the destructor of this value records
-/// progress, because the thread unwinds, which may make other conditions true.
+/// A check of a thread's condition. If the condition panics, `drop` calls [`Worker::progress`],
+/// because the unwinding thread may make other conditions true.
 struct Check<'a>(&'a Worker);
 
 impl Drop for Check<'_> {
@@ -347,8 +336,7 @@ impl Worker {
         is_ready
     }
 
-    /// Continues to wait until `ready` returns true or the run is cancelled. Call this method when
-    /// no other thread of the worker is ready, or when the calling thread was woken too early.
+    /// Continues a wait after the first check of `ready` and the first switch to other threads.
     #[track_caller]
     #[inline(never)]
     fn wait_longer(
@@ -363,14 +351,14 @@ impl Worker {
         loop {
             self.sleep(why, polls);
             let is_ready = self.check(ready);
-            // In a cancelled run the thread unwinds here, and a destructor must not wait.
+            // In a cancelled run the thread unwinds, and a destructor must not wait.
             if is_ready || threads::is_cancelled() {
                 return is_ready;
             }
         }
     }
 
-    /// Waits until `ready` returns true. Without polling, only a woken thread calls `ready` again.
+    /// Waits until `ready` returns true. Unless the thread polls, it calls `ready` only when woken.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -387,7 +375,6 @@ impl Worker {
         self.wait_longer(why, polls, ready)
     }
 
-    /// See [`Wake::wait_until_woken`](cellworks_machine::Wake::wait_until_woken).
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until_woken(
@@ -398,13 +385,12 @@ impl Worker {
         self.wait(why, false, ready)
     }
 
-    /// See [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll(&self) -> bool {
         !threads::others_ready() && self.has_few_pollers()
     }
 
-    /// Polls for a moment, but stops when another thread of the worker is ready.
+    /// Polls [`POLLS_BEFORE_PARK`] times, or until another thread of the worker is ready.
     fn poll_again(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         for _ in 1..POLLS_BEFORE_PARK {
             if !self.wait_briefly() {
@@ -417,7 +403,6 @@ impl Worker {
         false
     }
 
-    /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
         let is_alone = !threads::others_ready()
@@ -459,8 +444,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // The threads are cancelled before any thread checks its condition again. Otherwise a
-            // change by an unwinding thread could end a wait.
+            // If a thread checked its condition before all are cancelled, an unwinding thread could
+            // make the condition true.
             self.cancel();
         }
         self.unpark();

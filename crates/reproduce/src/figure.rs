@@ -4,17 +4,16 @@ use serde::Deserialize;
 
 use crate::experiment::{Experiment, Stats};
 
-/// A figure: panels of curves over one quantity.
+/// A figure, with panels of curves against one quantity.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The number of the figure in its paper.
     pub number: String,
-    /// What the figure shows, in a few words.
+    /// The contents of the figure, in a few words.
     pub title: String,
-    /// The quantity on the horizontal axis: for a program, the name of a parameter, and for a
-    /// measurement of `cellworks stats`, one of `spes`, `block_bytes`, and `list_elements` (of a
-    /// list of 16 KB).
+    /// The quantity on the horizontal axis: a parameter of a program, or `spes`, `block_bytes` or
+    /// `list_elements` (of a list of 16 KB) of a measurement of `cellworks stats`.
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,
@@ -27,15 +26,15 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
-    /// The title of the panel, which says what the curves have in common.
+    /// The title of the panel.
     pub title: String,
-    /// The experiment of the curves, without the parameters in which the curves differ.
+    /// The experiment of the curves, without the parameter in which they differ.
     #[serde(default)]
     pub of: Option<Experiment>,
     /// The number of SPEs of each curve, for a measurement of `cellworks stats`.
     #[serde(default)]
     pub spes: Vec<usize>,
-    /// Curves with complete experiments, if the curves differ in more than the number of SPEs.
+    /// Curves with complete experiments, if they differ in more than the number of SPEs.
     #[serde(default)]
     pub lines: Vec<Line>,
 }
@@ -50,7 +49,7 @@ pub struct Line {
     pub of: Experiment,
 }
 
-/// The size of a whole list in the figures of CellStats.
+/// The size of a list in the figures of CellStats.
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
@@ -127,13 +126,12 @@ impl Figure {
 }
 
 impl Panel {
-    /// Returns the names and experiments of the panel's curves.
     pub(crate) fn curves(&self) -> Vec<Line> {
         let of_spes = self.spes.iter().filter_map(|&spes| {
             let Some(Experiment::Stats(of)) = &self.of else {
                 return None;
             };
-            // Between SPEs, SPE 0 only lends its local store.
+            // SPE 0 only lends its local store.
             let working = spes - usize::from(of.between_spes);
             let noun = if working == 1 { "SPE" } else { "SPEs" };
             Some(Line {

@@ -6,13 +6,11 @@
 //!                       └── published value, unit, source ──────► Reproduction ◄── value ────┘
 //! ```
 //!
-//! An [`Experiment`] simulates a number. An experiment is a program that runs on any
-//! [`Machine`](cellworks_machine::Machine) under the circumstances that the paper states, or an
-//! arithmetic combination of programs. Some published numbers are kept back: their values are not
-//! known to this project, so the model predicts the values. The same experiments simulate these
-//! numbers.
+//! An [`Experiment`] simulates a number: by a program that runs on any machine, or by arithmetic
+//! with several programs. The values of some published numbers are kept back from this project, so
+//! that the model must predict them.
 //!
-//! [`sensitivity`] shows how much known numbers change with the fitted parameters of a machine.
+//! [`sensitivity`] computes how much known numbers change with the fitted parameters of a machine.
 
 mod experiment;
 mod figure;

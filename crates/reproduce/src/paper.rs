@@ -1,9 +1,7 @@
-//! Papers and the numbers that they publish, as data.
+//! Papers with their published numbers, from the TOML files in the folder `papers`.
 //!
-//! A paper is a TOML file in the folder `papers`. A number of a paper has a value, or is kept back,
-//! or is a shape. The value of a number that is kept back was published, but is not known to this
-//! project, which predicts the value. A shape is a range for a ratio of values. A number has an
-//! experiment that simulates the number, or a reason why no experiment does.
+//! A number has a value or a shape, or is kept back. A shape is a range for a ratio of values. The
+//! value of a number that is kept back is published, but not known to this project.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +10,7 @@ use serde::Deserialize;
 use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
-/// The names and texts of the papers in the folder `papers`: first the five papers that Cellworks
-/// implements, then measurements published elsewhere.
+/// The names and texts of the built-in papers.
 const TEXTS: [(&str, &str); 6] = [
     ("cellstats", include_str!("../papers/cellstats.toml")),
     ("task-mapping", include_str!("../papers/task-mapping.toml")),
@@ -27,7 +24,7 @@ const TEXTS: [(&str, &str); 6] = [
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// The name of the paper on the command line: lower-case letters, digits and dashes.
+    /// The name on the command line: lower-case letters, digits and dashes.
     pub name: String,
     /// The title of the paper.
     pub title: String,
@@ -35,7 +32,7 @@ pub struct Paper {
     pub authors: String,
     /// The simulated machine, unless a number names another machine.
     pub machine: String,
-    /// The minutes that two CPUs take to simulate the numbers that take long.
+    /// The minutes that two CPUs take to simulate all numbers with `takes_long`.
     #[serde(default)]
     pub long_minutes: Option<u32>,
     /// The numbers of the paper, in its order.
@@ -61,7 +58,7 @@ pub struct Number {
     pub source: String,
     /// The unit of the published and of the simulated value.
     pub unit: Unit,
-    /// The published value. `None` for a number that was kept back, and for a shape.
+    /// The published value. `None` for a shape, and for a number that was kept back.
     #[serde(default)]
     pub value: Option<f64>,
     /// How exactly the text of the paper states the value.
@@ -70,13 +67,13 @@ pub struct Number {
     /// Whether the value was published, but is not known to this project and has to be predicted.
     #[serde(default)]
     pub kept_back: bool,
-    /// The relation that the text of the paper states in words instead of a value.
+    /// The relation that the paper states in words instead of a value.
     #[serde(default)]
     pub shape: Option<Shape>,
-    /// What the error of a known and simulated number shows about the model.
+    /// The origin of the simulated value. `None` for a number that is kept back or not simulated.
     #[serde(default)]
     pub relation: Option<Relation>,
-    /// The machine of the number. `None` if it is the paper's machine.
+    /// The simulated machine. `None` if it is the machine of the paper.
     #[serde(default)]
     pub machine: Option<String>,
     /// The experiment that simulates the number.
@@ -90,23 +87,21 @@ pub struct Number {
     pub not_simulated: Option<String>,
 }
 
-/// How the simulated value of a known number depends on published numbers. The relation decides
-/// what the error of the number shows about the model.
+/// The origin of a simulated value: the published numbers on which the value depends.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// A choice was made with regard to this number. The text is the name of a fitted quantity of
-    /// the machine, such as `link.latency_ps`, or says in words what was chosen. The error shows
-    /// how well the choice succeeded.
+    /// The model was fitted to this number. The text is the fitted quantity of the machine, such as
+    /// `link.latency_ps`, or describes another choice. The error shows the quality of the fit.
     Fitted(String),
-    /// The simulated value follows by arithmetic from parameters or other numbers, which the text
-    /// names. The error shows how far two publications agree.
+    /// The value follows by arithmetic from parameters or other numbers, which the text names. The
+    /// error shows how far two publications agree.
     Derived(String),
-    /// The simulated value is neither fitted nor derived. The error shows how good the model is.
+    /// The value is neither fitted nor derived. The error shows the quality of the model.
     Independent,
 }
 
-/// How exactly a text states a published value.
+/// The precision with which a text states a published value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
@@ -115,9 +110,9 @@ pub enum Reading {
     Exact,
     /// The text says "about", "around" or "almost".
     About,
-    /// The text says "at least" or "more than", so a larger value has no error.
+    /// The text says "at least" or "more than". A larger value has no error.
     AtLeast,
-    /// The text says "up to" or "less than", so a smaller value has no error.
+    /// The text says "up to" or "less than". A smaller value has no error.
     AtMost,
 }
 
@@ -125,12 +120,12 @@ pub enum Reading {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// The values that are divided, and the range of their ratio, in words.
+    /// The ratio and its range, in words.
     pub rule: String,
-    /// The smallest ratio of the range. `None` if there is no lower limit.
+    /// The lower limit of the ratio, if there is one.
     #[serde(default)]
     pub at_least: Option<f64>,
-    /// The largest ratio of the range. `None` if there is no upper limit.
+    /// The upper limit of the ratio, if there is one.
     #[serde(default)]
     pub at_most: Option<f64>,
 }
@@ -191,7 +186,7 @@ pub enum Unit {
 /// The error of a text that is not a valid paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaperError {
-    /// The text is not TOML, or has a key or a value that a paper does not have.
+    /// The text is not TOML, or has a key or value that papers do not have.
     #[error("the paper cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
     /// A number of the paper has contradictory fields.
@@ -201,7 +196,7 @@ pub enum PaperError {
         paper: String,
         /// The number.
         number: String,
-        /// The mistake in the number, and the advice.
+        /// The mistake and the advice.
         what: String,
     },
     /// A figure cannot be drawn.
@@ -211,7 +206,7 @@ pub enum PaperError {
         paper: String,
         /// The figure's number in the paper.
         figure: String,
-        /// The mistake in the figure, and the advice.
+        /// The mistake and the advice.
         what: String,
     },
     /// The name of a paper has a character that is not allowed.
@@ -227,8 +222,7 @@ impl Paper {
         TEXTS.map(|(name, _)| name)
     }
 
-    /// Returns the built-in papers: first the five papers that Cellworks implements, then
-    /// measurements published elsewhere.
+    /// Returns the built-in papers.
     ///
     /// # Panics
     ///
@@ -312,8 +306,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Replaces the experiment of each number that takes long by a reason, which names the flag for
-    /// simulating the number.
+    /// Replaces the experiments of numbers that take long by the reason to leave them out.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;
@@ -328,13 +321,12 @@ impl Paper {
         }
     }
 
-    /// Returns the machine on which a number of the paper is simulated.
+    /// Returns the machine on which a number is simulated.
     pub fn machine_of<'a>(&'a self, number: &'a Number) -> &'a str {
         number.machine.as_deref().unwrap_or(&self.machine)
     }
 }
 
-/// Returns whether the text consists of lower-case letters, digits and dashes.
 fn is_name(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty() && text.chars().all(is_part)
@@ -412,13 +404,12 @@ impl Number {
     }
 }
 
-/// The clock rate of an SPU, for times in cycles.
 const SPU_HZ: f64 = 3.2e9;
 /// The rate of the decrementer of a QS20 (CellMT, listing 11).
 const QS20_TIMEBASE_HZ: f64 = 14_318_000.0;
 
 impl Unit {
-    /// Returns the name of the unit for output.
+    /// Returns the name of the unit in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -440,8 +431,8 @@ impl Unit {
         }
     }
 
-    /// Converts an outcome in nanoseconds, bytes a second or single operations to this unit.
-    /// Returns `None` if the outcome has another dimension than the unit.
+    /// Converts a value in nanoseconds, bytes a second or operations to this unit. Returns `None`
+    /// if the value has another dimension than the unit.
     pub(crate) fn in_it(self, outcome: f64, dimension: Dimension) -> Option<f64> {
         let value = match (dimension, self) {
             (Dimension::Time, Self::Nanoseconds) => outcome,
@@ -466,8 +457,7 @@ impl Unit {
 
 impl Reading {
     /// Returns the difference between a simulated and a published value, in per cent of the
-    /// published value. The difference is positive if the simulated value is larger, and 0 if the
-    /// text of the paper allows the simulated value.
+    /// published value, or 0 if the text allows the simulated value.
     pub(crate) fn error_percent(self, published: f64, simulated: f64) -> f64 {
         let error = (simulated / published - 1.0) * 100.0;
         match self {
@@ -479,7 +469,6 @@ impl Reading {
 }
 
 impl Shape {
-    /// Returns whether this ratio is in the range of the shape.
     pub(crate) fn holds(&self, ratio: f64) -> bool {
         self.at_least.is_none_or(|least| ratio >= least)
             && self.at_most.is_none_or(|most| ratio <= most)

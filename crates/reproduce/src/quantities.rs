@@ -1,13 +1,11 @@
-//! The quantities of a machine's description, by name, such as `link.latency_ps`. A quantity is a
-//! TOML table with the keys `value`, `source` and `sure`. The functions of this module look for
-//! these keys, and so also find quantities that are added to descriptions later.
+//! The quantities of a machine's description, by name, such as `link.latency_ps`. Every TOML table
+//! with the keys `value` and `source` counts as a quantity.
 
 use cellworks_sim::Description;
 use toml::{Table, Value};
 
 /// Returns the names of the fitted quantities of a description, each with the published numbers to
-/// which the quantity was fitted. Quantities of the same name in several modules or Cells count as
-/// one: `memory.access_ps` stands for those of all modules.
+/// which it was fitted. Quantities with the same name, in several modules or Cells, count as one.
 ///
 /// # Panics
 ///
@@ -25,8 +23,8 @@ pub fn fitted(description: &Description) -> Vec<(String, String)> {
     found
 }
 
-/// Returns the same machine with another value of a quantity, in all tables with this name, or
-/// `None` if the description lacks the quantity. `change` turns the old value into the new value.
+/// Returns the machine with `change(value)` as the value of all quantities with this name, or
+/// `None` if there is no such quantity.
 ///
 /// ```
 /// let qs20 = cellworks_sim::Description::built_in("qs20").unwrap();
@@ -62,7 +60,7 @@ fn table_of(description: &Description) -> Table {
     Table::try_from(description).expect("a description can be written as TOML")
 }
 
-/// Calls `visit` with the name and the table of each quantity below `table`.
+/// Calls `visit` for each quantity below `table`.
 fn walk(table: &mut Table, path: &str, visit: &mut impl FnMut(&str, &mut Table)) {
     for (key, value) in table.iter_mut() {
         let name = match path {
@@ -123,7 +121,6 @@ mod tests {
         }
     }
 
-    /// Returns the names of all quantities of a machine, with their tables.
     fn all(machine: &str) -> Vec<(String, Table)> {
         let mut found = Vec::new();
         let description = Description::built_in(machine).unwrap();

@@ -16,7 +16,7 @@ use crate::experiment::{Experiment, Lookup, Simulation};
 use crate::paper::{Number, Paper, Reading, Relation};
 use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 
-/// Papers, and the results of the simulations that have run so far.
+/// Papers, and the results of their simulations so far.
 ///
 /// ```text
 ///   Reproducing::of(papers) ──► plan: simulate ──► each result: take_down ──► report, at any time
@@ -49,29 +49,27 @@ pub struct Reproducing {
     outcomes: Outcomes,
 }
 
-/// The part of a paper that is simulated.
+/// The parts of papers that are simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Whether the curves of the paper's figures are simulated too.
+    /// Whether the curves of figures are simulated.
     pub figures: bool,
-    /// Whether numbers with long simulations are simulated too.
+    /// Whether numbers with long simulations are simulated.
     pub takes_long: bool,
 }
 
-/// The list of a reproduction's simulations.
+/// The simulations of a reproduction, in order.
 #[derive(Clone, Debug)]
 pub struct Plan(Arc<[Simulation]>);
 
 impl Plan {
-    /// Returns a text for each simulation, in order. The text contains everything on which the
-    /// result of the simulation depends.
+    /// Returns a text for each simulation, with everything on which its result depends.
     pub fn steps(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
-    /// index and the result of each simulation, on any thread, and returns whether to go on. After
-    /// a break, no more simulations begin.
+    /// Runs the simulations with a `wanted` index, on all cores of this computer. Calls `found`
+    /// with each index and result, on any thread, until `found` returns a break.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -95,7 +93,7 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Prepares the simulations of the papers. `extent` adds figures and long simulations.
+    /// Prepares the simulations of the papers in this extent.
     ///
     /// # Errors
     ///
@@ -175,8 +173,8 @@ impl Reproducing {
         self.outcomes.insert(simulation, simulated.0);
     }
 
-    /// Compares the simulated numbers with the published numbers. If a simulation is missing, the
-    /// report is not complete. If a simulation has failed, the report has the reason.
+    /// Compares the simulated numbers with the published ones. The report contains the reasons of
+    /// failed simulations, and is incomplete if simulations are missing.
     pub fn report(self, environment: Environment) -> Reproduction {
         let outcomes = &self.outcomes;
         let outcome = |simulation: &Simulation| outcome(outcomes, simulation);
@@ -213,7 +211,7 @@ impl Reproducing {
     }
 }
 
-/// Returns the simulations of a number. The result is empty if the number has no experiment.
+/// Returns the simulations of a number, or none without an experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {
@@ -232,7 +230,6 @@ fn outcome(
         .unwrap_or_else(|| Err("it was not simulated".to_owned()))
 }
 
-/// Returns the machines that the papers name, each once.
 fn machines(
     papers: &[Paper],
     descriptions: Descriptions<'_>,
@@ -281,7 +278,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
         Some(Ok(value)) => (Some(value), None),
         Some(Err(why)) => (None, Some(why)),
     };
-    // A rank has no error in per cent, because rank 2 is not twice as bad as rank 1.
+    // A rank has no error, because rank 2 is not twice as bad as rank 1.
     let has_error = number.unit != crate::Unit::Rank;
     let error_percent = number
         .value
@@ -336,7 +333,6 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
     }
 }
 
-/// Returns the simulated value of a number, in the number's unit.
 pub(crate) fn simulated(
     number: &Number,
     experiment: &Experiment,
@@ -349,7 +345,7 @@ pub(crate) fn simulated(
     Ok(in_unit.expect("the unit is checked where the paper is read"))
 }
 
-/// Returns the machine and the experiment of every point in the figures of a paper.
+/// Returns the machine and the experiment of each point in the figures of a paper.
 fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experiment)> {
     let figures = paper.figures.iter().filter(move |_| wanted);
     let machine: Arc<str> = paper.machine.as_str().into();
@@ -366,7 +362,7 @@ fn points(paper: &Paper, wanted: bool) -> impl Iterator<Item = (Arc<str>, Experi
     })
 }
 
-/// Returns the figures. A point is left out if its simulation failed or is missing.
+/// Returns the figures, without points of failed or missing simulations.
 fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<ReproducedFigure> {
     let papers = papers.iter().filter(|_| wanted);
     papers

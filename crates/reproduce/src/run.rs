@@ -1,7 +1,5 @@
-//! Runs simulations on all cores.
-//!
-//! Simulations share nothing, and a simulated machine belongs to one OS thread. Therefore, each
-//! core has a thread with separate machines. A free thread takes the next simulation.
+//! Runs simulations on all cores. Each core has a thread with its own machines, because a simulated
+//! machine belongs to one OS thread. A free thread takes the next simulation.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -19,34 +17,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Access, Outcome, Program, Simulation};
 
-/// A function that returns the description of the machine with a name.
+/// A function that returns the description of a machine by its name.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
 
-/// Returns the built-in description of this name, or `None` if there is no such description.
+/// Returns the built-in description of this name, if there is one.
 pub fn built_in(name: &str) -> Option<Description> {
     Description::built_in(name)
 }
 
-/// The outcome of each simulation, or the reason for a missing outcome.
 pub(crate) type Outcomes = HashMap<Simulation, Result<Outcome, String>>;
 
-/// The outcome of one simulation, or the reason for a missing outcome.
+/// The outcome of a simulation, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Simulated(pub(crate) Result<Outcome, String>);
 
-/// Removes repetitions from the list.
 pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     let mut seen = HashSet::new();
     let is_new = |simulation: &Simulation| seen.insert(simulation.clone());
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates groups of rings (tasks that exchange packets in a ring) on the machine of this name,
-/// on all cores of this computer. There are `number` groups. `wanted` chooses groups by index, and
-/// `runs` returns the rings of a group. `found` gets the index of a group, and either the time of a
-/// round of each ring in nanoseconds or an error. `found` is called on any thread, and returns
-/// whether to go on. After a break, no more groups begin.
+/// Simulates groups of rings (tasks that exchange packets in a ring) on one machine, on all cores
+/// of this computer. `runs` returns the rings of each group below `number` that is `wanted`.
+///
+/// Calls `found` with the index of each group, and with the time of a round of each ring in
+/// nanoseconds, or an error. The calls are on any thread, and end when `found` returns a break.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -69,9 +65,7 @@ pub fn simulate_rings(
     });
 }
 
-/// Runs the simulations with a `wanted` index, on all cores of this computer. `found` gets the
-/// index and the result of each simulation, on any thread, and returns whether to go on. After a
-/// break, no more simulations begin.
+/// Does the work of [`Plan::simulate`](crate::Plan::simulate).
 pub(crate) fn run_each(
     simulations: &[Simulation],
     descriptions: Descriptions<'_>,
@@ -87,7 +81,7 @@ pub(crate) fn run_each(
 }
 
 /// Calls `step` with the `wanted` numbers below `number`, on all cores of this computer, until a
-/// call returns a break. Each call gets the machines of the calling thread.
+/// call returns a break. Each call gets the machines of its thread.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
@@ -110,14 +104,14 @@ fn side_by_side(
     };
     thread::scope(|scope| {
         for _ in 1..cores.min(number) {
-            // If the thread cannot be created, the other threads do its steps.
+            // Without this thread, the other threads do all steps.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
 }
 
-/// Runs each simulation of the list once, even if the list repeats the simulation.
+/// Runs each simulation of the list once.
 pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) -> Outcomes {
     let outcomes = Mutex::new(Outcomes::new());
     let simulations = different(simulations);
@@ -133,8 +127,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
         .expect("no thread panics while it has the lock")
 }
 
-/// The machines of one OS thread. A machine is made when it is first needed, and is used again,
-/// because making the local stores of 256 KB takes longer than a small simulation.
+/// The machines of one OS thread, which are used again to save the allocation of local stores.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
     made: HashMap<(Arc<str>, Access), Result<Made, String>>,
@@ -164,14 +157,13 @@ impl<'a> Machines<'a> {
         let outcome = catch_unwind(AssertUnwindSafe(run))
             .unwrap_or_else(|panic| Err(format!("a program panicked: {}", message(&*panic))));
         if outcome.is_err() {
-            // After a failed run, the mailboxes of the machine may still hold words.
+            // The machine of a failed run may still have words in its mailboxes.
             self.made.remove(&key);
         }
         outcome
     }
 }
 
-/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())

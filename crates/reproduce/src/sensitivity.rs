@@ -1,4 +1,4 @@
-//! Measures how much simulated numbers change when a fitted parameter changes.
+//! Computes how much simulated numbers change with a fitted parameter.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Moved {
     pub parameter: String,
     /// The published number to which the parameter was fitted.
     pub fitted_to: String,
-    /// The change of each known number of the paper that is simulated on this machine.
+    /// The changes of the paper's known numbers that are simulated on this machine.
     pub changes: Vec<Change>,
 }
 
@@ -30,8 +30,8 @@ pub struct Change {
     pub percent: f64,
 }
 
-/// Raises each fitted parameter of the machine by a tenth, one after the other. Returns the changes
-/// of the paper's numbers that are known and are simulated on this machine.
+/// Raises each fitted parameter of the machine by a tenth, one after the other, and returns the
+/// changes of the paper's known numbers.
 ///
 /// # Errors
 ///

@@ -4,28 +4,28 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch, which is timed as a whole because the clock has steps.
+/// The number of readings in a batch. A batch is timed as a whole, because the clock has steps.
 const READINGS: u32 = 1_000;
 
-/// The number of batches. Only the fastest batch counts: disturbances make batches slower.
+/// The number of batches. The fastest counts, because disturbances make batches slower.
 const BATCHES: u32 = 10;
 
-/// The number of successive readings with the same time after which the clock counts as standing
-/// still. These readings take at least 20 ms, so even a clock with ticks of 10 ms advances.
+/// The number of readings with the same time after which the clock counts as standing still. A
+/// million readings take at least 20 ms, longer than a step of 10 ms.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The smallest step that the clock was seen to take. If the clock's own step is shorter than a
-    /// reading takes, this is the time of a reading. If the clock stood still, this is `None`.
+    /// The smallest measured step of the clock, at least the time of a reading. `None` if the clock
+    /// stood still.
     pub step: Option<Span>,
     /// The time of a reading.
     pub reading: Span,
 }
 
 impl Clock {
-    /// Reads the clock some ten thousand times, which takes about a millisecond.
+    /// Reads the clock about ten thousand times, which takes about a millisecond.
     pub(super) fn measure_quality() -> Self {
         let mut step: Option<Duration> = None;
         let mut fastest = Duration::MAX;
@@ -50,10 +50,10 @@ impl Clock {
     }
 }
 
-/// Waits for the next step of a clock that did not move during thousands of readings.
+/// Waits for the next step of a clock with long steps.
 fn wait_for_a_step() -> Option<Duration> {
     let start = Instant::now();
-    // The time of the first step is not used, because `start` lies between two steps.
+    // The wait for the first step is not timed, because it begins in the middle of a step.
     let next = |from: Instant| {
         (0..READINGS_OF_ONE_TIME_MAX)
             .map(|_| Instant::now())

@@ -27,8 +27,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// Returns the reason why the system gives no transparent huge pages, with advice. If the system
-/// gives huge pages, or if the setting cannot be read, returns `None`.
+/// Returns a reason and advice if the system allocates no transparent huge pages, otherwise `None`.
+/// If the setting cannot be read, returns `None`.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {
@@ -38,21 +38,22 @@ pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     })
 }
 
-/// The memory that programs can have, and the limit on it.
+/// The memory that programs can allocate, and the limit on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryLeft {
-    /// The bytes that programs can have before the system swaps.
+    /// The bytes that programs can allocate before the system swaps.
     pub bytes: u64,
     /// The limit.
     pub by: MemoryBound,
 }
 
 impl MemoryLeft {
-    /// Returns the memory that this process's limit on address space leaves, or `None` without one.
+    /// Returns the memory that the limit on this process's address space leaves, or `None` without
+    /// such a limit.
     ///
     /// # Errors
     ///
-    /// Returns [`CpusError`] if `/proc/self/status` has content that makes no sense.
+    /// Returns [`CpusError`] if `/proc/self/status` is malformed.
     pub fn by_address_space() -> Result<Option<Self>, CpusError> {
         left_by_address_space(&Source::this_computer())
     }
@@ -122,7 +123,7 @@ pub(super) fn left(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     Ok(least(all))
 }
 
-/// Like [`left`], but also takes the limit on the address space of this process into account.
+/// Like [`left`], but also considers the limit on the address space of this process.
 pub(super) fn left_to_this_process() -> Result<Option<MemoryLeft>, CpusError> {
     let source = Source::this_computer();
     Ok(least(
@@ -136,7 +137,7 @@ fn least(all: impl IntoIterator<Item = MemoryLeft>) -> Option<MemoryLeft> {
     all.into_iter().min_by_key(|left| left.bytes)
 }
 
-/// Returns the limit on the address space of this process, less the address space that is mapped.
+/// Returns the limit on the address space of this process less the mapped address space.
 fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusError> {
     let Some(limit) = getrlimit(Resource::As).current else {
         return Ok(None);
@@ -150,12 +151,11 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
     }))
 }
 
-/// Returns the limit of a group, less the memory that the group uses. The kernel counts cached
-/// files as used. Before the group reaches its limit, the kernel drops cached files that were not
-/// read lately. The memory of such files is therefore not subtracted.
+/// Returns the limit of a group less the memory that it uses. Cached files that were not read
+/// lately are not subtracted, because the kernel drops them before the group reaches its limit.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
-        // If there is no limit, this file has a number near 2^63.
+        // Without a limit, this file contains a number near 2^63.
         Version::V1 => [
             "memory.limit_in_bytes",
             "memory.usage_in_bytes",

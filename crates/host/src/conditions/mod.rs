@@ -1,4 +1,4 @@
-//! The state of this computer that can spoil measurements, before and during a run.
+//! The state of this computer that can make measurements worse, before and during a run.
 //!
 //! ```text
 //!   before   Host::conditions   load, governors, quota, clock ──► warnings
@@ -6,8 +6,8 @@
 //!   between  Host::check_cpus   CPUs that are gone            ──► an error
 //! ```
 //!
-//! If a computer does not show a value, the value is `None`. Files are read below the root of the
-//! host's [`Source`]. The clock and the memory are always those of this computer.
+//! Values that the computer does not report are `None`. The clock and the memory are those of this
+//! computer, even if `CELLWORKS_FSROOT` is set.
 
 mod clock;
 mod memory;
@@ -29,15 +29,13 @@ pub(crate) use memory::no_huge_pages;
 pub use memory::{MemoryBound, MemoryLeft};
 pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 
-/// The time for which other programs are watched before a run. Linux counts the time of CPUs in
-/// steps of 10 ms, so this time has 20 steps.
+/// The time for which other programs are watched before a run: 20 steps of `/proc/stat`.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// The shortest step of a coarse clock. Two cores exchange words in as short a time.
+/// The shortest step of a coarse clock: about the time in which two cores exchange words.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// The shortest reading time of a slow clock. Linux reads a good clock source without a system
-/// call, in 20 to 60 ns.
+/// The shortest reading time of a slow clock. Linux reads a good clock in 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -53,34 +51,29 @@ pub struct Conditions {
     pub quota: Option<Quota>,
     /// The number of threads that wanted to run on the computer, averaged over the last minute.
     pub load_average: Option<f64>,
-    /// The usage of the host's CPUs before the measurements, or the reason why the usage is
-    /// unknown.
+    /// The usage of the host's CPUs before the run, or the reason why the usage is unknown.
     pub usage: Result<Usage, UsageUnknown>,
-    /// The frequency governors, each with the CPUs of the host that it governs. If Linux does not
-    /// choose the clock frequency, as in most virtual machines, this map is empty.
+    /// The frequency governors, each with its CPUs. If Linux does not choose the clock frequency,
+    /// as in most virtual machines, this map is empty.
     pub governors: BTreeMap<String, BTreeSet<u32>>,
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
     /// A clock frequency in hertz that no CPU of the host exceeds: twice the highest frequency that
-    /// the system reports, because drivers round, and some drivers leave out the boost.
+    /// the system reports, because drivers round, and some leave out the boost.
     ///
-    /// The bound is `None` in three cases:
-    ///
-    /// - The system does not report a frequency for each CPU.
-    /// - The driver is `acpi-cpufreq`, which may report the frequency without turbo. Processors for
-    ///   notebooks reach four times that frequency (1.1 GHz and 4.7 GHz of a Core i7-10710U).
-    /// - `CELLWORKS_FSROOT` is set. Programs run on this computer, not on the described one.
+    /// This bound is `None` if a CPU has no reported frequency or the driver is `acpi-cpufreq`,
+    /// which may report the frequency without turbo. (Turbo may be four times as fast: 1.1 GHz and
+    /// 4.7 GHz of a Core i7-10710U.) The bound is also `None` if `CELLWORKS_FSROOT` is set.
     pub clock_bound_hz: Option<u64>,
     /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// The setting for transparent huge pages: `always`, `madvise` (only on request, as for regions
-    /// of at least 4 MB) or `never`. The setting matters for other memory, too: a step of a chase
-    /// through 128 MB took 206 ns without huge pages and 162 ns with huge pages.
+    /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. An
+    /// access in a chain of pointers through 128 MB took 206 ns without huge pages and 162 ns with.
     pub transparent_huge_pages: Option<String>,
-    /// The memory that programs can have before the system swaps: the estimate of Linux
-    /// (`MemAvailable`), or less if a control group or the limit on the address space leaves less.
+    /// The memory that programs can allocate before the system swaps: the kernel's estimate
+    /// `MemAvailable`, or less if a control group or the limit on the address space leaves less.
     pub memory_left: Option<MemoryLeft>,
 }
 
@@ -103,7 +96,7 @@ impl Conditions {
             let khz: Option<u64> =
                 files::number(&folder.join("cpuinfo_max_freq"), "a clock frequency in kHz")?;
             clocks_hz.push(NamedClock {
-                // If the driver does not know the frequency, this file has 0.
+                // The file contains 0 if the driver does not report the frequency.
                 hz: khz
                     .filter(|&khz| khz > 0)
                     .map(|khz| khz.saturating_mul(1_000)),
@@ -130,7 +123,7 @@ impl Conditions {
         })
     }
 
-    /// Returns the conditions that are likely to spoil measurements, in sentences with advice.
+    /// Returns the conditions that are likely to make measurements worse, in sentences with advice.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.disturbances());
@@ -178,8 +171,8 @@ impl Conditions {
         warnings
     }
 
-    /// Returns the disturbances that were seen before a run, in sentences. These sentences matter
-    /// if the run is too short to show disturbances itself.
+    /// Returns the disturbances just before the run, in sentences, for runs that are too short to
+    /// show disturbances themselves.
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -213,8 +206,7 @@ impl Conditions {
 }
 
 impl Host {
-    /// Reads the state of the computer. Call this method before a run. The call takes about a
-    /// quarter of a second, mostly to watch other programs.
+    /// Reads the state of the computer before a run, in about a quarter of a second.
     ///
     /// # Errors
     ///
@@ -231,7 +223,7 @@ impl Host {
         Conditions::read(self)
     }
 
-    /// Begins to watch the usage of the CPUs of this host.
+    /// Starts to watch the usage of the CPUs of this host.
     ///
     /// # Errors
     ///
@@ -255,23 +247,22 @@ impl Host {
         Watch::new(self)
     }
 
-    /// Checks that the CPUs of this host still exist and may still be used. The check asks the
-    /// system for two masks, which takes microseconds.
+    /// Checks in microseconds that the CPUs of this host still exist and may be used. If some are
+    /// gone, a run still ends normally, on other CPUs.
     ///
     /// Call this method between runs, from a thread that may use the same CPUs as the thread that
-    /// built the host. (During a run, the caller of the run is pinned to one CPU.) If CPUs of the
-    /// host are gone, a run still ends normally, on other CPUs.
+    /// built the host. During a run its caller is pinned to one CPU.
     ///
     /// # Errors
     ///
     /// Returns [`CpusError::Gone`] if CPUs were switched off or taken from the process, and other
-    /// [`CpusError`]s if the system does not tell its CPUs.
+    /// [`CpusError`]s if the system does not report its CPUs.
     pub fn check_cpus(&self) -> Result<(), CpusError> {
         cpus::check(&self.source, &self.used_cpus())
     }
 
-    /// Returns the reasons why this host has fewer CPUs than the computer, in sentences. If the
-    /// host has all CPUs, or all CPUs that its builder was given, returns no sentences.
+    /// Returns the reasons why this host has fewer CPUs than the computer, in sentences. Empty if
+    /// the host has all CPUs that its builder was given.
     pub fn reasons_for_fewer_cpus(&self) -> Vec<String> {
         let mut by_reason: Vec<(WhyLeftOut, BTreeSet<u32>)> = Vec::new();
         for LeftOut { os_index, why } in left_out(self) {
@@ -298,15 +289,12 @@ impl Host {
         by_reason.into_iter().map(sentence).collect()
     }
 
-    /// Returns the CPUs of the PPE and of all workers.
     fn used_cpus(&self) -> BTreeSet<u32> {
         let workers = self.layout.workers.iter().map(|worker| worker.cpu);
         workers.chain([self.layout.ppe_cpu]).collect()
     }
 }
 
-/// Returns the CPUs that the host does not use: CPUs that were left out when the CPUs were read,
-/// CPUs beyond the quota, and CPUs beyond the largest number of SPEs.
 pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     let cpus = &host.cpus;
     let paid = cpus.quota.as_ref().map_or(usize::MAX, Quota::cpus_floor);
@@ -328,19 +316,17 @@ pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// Returns the content of a file without white space at its ends, or `None` if nothing is left.
+/// Returns the content of a file without white space at its ends, or `None` if it is empty.
 fn word(path: &Path) -> Result<Option<String>, CpusError> {
     let word = files::text(path)?.map(|text| text.trim().to_owned());
     Ok(word.filter(|word| !word.is_empty()))
 }
 
-/// The highest clock frequency of one CPU, and the driver that reports it.
 struct NamedClock {
     hz: Option<u64>,
     driver: Option<String>,
 }
 
-/// See [`Conditions::clock_bound_hz`].
 fn bound(clocks: &[NamedClock]) -> Option<u64> {
     let highest = |clock: &NamedClock| {
         let knows_turbo = clock.driver.as_deref() != Some("acpi-cpufreq");
@@ -350,8 +336,7 @@ fn bound(clocks: &[NamedClock]) -> Option<u64> {
     Some(each?.into_iter().max()?.saturating_mul(2))
 }
 
-/// Reads the first number of `proc/loadavg`, such as `0.32 0.22 0.36 4/98 4553`. The numbers are
-/// the averages of the last 1, 5 and 15 minutes, the numbers of threads, and the last process.
+/// Reads the average of the last minute: the first number in `proc/loadavg`.
 fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     let path = source.path("proc/loadavg");
     let Some(text) = files::text(&path)? else {
@@ -369,7 +354,6 @@ fn load_average(source: &Source) -> Result<Option<f64>, CpusError> {
     }
 }
 
-/// Returns `1 CPU`, or `8 CPUs`.
 fn count_of_cpus(cpus: usize) -> String {
     let noun = if cpus == 1 { "CPU" } else { "CPUs" };
     format!("{cpus} {noun}")

@@ -1,4 +1,4 @@
-//! Conditions of computers in many states, given as trees of files or as figures.
+//! Tests of the conditions of other computers, which are given as trees of files or as numbers.
 
 use std::collections::BTreeSet;
 
@@ -19,13 +19,11 @@ fn host(tree: &Tree) -> Host {
     Host::of(HostBuilder::default(), tree.source()).unwrap()
 }
 
-/// Returns the message of an error, without the folder of the tree.
+/// Returns the message of an error, without the path of the tree.
 fn message<T>(tree: &Tree, result: Result<T, CpusError>) -> String {
     let error = result.map(drop).unwrap_err();
     error.to_string().replace(tree.root(), "")
 }
-
-// ------------------------------------------------------------------------------------- before runs
 
 /// Returns a computer of 8 CPUs, with all files, in a container that may use 2.5 of the CPUs.
 fn computer() -> Tree {
@@ -60,7 +58,6 @@ fn computer() -> Tree {
 fn all_files_of_a_computer_are_read() {
     let tree = computer();
     let conditions = host(&tree).conditions().unwrap();
-    // The quota allows for two CPUs.
     assert_eq!(conditions.cpus, set("0-1"));
     assert_eq!(conditions.cpus_online, 7);
     let left_out: Vec<_> = conditions
@@ -247,13 +244,12 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
         "inactive_file 9\ntotal_inactive_file 100000\n",
     );
     assert_eq!(available(), Some(600_000));
-    // The message has only the tightest limit.
     assert_eq!(
         left().unwrap().to_string().replace(tree.root(), ""),
         "585.9 KB, by the limit of a control group, 3500000 bytes (set in \
          /v1/old/memory.limit_in_bytes); raise it, or run this outside of the container"
     );
-    // If a limit was lowered below the used memory, no memory is left.
+    // A limit may be lower than the used memory.
     tree.write("v1/old/memory.limit_in_bytes", "4096\n");
     assert_eq!(available(), Some(0));
 
@@ -266,7 +262,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// Returns a computer of one CPU with nothing to warn about.
+/// Returns conditions without a warning, of a computer with one CPU.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -426,11 +422,8 @@ fn a_clock_that_is_no_good_is_warned_of() {
     );
 }
 
-// ------------------------------------------------------------------------------------- during runs
-
-/// Two readings that are one second apart. `cpus` has, for each CPU, its number and the
-/// milliseconds in which programs ran, interrupts were handled, and another virtual machine had the
-/// CPU.
+/// Returns two readings, one second apart. `cpus` contains for each CPU: its number, and the
+/// milliseconds of programs, of interrupts and of other virtual machines.
 fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     let before = Reading {
         at_ns: 7_000 * MS,
@@ -457,7 +450,7 @@ fn second(cpus: &[(u32, u64, u64, u64)]) -> [Reading; 2] {
     [before, after]
 }
 
-/// Returns the number of each CPU, and the shares that other programs and the hypervisor took.
+/// Returns the number of each CPU, and the shares of other programs and of the hypervisor.
 fn shares(usage: &Usage) -> Vec<(u32, f64, f64)> {
     let of = |cpu: &CpuUsage| (cpu.cpu, cpu.by_others, cpu.stolen);
     usage.cpus.iter().map(of).collect()
@@ -486,7 +479,7 @@ fn usage_of(cpus: &[(u32, f64, f64)]) -> Usage {
 #[test]
 fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
     let [before, mut after] = second(&[(0, 1_000, 0, 0), (1, 900, 20, 0)]);
-    // SPEs ran on both CPUs. The SPE on CPU 0 had to share its CPU.
+    // SPEs ran on both CPUs. Another program also ran on CPU 0.
     after.own_ns = [(0, 500 * MS), (1, 900 * MS)].into();
     after.process_ns = 1_400 * MS;
     let usage = before.usage_until(&after).unwrap();
@@ -505,7 +498,7 @@ fn a_busy_loop_beside_an_spe_is_seen_on_its_cpu() {
 fn time_of_the_process_on_unknown_cpus_is_subtracted_from_every_cpu() {
     let [before, mut after] = second(&[(0, 600, 0, 0), (1, 450, 0, 0)]);
     after.own_ns = [(0, 300 * MS), (1, 350 * MS)].into();
-    // The process used 150 ms more than its threads that are pinned to CPUs.
+    // The process used 150 ms more than its pinned threads.
     after.process_ns = 800 * MS;
     let usage = before.usage_until(&after).unwrap();
     assert_eq!(shares(&usage), [(0, 0.15, 0.0), (1, 0.0, 0.0)]);
@@ -585,8 +578,7 @@ fn others_may_use_the_cpus_that_are_not_measured() {
 fn a_busy_sibling_of_a_measured_cpu_is_seen() {
     let busy = [(0, 900), (1, 900), (2, 50), (4, 800), (5, 300), (6, 1_000)];
     let [mut before, mut after] = second(&busy.map(|(cpu, busy)| (cpu, busy, 0, 0)));
-    // The host uses CPUs 0, 1, 2, 5 and 6, but not CPU 4. CPU 5 was idle. Nothing ran on the core
-    // of CPUs 2 and 6.
+    // The host uses CPUs 0, 1, 2, 5 and 6, but not CPU 4. Only CPUs 0 and 1 were measured.
     before.cores = [(0, "0,4"), (1, "1,5"), (2, "2,6"), (5, "1,5"), (6, "2,6")]
         .map(|(cpu, core)| (cpu, set(core)))
         .into();
@@ -613,7 +605,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // The process used this time on unknown CPUs, which may be these CPUs.
+    // The process used this time on unknown CPUs.
     after.process_ns += 250 * MS;
     assert_eq!(
         before.usage_until(&after).unwrap().disturbances(),
@@ -623,7 +615,7 @@ fn a_busy_sibling_of_a_measured_cpu_is_seen() {
         ]
     );
 
-    // CPU 5 is measured now, so own threads used its time. CPU 4 is offline, and counts as idle.
+    // CPU 5 is measured now, and CPU 4 is offline.
     after.own_ns.insert(5, 50 * MS);
     after.process_ns += 50 * MS;
     after.cpus.as_mut().unwrap().remove(&4);
@@ -653,7 +645,7 @@ fn a_short_time_takes_more_to_be_sure() {
         before.usage_until(&after)
     };
     assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
-    // 40 ms of 200 ms are 20 %, but only four steps of the system's count.
+    // 40 ms of 200 ms are 20 %, but only four steps of `/proc/stat`.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
 }
@@ -678,17 +670,16 @@ fn a_quota_that_was_used_up_disturbs() {
 #[test]
 fn cpus_that_the_system_does_not_show_are_unknown() {
     let [before, mut after] = second(&[(0, 500, 0, 0), (1, 500, 0, 0)]);
-    // CPU 0 went offline.
     after.cpus.as_mut().unwrap().remove(&0);
     assert_eq!(
         shares(&before.usage_until(&after).unwrap()),
         [(1, 0.5, 0.0)]
     );
-    // A sandbox shows figures that never change.
+    // In some sandboxes the times never change.
     after.cpus.clone_from(&before.cpus);
     let still = Err(UsageUnknown::StandsStill);
     assert_eq!(before.usage_until(&after), still);
-    // If the system shows no figures, a longer time does not help, so `Hidden` comes at once.
+    // A hidden file is reported even if the time was too short.
     after.cpus = Err(UsageUnknown::Hidden);
     after.at_ns = before.at_ns;
     assert_eq!(before.usage_until(&after), Err(UsageUnknown::Hidden));
@@ -726,7 +717,7 @@ fn times_of_cpus_are_read_from_their_columns() {
 
 #[test]
 fn times_that_lxcfs_shows_are_those_of_other_cpus() {
-    // A container that may use CPUs 2 and 5 of 8 sees two CPUs, with the numbers 0 and 1.
+    // lxcfs numbers CPUs 2 and 5 of a container 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
     let lacks = |allowed: &str| {
@@ -738,11 +729,11 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
         }
     };
     assert_eq!(lacks("2,5"), "2-7");
-    // The file `online` may be made up as well: it lacks CPUs that the host may use.
+    // lxcfs may also provide the file `online`, which then lacks CPUs of the host.
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");
-    // If the container has the first CPUs, or all, the numbers are right.
+    // The numbers are right if the container has the first CPUs, or all.
     assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 
@@ -772,8 +763,6 @@ fn the_time_of_pinned_threads_is_known_by_cpu() {
     let by_ppe_ns = used(&place) - before_ns;
     assert!(by_ppe_ns >= 20 * MS, "{by_ppe_ns}");
 }
-
-// ------------------------------------------------------------------------------------ between runs
 
 #[test]
 fn cpus_that_went_away_are_named() {
@@ -812,7 +801,6 @@ fn cpus_that_went_away_are_named() {
 fn a_cpu_that_no_spe_has_may_go() {
     let tree = machines::one_socket(8);
     let host = Host::of(Host::builder().spes(2), tree.source()).unwrap();
-    // The PPE is on the last CPU.
     tree.write("sys/devices/system/cpu/online", "0-1,7\n");
     host.check_cpus().unwrap();
     tree.write("sys/devices/system/cpu/online", "1,7\n");
@@ -862,8 +850,6 @@ fn programs_run_on_though_their_cpus_went_away() {
     assert_eq!(answer.unwrap(), 28);
     host.check_cpus().unwrap_err();
 }
-
-// ------------------------------------------------------------------------------------------ errors
 
 const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
                       otherwise report it with the output of `uname -a`";
@@ -937,8 +923,6 @@ fn the_periods_of_a_quota_are_beside_it() {
     assert_eq!(periods(), Some(expected));
 }
 
-// --------------------------------------------------------------------------------- other computers
-
 #[test]
 fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
     let tree = machines::hundreds_of_cpus();
@@ -966,7 +950,6 @@ fn hundreds_of_spes_run_on_the_cpus_that_are_here() {
         ppe.spawn(SpeId::new(0), |_| 2).join().unwrap() + far.join().unwrap()
     });
     assert_eq!(answer.unwrap(), 42);
-    // A program can also name modules that this computer does not have.
     for module in topology.modules() {
         host.allocate(module, 4096).unwrap();
     }
@@ -990,7 +973,6 @@ fn each_spe_of_a_cell_over_two_memory_nodes_has_the_memory_of_its_cpu() {
     ];
     let expected = expected.map(|(place, module)| (place.to_owned(), module));
     assert_eq!(places.zip(modules).collect::<Vec<_>>(), expected);
-    // Each Cell has the module of its first CPU.
     let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
     let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
     assert_eq!(nearest, [0, 1]);
@@ -1012,7 +994,6 @@ fn cells_without_memory_of_their_own_are_named() {
         let topology = host.topology();
         let nearest = topology.cells().map(|cell| topology.nearest_module(cell));
         let nearest: Vec<_> = nearest.map(ModuleId::index).collect();
-        // Memory can be allocated on every module.
         for module in topology.modules() {
             host.allocate(module, 4096).unwrap();
         }

@@ -6,24 +6,21 @@
 //!     counted here      the remaining time   /proc/stat     /proc/stat  /proc/stat
 //! ```
 //!
-//! The time of other programs is the elapsed time less all other parts. The times that Linux
-//! reports for programs are not used, because most kernels sample these times 100 to 1000 times a
-//! second, but count idle time exactly.
+//! The time of other programs is the elapsed time less all other parts. The kernel also reports the
+//! time of programs, but most kernels sample this time only 100 to 1000 times a second.
 //!
-//! The host's own threads are pinned, so the time of each thread belongs to a known CPU. This time
-//! is counted when a run ends. The process also uses time on unknown CPUs, for example to show
-//! progress, and between two runs. Time on unknown CPUs is subtracted from every CPU.
+//! The host's own threads are pinned, so the CPU of their time is known. Their time is counted when
+//! a run ends. The time of the process's other threads is subtracted from every CPU, because their
+//! CPUs are not known.
 //!
-//! Only the CPUs on which own threads ran are watched, because on a large computer other programs
-//! may use CPUs that were not measured. Before a run, all CPUs of the host are watched. The SMT
-//! siblings of these CPUs are watched too, even if the process may not use the siblings. A busy
-//! sibling takes no time of the CPU, but about half of the core's performance.
+//! A reading covers the CPUs on which own threads ran (before a run, all CPUs of the host), and the
+//! SMT siblings of these CPUs. A busy sibling takes about half of the core's performance.
 //!
-//! In containers, lxcfs shows a different `/proc/stat`, in which the CPUs of the cpuset are
-//! numbered from 0. A file that lacks an existing CPU is therefore not used.
+//! In containers, lxcfs provides another `/proc/stat`, which numbers the CPUs of the cpuset from 0.
+//! Therefore a file that lacks an existing CPU is not used.
 
 // Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Each
-// `sched_yield` counts as such a switch, and SPEs that share a CPU call `sched_yield` all the time.
+// `sched_yield` of SPEs that share a CPU counts as such a switch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,23 +32,21 @@ use crate::cpus::list::name_cpus;
 use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
-/// The largest share of a CPU that other programs may use without disturbing measurements.
-///
-/// Source: measurements of a second each, of exchanges of words and of busy SPEs, in a virtual
-/// machine of two cores. The share was 0 to 4 % on an idle machine, and 52 to 54 % on a core that
-/// also ran an endless loop.
+/// The largest share of a CPU that other programs may use without disturbing measurements. In a
+/// virtual machine of two cores this share was 0 to 4 % on an idle machine, and 52 to 54 % on a
+/// core that also ran an endless loop (measured for a second each).
 const BY_OTHERS_MAX: f64 = 0.10;
 
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// The largest share of its periods in which a quota may stop the process without disturbing.
+/// The largest share of the quota's periods with a stop that does not disturb measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// The shortest time of one CPU that counts, because `/proc/stat` has steps of 10 ms.
+/// The shortest time of other programs that counts: five steps of `/proc/stat`.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
-/// The shortest time for which shares are computed, because of the steps of `/proc/stat`.
+/// The shortest time for which shares are computed: ten steps of `/proc/stat`.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// The use of a host's CPUs during some time.
@@ -63,11 +58,11 @@ pub struct Usage {
     pub by_others: f64,
     /// The share of the time of all `cpus` that the hypervisor gave to others, 0 to 1.
     pub stolen: f64,
-    /// The share of the quota's periods in which all threads of the process had to stop because the
-    /// quota was used up, 0 to 1. `None` without a quota.
+    /// The share of the quota's periods in which all threads of the process were stopped, 0 to 1.
+    /// `None` without a quota.
     pub throttled: Option<f64>,
-    /// The CPUs on which the host ran the PPE or SPEs during this time, or else all CPUs of the
-    /// host. CPUs that the system does not show are left out.
+    /// The CPUs on which the PPE or SPEs ran during this time, or all CPUs of the host if none ran.
+    /// CPUs that the system does not report are left out.
     pub cpus: Vec<CpuUsage>,
     /// The hardware threads outside of `cpus` that share cores with `cpus`, in ascending order.
     pub siblings: Vec<SiblingUsage>,
@@ -98,10 +93,10 @@ pub struct SiblingUsage {
 /// The reason why the usage of the CPUs is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
-    /// Less than 100 ms were watched, which is too short for times with steps of 10 ms.
+    /// Less than 100 ms were watched, which is too short for times in steps of 10 ms.
     #[error("less than 100 ms were watched")]
     TooShort,
-    /// The system does not show the times of CPUs.
+    /// The system does not report the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
     /// `/proc/stat` lacks these existing CPUs, so its numbers may mean other CPUs.
@@ -118,8 +113,8 @@ pub enum UsageUnknown {
 
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with
-    /// advice. A reason is a share above 10 % for other programs, or above 5 % for the hypervisor
-    /// or a quota. Times below 50 ms are not exact enough to be a reason.
+    /// advice. Reasons are shares above 10 % for other programs, and above 5 % for the hypervisor
+    /// or a quota. Times below 50 ms are ignored.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -156,8 +151,8 @@ impl Usage {
         reasons
     }
 
-    /// Names the CPUs that lost more than `most` of their time, with the highest share. If there is
-    /// no such CPU, but `of_all`, the share of all CPUs, is more than `most`, names all CPUs.
+    /// Names the CPUs with a share above `most`. If there is none, but the share `of_all` of all
+    /// CPUs together is above `most`, names all CPUs.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -170,7 +165,6 @@ impl Usage {
         Some(highest_of(taken().map(&of), &cpus))
     }
 
-    /// Returns the siblings that other programs used, with the share.
     fn taken_from_siblings(&self) -> Option<String> {
         let most = self.noticeable(BY_OTHERS_MAX);
         let busy = || self.siblings.iter().filter(|cpu| cpu.by_others > most);
@@ -188,13 +182,12 @@ impl Usage {
         ))
     }
 
-    /// Returns `share`, or the smallest noticeable share of the elapsed time if that is larger.
+    /// Returns `share`, or the share of [`NOTICEABLE_NS`] in the elapsed time if that is larger.
     fn noticeable(&self, share: f64) -> f64 {
         share.max(NOTICEABLE_NS as f64 / self.elapsed.as_nanoseconds_f64())
     }
 }
 
-/// Returns `50 % of the time of CPU 3`, or `up to 50 % of the time of CPUs 3-4`.
 fn highest_of(shares: impl Iterator<Item = f64>, cpus: &BTreeSet<u32>) -> String {
     let up_to = if cpus.len() == 1 { "" } else { "up to " };
     let highest = percent(shares.fold(0.0, f64::max));
@@ -205,7 +198,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Watches the usage of the CPUs of a host. The watch begins with the call of [`Host::watch`].
+/// A watch of the usage of a host's CPUs, which begins with the call of [`Host::watch`].
 pub struct Watch<'h> {
     host: &'h Host,
     pub(super) start: Reading,
@@ -219,9 +212,7 @@ impl<'h> Watch<'h> {
         })
     }
 
-    /// Returns the usage of the CPUs since the watch began, or the reason why the usage is not
-    /// known: less than 100 ms have passed, or the system hides the usage. The watch continues.
-    ///
+    /// Returns the usage of the CPUs since the watch began, or the reason why the usage is unknown.
     /// Call this method between runs, because the times of threads are counted when a run ends.
     ///
     /// # Errors
@@ -232,34 +223,31 @@ impl<'h> Watch<'h> {
     }
 }
 
-/// The counters at some time. Only the difference of two readings has a meaning.
+/// The counters at some time. Only differences of two readings have a meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) at_ns: u64,
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
-    /// For each CPU that the host uses, the hardware threads of its core.
+    /// The hardware threads of the core of each CPU that the host uses.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
-    /// For each CPU, the time that threads pinned to it used, in nanoseconds.
     pub(super) own_ns: BTreeMap<u32, u64>,
-    /// The time that all threads of the process used, in nanoseconds.
+    /// The CPU time of all threads of the process, in nanoseconds.
     pub(super) process_ns: u64,
     pub(super) periods: Option<Periods>,
 }
 
-/// The times that a CPU has spent in each state, in nanoseconds since the computer started.
+/// The times that a CPU has spent in each state since the computer started, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// The time in which the CPU was idle, including waits of programs for a disk.
+    /// The idle time, including waits of programs for a disk.
     pub(super) idle_ns: u64,
     /// The time of interrupts and of the work that interrupts caused.
     pub(super) interrupts_ns: u64,
-    /// The time in which another virtual machine had the CPU.
     pub(super) stolen_ns: u64,
-    /// The sum of the times above and of the time of programs.
+    /// The sum of all times, including the time of programs.
     pub(super) all_ns: u64,
 }
 
-/// The periods of a quota: their number, and the number in which threads were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Periods {
     pub(super) all: u64,
@@ -311,7 +299,7 @@ impl Reading {
 
         let did = |cpu: u32| {
             let did = after.get(&cpu)?.since(before.get(&cpu)?);
-            // If the times hardly change, a sandbox shows a file that never changes.
+            // In some sandboxes the file never changes.
             (did.all_ns >= elapsed_ns / 2).then_some(did)
         };
         let programs_ns = |did: &Spent| {
@@ -373,7 +361,7 @@ impl Reading {
 }
 
 impl Spent {
-    /// Returns the times since an earlier reading. A time in `proc/stat` may fall (`proc_stat(5)`).
+    /// Returns the times since `before`. The kernel may decrease a time (`proc_stat(5)`).
     fn since(&self, before: &Self) -> Self {
         Self {
             idle_ns: self.idle_ns.saturating_sub(before.idle_ns),
@@ -385,8 +373,7 @@ impl Spent {
 }
 
 /// Reads lines of `proc/stat` such as `cpu3 user nice system idle iowait irq softirq steal guest
-/// guest_nice`, with times in ticks. The times of guests are part of user and nice. Old kernels
-/// leave out the last columns. A file that lacks a CPU of `there` counts as unusable.
+/// guest_nice`, in ticks. Old kernels leave out the last columns.
 pub(super) fn read_stat(
     source: &Source,
     there: &BTreeSet<u32>,
@@ -413,7 +400,7 @@ pub(super) fn read_stat(
                 "ticks in at least four columns such as \"cpu0 1520 0 848 91317\"",
             ));
         };
-        // Each column is limited, so that the sum of eight columns does not overflow.
+        // The limit of each column prevents an overflow of the sum.
         let ns = |column: usize| {
             let ticks = ticks.get(column).copied().unwrap_or(0);
             ticks.saturating_mul(ns_per_tick).min(u64::MAX / 8)
@@ -437,7 +424,6 @@ pub(super) fn read_stat(
     })
 }
 
-/// Reads `cpu.stat`, beside the file that sets the quota, with lines such as `nr_periods 20`.
 pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> {
     let path = quota.set_in.with_file_name("cpu.stat");
     let Some(text) = files::text(&path)? else {
@@ -450,7 +436,7 @@ pub(super) fn read_periods(quota: &Quota) -> Result<Option<Periods>, CpusError> 
         .map(|(all, throttled)| Periods { all, throttled }))
 }
 
-/// Returns the CPU time of all threads of the process, including threads that have ended.
+/// Returns the CPU time of all threads of the process, also of threads that have ended.
 fn cpu_time_of_this_process() -> u64 {
     read_clock(ClockId::ProcessCPUTime)
 }

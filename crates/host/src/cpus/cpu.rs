@@ -1,4 +1,4 @@
-//! CPUs, and the reasons why some CPUs are not used.
+//! CPUs, and the reasons why CPUs are not used.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,40 +8,37 @@ pub(crate) const SPES_MAX: usize = 4_096;
 
 /// A CPU in the sense of the operating system: a hardware thread, to which threads can be pinned.
 ///
-/// Packages, cores and last-level caches with usable CPUs have running numbers from 0, in the order
-/// of their lowest `os_index`.
+/// Packages, cores and last-level caches are numbered from 0, in the order of their lowest
+/// `os_index`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpu {
-    /// The system's number of this CPU, as in `cpuN` and in affinity masks.
+    /// The number of this CPU in the operating system, as in `cpuN`.
     pub os_index: u32,
-    /// The package (socket) of this CPU, as a running number, because the kernel's is not unique.
+    /// The number of the package (socket) of this CPU. The kernel's own number is not unique.
     pub package: usize,
-    /// The core of this CPU, as a running number, because the kernel's `core_id` is not unique.
+    /// The number of the core of this CPU. The kernel's own number is not unique.
     pub core: usize,
-    /// All hardware threads of the core, including this CPU and the CPUs that may not be used.
+    /// All hardware threads of the core, also those that may not be used.
     pub core_cpus: BTreeSet<u32>,
-    /// The number of hardware threads of the same core that may be used and come before this CPU.
+    /// The number of usable hardware threads of the core that come before this CPU.
     pub sibling_rank: u32,
-    /// The group of CPUs that share this CPU's last-level cache. This group is the Cell of the CPU.
-    ///
-    /// If the system reports no cache that two cores share, the CPUs of a package that are next to
-    /// the same memory node are one group.
+    /// The number of the Cell of this CPU: the CPUs with the same last-level cache. If no cache of
+    /// several cores is reported, a Cell is the CPUs of a package that are next to the same memory
+    /// node.
     pub last_level_cache: usize,
-    /// The memory node next to this CPU, as an index into
-    /// [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
+    /// The index of the nearest memory node in [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,
-    /// The capacity of this CPU, from `cpu_capacity`: 1024 for the most capable CPU of the
-    /// computer. On a hybrid Intel processor without this file, the capacity is proportional to the
-    /// highest clock frequency. If the kernel reports no differences between CPUs, this is `None`.
+    /// The capacity of this CPU, at most 1024: from `cpu_capacity`, or proportional to the highest
+    /// clock frequency on a hybrid Intel processor. `None` if the kernel reports no capacities.
     pub capacity: Option<u32>,
 }
 
 /// A CPU of this computer that the process cannot use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The system's number of this CPU.
+    /// The number of this CPU in the operating system.
     pub os_index: u32,
-    /// The reason why the process cannot use the CPU.
+    /// The reason why the CPU is not used.
     pub why: WhyLeftOut,
 }
 
@@ -52,16 +49,15 @@ pub enum WhyLeftOut {
     NotAllowed,
     /// The CPU exists and is switched off.
     Offline,
-    /// The quota of a control group is too small for this CPU. With more threads than the quota
-    /// allows to run all the time, threads would only take turns.
+    /// The quota of a control group is too small to keep another CPU busy.
     Quota,
-    /// The host already has the largest number of SPEs on other CPUs.
+    /// The host has the largest number of SPEs on other CPUs.
     TooMany,
-    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) was given other CPUs.
+    /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) was called without this CPU.
     NotChosen,
 }
 
-/// Writes the reason in a few words, for a list of CPUs.
+/// Writes the reason in a few words.
 impl fmt::Display for WhyLeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

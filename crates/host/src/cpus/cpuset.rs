@@ -1,5 +1,5 @@
-//! Reads, in another computer's tree, the CPUs and memory nodes that the control groups leave to a
-//! process. On this computer the affinity mask and `proc/self/status` have the same facts.
+//! The CPUs and memory nodes that the control groups in another computer's tree allow. On this
+//! computer the affinity mask and `proc/self/status` contain the same information.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,8 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or `None` if the list
-/// is hidden. The parent's list is read only if the group has no list, because the kernel keeps the
-/// list of a group within the list of its parent.
+/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or of the nearest
+/// group above with a list, or `None` if all lists are hidden.
 pub fn read(
     source: &Source,
     what: &str,

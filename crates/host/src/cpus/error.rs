@@ -10,7 +10,7 @@ use super::list::write_list;
 /// The reason why the CPUs could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CpusError {
-    /// A file exists and could not be read, for another reason than a missing permission.
+    /// A file cannot be read, for another reason than a missing permission.
     #[error(
         "cannot read {}: {cause}; \
          try again, and if it stays, look for messages of the kernel (`dmesg`)",
@@ -38,12 +38,12 @@ pub enum CpusError {
         /// The content that Linux writes in this file.
         expected: String,
     },
-    /// The mask of allowed CPUs has no CPU.
+    /// The mask of allowed CPUs is empty.
     #[error(
         "the mask of allowed CPUs is empty; allow at least one, for example with `taskset -c 0`"
     )]
     NoneAllowed,
-    /// The source has neither a mask of allowed CPUs nor a list of online CPUs.
+    /// There is neither a mask of allowed CPUs nor a list of online CPUs.
     #[error(
         "{} cannot be read and no mask of allowed CPUs was given, so the CPUs are unknown; \
          mount /sys or give a mask",
@@ -53,10 +53,10 @@ pub enum CpusError {
         /// The path of the missing list.
         path: PathBuf,
     },
-    /// CPUs that existed when the host was made do not exist any more.
+    /// CPUs of the host do not exist any more, or may not be used any more.
     #[error("{}", gone_sentence(.0))]
     Gone(Vec<LeftOut>),
-    /// The system did not tell the mask of allowed CPUs.
+    /// The system did not return the mask of allowed CPUs.
     #[error(
         "cannot ask the system which CPUs this thread may use: {0}; \
          this fails on computers with more than {most} CPUs \
@@ -66,7 +66,7 @@ pub enum CpusError {
     Mask(rustix::io::Errno),
 }
 
-/// Returns a sentence that names the CPUs that are gone, and gives the reason and advice.
+/// Returns a sentence with the CPUs that are gone, the reasons and advice.
 fn gone_sentence(gone: &[LeftOut]) -> String {
     let because = |wanted: WhyLeftOut| -> BTreeSet<u32> {
         let of_reason = gone.iter().filter(|gone| gone.why == wanted);

@@ -1,8 +1,7 @@
 //! Small files of `sys` and `proc`.
 //!
-//! A file counts as *hidden* if it is missing, forbidden or empty, or if its driver does not answer
-//! now ([`NO_ANSWER`]). Reading a hidden file is no error. A malformed file is an error. If the
-//! file is not necessary, [`Notes::skip`] turns this error into a note.
+//! A file is *hidden* if it is missing, forbidden or empty, or if its driver returns one of
+//! [`NO_ANSWER`]. A hidden file is no error, but a malformed file is.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +19,7 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// Returns `absolute`, with or without its first slash, below the root of this source.
+    /// Returns an absolute path, with or without its first slash, below the root of this source.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -28,10 +27,8 @@ impl Source {
     }
 }
 
-/// Returns the content of a file, or `None` if the file is hidden.
-///
-/// Container runtimes hide a file by mounting `/dev/null` over it, so that it is empty. The
-/// kernel's own files end in a newline even if they hold an empty list.
+/// Returns the content of a file, or `None` if the file is hidden. An empty file is hidden, because
+/// container runtimes mount `/dev/null` over files, and the kernel's empty lists end in a newline.
 pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -44,7 +41,6 @@ pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     }
 }
 
-/// Reads a list of CPUs, or `None` if the file is hidden.
 pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -53,12 +49,11 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
     list.ok_or_else(|| malformed(path, &text, LIST))
 }
 
-/// The name of a file with a list of CPUs, and of the file with the same set as a map.
+/// The names of a file with a list of CPUs, and of a file with the same set as a map.
 pub type ListAndMap = (&'static str, &'static str);
 
-/// Reads the first of the lists `names` in `folder` that exists and is well-formed. If a list is
-/// missing or malformed, its map is used, because old kernels, and some drivers of new kernels,
-/// only write maps. A list that lacks the CPU `of` counts as malformed.
+/// Reads the first list of `names` in `folder`, or its map if the list is hidden or malformed. (Old
+/// kernels and some drivers write only maps.) A list without the CPU `of` counts as malformed.
 pub fn cpus(
     folder: &Path,
     names: &[ListAndMap],
@@ -86,7 +81,7 @@ pub fn cpus(
     Ok(None)
 }
 
-/// Reads one list or map for [`cpus`], or `None` if the file is hidden or cannot be used.
+/// Reads one list or map for [`cpus`], or `None` if it is hidden or malformed.
 fn set_of(
     path: &Path,
     expected: &str,
@@ -119,7 +114,7 @@ fn set_of(
     Ok(set.filter(has_it))
 }
 
-/// Reads one number, or `None` if the file is hidden. `expected` describes the number in an error.
+/// Reads a number, or `None` if the file is hidden. An error contains `expected`.
 pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -142,8 +137,7 @@ pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
         .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
 }
 
-/// Reads the number after `name` in `text`, the content of a file with one figure on each line. If
-/// the file lacks this figure, returns `None`.
+/// Reads the number after `name` in `text`, the content of a file with a number on each line.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();
     let line = lines.find(|line| line.split_whitespace().next() == Some(name));
@@ -156,8 +150,8 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// Returns the entries of a folder that are named `prefix` and a number, by ascending number. If
-/// the folder is hidden, there are no entries.
+/// Returns the entries of a folder with the names `prefix` and a number, by ascending number. A
+/// hidden folder has no entries.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;
@@ -168,7 +162,7 @@ pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, Cpus
     Ok(found)
 }
 
-/// Returns the entries of a folder, in any order. If the folder is hidden, there are no entries.
+/// Returns the entries of a folder, in any order. A hidden folder has no entries.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
     let failed = |cause| CpusError::Read {
         path: folder.to_owned(),
@@ -184,9 +178,9 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
         .collect()
 }
 
-/// Makes the error for a file with `text` in place of the `expected` content.
+/// Returns the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters in an error. Only lines of `mountinfo` may be longer.
+    /// The largest number of characters in an error, which only lines of `mountinfo` may exceed.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');
@@ -201,9 +195,8 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// Errors with which drivers report that a file has no content now. If `intel_pstate` is off,
-/// `no_turbo` returns `EAGAIN`. While a CPU has no governor, the files of `cpufreq` return `EBUSY`.
-/// The other errors mean that a device was removed or does not work.
+/// Errors of drivers for files without content. For example, `no_turbo` returns `EAGAIN` if
+/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` if a CPU has no governor.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

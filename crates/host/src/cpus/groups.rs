@@ -6,8 +6,8 @@
 //!                                                          folder where the group is visible
 //! ```
 //!
-//! Saved copies of `proc` and `sys` from other computers may lack these files. In such a copy
-//! `proc/self/cpuset` names the group of the controller `cpuset`, and `proc/mounts` has the mount.
+//! Trees of other computers may lack these files. Then `proc/self/cpuset` contains the group of the
+//! controller `cpuset`, and `proc/mounts` contains the mount.
 //!
 //! ```text
 //!  /sys/fs/cgroup/pod7/main   ┐
@@ -23,27 +23,27 @@ use super::error::CpusError;
 use super::files;
 use super::source::Source;
 
-/// The two generations of control groups. One computer may use both generations.
+/// The versions of control groups. A computer may use both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// Each controller may have its own hierarchy.
+    /// Each controller may have its own hierarchy of groups.
     V1,
-    /// All controllers share one hierarchy.
+    /// All controllers share one hierarchy of groups.
     V2,
 }
 
-/// The controller of CPUs and memory nodes, and the type of an older file system.
+/// The controller of CPUs and memory nodes, and the type of its file system in old kernels.
 pub const CPUSET: &str = "cpuset";
 
-/// A place where a hierarchy of groups is visible.
+/// A mount: a folder in which groups are visible.
 struct Mount {
     version: Version,
-    /// The group at the top of the mount.
+    /// The group of the folder itself.
     group: PathBuf,
     at: PathBuf,
 }
 
-/// Returns the visible folders of all groups in which `controller` may limit this process.
+/// Returns the folders of all groups in which `controller` may limit this process.
 pub fn folders(source: &Source, controller: &str) -> Result<Vec<(Version, PathBuf)>, CpusError> {
     let mounts = mounts(source, controller)?;
     let mut folders = Vec::new();
@@ -121,7 +121,7 @@ fn mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
 }
 
 /// Like [`mounts`], but reads `proc/mounts` with lines such as `source MOUNT-POINT TYPE OPTIONS 0
-/// 0`. The group at the top of these mounts is the root group.
+/// 0`. Each mount shows the root group.
 fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusError> {
     let text = files::text(&source.path("proc/mounts"))?.unwrap_or_default();
     let mount = |line: &str| {
@@ -136,7 +136,7 @@ fn plain_mounts(source: &Source, controller: &str) -> Result<Vec<Mount>, CpusErr
     Ok(text.lines().filter_map(mount).collect())
 }
 
-/// Returns the generation of a file system's groups, or `None` if `controller` is missing.
+/// Returns the version of the groups of a file system, or `None` if it lacks `controller`.
 fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Option<Version> {
     let has_controller = |options: &str| options.split(',').any(|option| option == controller);
     match kind? {
@@ -147,7 +147,7 @@ fn version(kind: Option<&str>, options: Option<&str>, controller: &str) -> Optio
     }
 }
 
-/// Returns the folders of `group` and of all groups above it, as far as `mounts` show them.
+/// Returns the folders of `group` and of the groups above it, as far as `mounts` show them.
 fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for mount in mounts.iter().filter(|mount| mount.version == version) {
@@ -157,8 +157,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // A namespace can give the group a name that does not fit the mount, such as `/../..`. The best
-    // guess is then the top of the mount, which in a container is the container's group.
+    // In a namespace the group's name may fit no mount, such as `/../..`. The container's group is
+    // then usually the folder of the mount.
     if folders.is_empty() {
         folders.extend(
             mounts
@@ -170,7 +170,7 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Undoes the escapes of `mountinfo`: a backslash and three octal digits for a special character.
+/// Replaces the escapes of `mountinfo`: a backslash and three octal digits for a special character.
 fn unescape(field: &str) -> PathBuf {
     let mut bytes = Vec::new();
     let mut rest = field.as_bytes();

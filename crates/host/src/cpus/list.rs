@@ -1,13 +1,12 @@
-//! Linux's notation for sets of CPUs and nodes.
+//! Linux's notation for sets of CPUs and memory nodes.
 
 use std::collections::BTreeSet;
 
-/// One more than the highest accepted number. The kernel is built for at most 8192 CPUs and 1024
-/// nodes. The limit prevents a damaged range from filling the memory.
+/// The smallest number that is not accepted, so that a damaged range cannot fill the memory.
+/// Kernels have at most 8192 CPUs.
 const END: u32 = 65536;
 
-/// Parses a list of CPUs in Linux's notation, such as `0-3,8,10-11`. An empty list is an empty set.
-/// If the list is malformed, returns `None`.
+/// Parses a list in Linux's notation, such as `0-3,8,10-11`. The list may be empty.
 pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     let text = text.trim();
     let mut set = BTreeSet::new();
@@ -25,13 +24,12 @@ pub fn parse_list(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
-/// Parses a map such as `0000,0000000f`: words of 32 bits in hexadecimal digits, the highest word
-/// first. If the map is malformed, returns `None`.
+/// Parses a map such as `0000,0000000f`: hexadecimal words of 32 bits, the highest first.
 pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
     let mut set = BTreeSet::new();
     for (at, digits) in text.trim().rsplit(',').enumerate() {
         let first = u32::try_from(at).ok()? * u32::BITS;
-        // `from_str_radix` accepts a plus sign, so the digits are checked separately.
+        // `from_str_radix` would also accept a plus sign.
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let word = u32::from_str_radix(digits, 16).ok()?;
         if !plain || first >= END {
@@ -46,7 +44,6 @@ pub fn parse_map(text: &str) -> Option<BTreeSet<u32>> {
     Some(set)
 }
 
-/// Writes a set in the kernel's notation for lists.
 pub fn write_list(set: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &number in set {
@@ -65,7 +62,7 @@ pub fn write_list(set: &BTreeSet<u32>) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Parses digits. `parse` accepts a plus sign, so the digits are checked separately.
+/// Parses digits. `parse` would also accept a plus sign.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|&number| plain && number < END)

@@ -1,5 +1,3 @@
-//! Memory nodes (NUMA).
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -13,15 +11,14 @@ use super::source::Source;
 /// A memory node: memory, CPUs near it, or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The system's number of the node, as in `nodeN` and `numactl`. Some numbers may be missing.
+    /// The number of the node in the operating system, as in `nodeN`. Some numbers may be missing.
     pub os_index: u32,
-    /// The node's bytes of memory: 0 for a node with only CPUs, and `None` if it is not known.
+    /// The bytes of memory: 0 for a node with only CPUs, and `None` if unknown.
     pub bytes: Option<u64>,
-    /// Whether this process can have memory of the node. The node must have memory that is not a
-    /// GPU's, and the process must be allowed to use it.
+    /// Whether this process can allocate memory on the node. The memory must not belong to a GPU.
     pub usable: bool,
-    /// The distances from the CPUs of this node to the memory of each node, in the order of the
-    /// nodes' numbers. If the distances are not known, this list is empty.
+    /// The distances from the CPUs of this node to the memory of each node, in ascending order of
+    /// `os_index`. Empty if unknown.
     ///
     /// The unit is that of the firmware (the SLIT table of ACPI): 10 is the distance to the node's
     /// own memory, and 20 is twice as far.
@@ -32,12 +29,11 @@ pub struct Node {
 pub struct Memory {
     /// The nodes, by ascending number. There is at least one.
     pub nodes: Vec<Node>,
-    /// For the number of each CPU, the index of its node in `nodes`.
+    /// The index in `nodes` of each CPU's node.
     pub node_of_cpu: BTreeMap<u32, usize>,
 }
 
 pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
-    // Each online node has a folder.
     let folders = files::numbered(&source.path("sys/devices/system/node"), "node")?;
     let mut memory = Memory {
         nodes: Vec::new(),
@@ -81,8 +77,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node. Files that leave the process no node were made up by a
-    // container or an emulator. Such files are ignored, and every node counts as usable.
+    // Every process has memory on some node, so files without such a node are ignored.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);
@@ -105,22 +100,21 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
     Ok(memory)
 }
 
-/// Returns the nodes with the memory of a GPU, which only programs of that GPU should use. The
-/// driver of NVIDIA reports the node of each GPU in a line such as `Node:      255`.
+/// Returns the nodes with the memory of GPUs, from the files of NVIDIA's driver.
 fn gpu_nodes(source: &Source) -> Result<BTreeSet<u32>, CpusError> {
     let mut nodes = BTreeSet::new();
     for gpu in files::entries(&source.path("proc/driver/nvidia/gpus"))? {
         let text = files::text(&gpu.join("numa_status"))?.unwrap_or_default();
         let mut lines = text.lines();
         let node = lines.find_map(|line| line.strip_prefix("Node:"));
-        // If the GPU has no node, this line has -1.
+        // The line contains -1 if the GPU has no node.
         nodes.extend(node.and_then(|node| node.trim().parse::<u32>().ok()));
     }
     Ok(nodes)
 }
 
-/// Returns the nodes that a cpuset (`docker run --cpuset-mems`, or a batch system) leaves to the
-/// process, from the line `Mems_allowed_list:\t0-1` of `proc/self/status`.
+/// Returns the nodes that the process may use, from `Mems_allowed_list:\t0-1` in
+/// `proc/self/status`.
 fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, CpusError> {
     let path = source.path("proc/self/status");
     let text = files::text(&path)?.unwrap_or_default();
@@ -138,8 +132,7 @@ fn allowed(source: &Source, notes: &mut Notes) -> Result<Option<BTreeSet<u32>>, 
     }
 }
 
-/// Returns the total of a `meminfo` file: of a node, with a line such as `Node 0 MemTotal: 4417740
-/// kB`, or of the computer, without `Node 0`.
+/// Returns the memory in a line such as `Node 0 MemTotal: 4417740 kB`, or without `Node 0`.
 fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);
@@ -160,7 +153,6 @@ fn total_bytes(path: &Path) -> Result<Option<u64>, CpusError> {
     }
 }
 
-/// Reads the distances, one for each online node.
 fn distances(path: &Path, nodes: usize) -> Result<Option<Vec<u32>>, CpusError> {
     let Some(text) = files::text(path)? else {
         return Ok(None);

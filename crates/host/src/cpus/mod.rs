@@ -1,6 +1,5 @@
-//! The CPUs that this process may use, and their relations. This module reads, once, all facts
-//! about the computer that do not change while a host exists, from files of Linux.
-//! ([`conditions`](crate::conditions) reads the facts that change.)
+//! The CPUs that this process may use, with their cores, caches and memory. Everything is read once
+//! from files of Linux. ([`conditions`](crate::conditions) reads the files that change later.)
 //!
 //! ```text
 //!  mask of allowed CPUs ──────────────► may be used          (given)
@@ -16,28 +15,27 @@
 //!  proc/cpuinfo ──────────────────────► model name
 //! ```
 //!
-//! All paths are below the root of a [`Source`], so that tests can read saved copies (trees) of
-//! other computers' files. A tree has no affinity mask: the online CPUs of its cpuset may be used.
+//! Paths are relative to the root of a [`Source`], so that tests can read saved files (trees) of
+//! other computers. In a tree, all online CPUs of the cpuset may be used.
 //!
-//! Containers, emulators and old kernels hide many of these files. A file counts as missing if it
-//! is unreadable or empty (as a container runtime hides it), or if its driver does not answer.
+//! Containers, emulators and old kernels hide many of these files: a file is missing, forbidden or
+//! empty, or its driver returns an error. A missing file has a replacement:
 //!
-//! A missing file costs only its own facts. Without caches, a package is one Cell, or several if it
-//! has several memory nodes. Without `topology`, every CPU is a core. Without nodes, memory is one
-//! node. Without a list of CPUs, the map with the same content is read (`core_cpus`,
-//! `shared_cpu_map`). Without the list of online CPUs, the names of the folders `cpuN` are read.
+//! - Caches: each package is a Cell, or each memory node of a package.
+//! - `topology`: every CPU is a core.
+//! - Nodes: the whole memory is one node.
+//! - A list of CPUs: the map with the same content (`core_cpus`, `shared_cpu_map`), or for the
+//!   online CPUs the folders `cpuN`.
 //!
-//! A malformed file also costs only its own facts, and causes a note in [`Cpus::notes`]. Only the
-//! files that tell which CPUs and memory may be used, and for how long, must be well-formed. If
-//! such a file is malformed, reading returns [`CpusError::Malformed`].
+//! A malformed file counts as missing, and causes a note in [`Cpus::notes`]. But if the file limits
+//! the CPUs, memory or CPU time of the process, reading returns [`CpusError::Malformed`].
 //!
 //! The formats come from `proc(5)` and from the kernel's documents `admin-guide/cputopology.rst`,
-//! `ABI/stable/sysfs-devices-system-cpu`, `ABI/stable/sysfs-devices-node`,
-//! `admin-guide/cgroup-v2.rst` and `scheduler/sched-bwc.rst`.
+//! `ABI/stable/sysfs-devices-{system-cpu,node}`, `admin-guide/cgroup-v2.rst` and
+//! `scheduler/sched-bwc.rst`.
 
-// Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) with 26 crates that needs
-// libhwloc, or a C compiler and the network, on each computer. hwloc does not report quotas, clocks
-// and the load of the CPUs.
+// Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) that needs libhwloc, or a C
+// compiler and the network. hwloc does not report quotas, clocks and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -77,22 +75,20 @@ pub struct Cpus {
     pub left_out: Vec<LeftOut>,
     /// The tightest limit on CPU time that a control group sets, or `None` if there is no limit.
     pub quota: Option<Quota>,
-    /// All online memory nodes, at least one, by ascending `os_index`. A node may lack memory or
-    /// CPUs.
+    /// All online memory nodes, at least one, by ascending `os_index`.
     pub memory_nodes: Vec<Node>,
-    /// The size of the last-level cache of the first CPU that may be used.
+    /// The size of the last-level cache of the first CPU in `cpus`.
     pub last_level_cache_bytes: Option<usize>,
-    /// The name of the processor for users, such as "AMD EPYC 7763 64-Core Processor". If the
-    /// kernel does not name the processor, this is the name of the computer.
+    /// The name of the processor, such as "AMD EPYC 7763 64-Core Processor", or of the computer if
+    /// the kernel does not name the processor.
     pub model_name: Option<String>,
-    /// Sentences for users about malformed files that were not necessary.
+    /// Sentences for users about malformed files, which are ignored.
     pub notes: Vec<String>,
 }
 
-/// Reads the CPUs of `source` that are in `allowed`. If `allowed` is `None`, reads the online CPUs
-/// that the cpuset in `source` allows. If `allowed` contradicts the list of online CPUs, `allowed`
-/// is used: the kernel keeps offline CPUs out of the mask, but a container's file system, such as
-/// lxcfs, may make up the list.
+/// Reads the CPUs of `source` in the mask `allowed`, or without a mask the online CPUs of its
+/// cpuset. If the mask contradicts the list of online CPUs, the mask is used, because only the list
+/// may come from a container's file system, such as lxcfs.
 ///
 /// # Errors
 ///
@@ -116,7 +112,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         return Err(CpusError::NoneAllowed);
     }
 
-    // The list `possible` is useless, because virtual machines declare hundreds of CPUs possible.
+    // The list `possible` is not used, because in virtual machines it has hundreds of CPUs.
     let present = notes.skip(files::list(&source.path("sys/devices/system/cpu/present")))?;
     let present = match present {
         Some(present) => present,
@@ -148,7 +144,6 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
     })
 }
 
-/// Returns the online CPUs that the cpuset allows.
 fn within_cpuset(
     source: &Source,
     online: &BTreeSet<u32>,
@@ -205,10 +200,9 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 impl Cpus {
     /// Returns the order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// The first hardware threads of all cores come before the second hardware threads. Therefore
-    /// two SPEs share a core only if every core has an SPE. The first threads, and likewise the
-    /// second, are sorted by Cell, then by descending capacity, then by memory node, then by
-    /// `os_index`.
+    /// The first hardware threads of all cores come before the second ones, so that SPEs share a
+    /// core only if every core has an SPE. Otherwise CPUs are sorted by Cell, then by descending
+    /// capacity, then by memory node, then by `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -224,16 +218,15 @@ impl Cpus {
         order
     }
 
-    /// Returns the memory nodes on which the process can have memory, as ascending indices into
+    /// Returns the memory nodes on which the process can allocate memory, as ascending indices into
     /// [`Cpus::memory_nodes`]. There is at least one.
     pub fn usable_nodes(&self) -> impl Iterator<Item = usize> {
         let nodes = self.memory_nodes.iter().enumerate();
         nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
     }
 
-    /// Returns `node` if it is usable, otherwise the first of the usable nodes with the memory that
-    /// is nearest to the CPUs of `node`. The argument and the result are indices into
-    /// [`Cpus::memory_nodes`].
+    /// Returns `node` if it is usable, otherwise the usable node that is nearest to its CPUs. Nodes
+    /// are indices into [`Cpus::memory_nodes`].
     pub fn nearest_usable(&self, node: usize) -> usize {
         let from = &self.memory_nodes[node];
         if from.usable {
@@ -245,8 +238,7 @@ impl Cpus {
     }
 }
 
-/// Returns the name of the processor (x86, POWER) or of the computer (from the device tree on most
-/// ARM and RISC-V boards, from DMI on ARM servers).
+/// Returns the name of the processor (x86, POWER) or of the computer (from the device tree or DMI).
 fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     if let Some(text) = files::text(&source.path("proc/cpuinfo"))? {
         for wanted in ["model name", "cpu"] {
@@ -275,7 +267,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// Returns the content of a file without white space and NULs at its ends, or `None` if empty.
+/// Returns the content of a file without white space and NULs at its ends, unless it is empty.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

@@ -1,23 +1,22 @@
-//! Notes about files of a computer that are malformed, but not necessary.
+//! Notes for users about malformed files that are not necessary.
 
 use std::collections::BTreeMap;
 
 use super::error::CpusError;
 
-/// Sentences for users about file contents that are not used.
 #[derive(Debug, Default)]
 pub struct Notes {
     notes: Vec<String>,
-    /// For each oddity (a kind of fault), a sentence about its first file, and the number of files.
+    /// For each kind of fault, a sentence about the first file, and the number of files.
     files: BTreeMap<String, (String, usize)>,
 }
 
 impl Notes {
-    /// Returns the value of a file. If the content is malformed, returns `None` and adds a note.
+    /// Returns the value of a file. If the file is malformed, returns `None` and adds a note.
     ///
     /// # Errors
     ///
-    /// The errors of `read`, except [`CpusError::Malformed`].
+    /// Returns the errors of `read`, except [`CpusError::Malformed`].
     pub fn skip<T>(&mut self, read: Result<Option<T>, CpusError>) -> Result<Option<T>, CpusError> {
         read.or_else(|error| {
             let CpusError::Malformed { expected, .. } = &error else {
@@ -32,14 +31,12 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about a file. If there is already a sentence with the same `oddity`, the
-    /// file is only counted, because a large computer may have thousands of such files.
+    /// Adds a sentence about the first file with an `oddity`, and counts the other files.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;
     }
 
-    /// Returns all sentences: first the sentences about files, then all others.
     pub fn sentences(self) -> Vec<String> {
         let of_files = self.files.into_values().map(|(first, count)| match count {
             1 => first,

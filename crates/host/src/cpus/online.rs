@@ -7,11 +7,10 @@ use super::error::CpusError;
 use super::files;
 use super::source::Source;
 
-/// The list of the CPUs that are online.
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// Returns the CPUs in [`ONLINE`]. Without this file, returns all CPUs with a folder, except CPUs
-/// that their folder marks as offline. Without folders, returns `None`.
+/// Returns the CPUs in [`ONLINE`]. Without this file, returns the CPUs with a folder, except CPUs
+/// that are offline by the file `online` there. Without folders, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));
@@ -27,7 +26,7 @@ pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     Ok((!online.is_empty()).then_some(online))
 }
 
-/// Returns the folders of the CPUs. Some CPUs may have no folder.
+/// Returns the folders of the CPUs. Some CPUs may have none.
 pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
     let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
     Ok(folders.into_iter().collect())

@@ -8,27 +8,27 @@ use super::files;
 use super::groups::{Version, folders};
 use super::source::Source;
 
-/// A limit on the CPU time of a group in each period. When the time is used up, the group stops.
+/// A limit on the CPU time of a group in each period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quota {
-    /// The CPU time, summed over all CPUs, that the group may use in each period, in microseconds.
+    /// The CPU time of the group in each period, summed over all CPUs, in microseconds.
     pub microseconds: u64,
-    /// The period, in microseconds, never 0.
+    /// The period in microseconds, never 0.
     pub period_microseconds: u64,
     /// The file that sets this limit: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
     pub set_in: PathBuf,
 }
 
 impl Quota {
-    /// Returns the number of CPUs that the group can keep busy all the time, rounded down, but at
-    /// least 1. If more threads are busy, all threads of the group stop for a part of each period.
+    /// Returns the number of CPUs that the group can keep busy, rounded down, but at least 1. If
+    /// more threads are busy, all threads of the group are stopped for a part of each period.
     pub fn cpus_floor(&self) -> usize {
         usize::try_from(self.microseconds / self.period_microseconds)
             .unwrap_or(usize::MAX)
             .max(1)
     }
 
-    /// Returns the number of CPUs that the group can keep busy all the time, for reports.
+    /// Returns the number of CPUs that the group can keep busy.
     pub fn cpus(&self) -> f64 {
         self.microseconds as f64 / self.period_microseconds as f64
     }
@@ -78,8 +78,8 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// Reads `cpu.max`, which has two numbers, such as `150000 100000`, or `max 100000` if there is no
-/// limit. The topmost group has no such file.
+/// Reads `cpu.max`, which contains numbers such as `150000 100000`, or `max 100000` without a
+/// limit. The root group has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
     let Some(text) = files::text(&path)? else {
@@ -106,7 +106,7 @@ fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     }
 }
 
-/// Reads `cpu.cfs_quota_us`, which has `-1` if there is no limit.
+/// Reads `cpu.cfs_quota_us`, which contains `-1` without a limit.
 fn quota_v1(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.cfs_quota_us");
     let limit: Option<i64> = files::number(&path, "a limit in microseconds, or -1,")?;

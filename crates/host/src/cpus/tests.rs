@@ -1,5 +1,5 @@
-//! Tests with the trees of other computers, and with this computer. A tree has only the files of a
-//! real kernel that this crate reads.
+//! Tests with trees of other computers, and with this computer. A tree has only the files that this
+//! crate reads.
 
 pub(crate) mod machines;
 pub(crate) mod tree;
@@ -15,12 +15,11 @@ use super::source::allowed_now;
 use super::*;
 use tree::{Tree, map, set};
 
-/// One property of each CPU, in the order of the CPUs.
 fn column<T>(cpus: &Cpus, of: impl Fn(&Cpu) -> T) -> Vec<T> {
     cpus.cpus.iter().map(of).collect()
 }
 
-/// Returns the numbers of the CPUs in the order in which SPEs take them.
+/// Returns the numbers of the CPUs in the order of [`Cpus::spe_order`].
 fn spe_order(cpus: &Cpus) -> Vec<u32> {
     let order = cpus.spe_order();
     order.into_iter().map(|at| cpus.cpus[at].os_index).collect()
@@ -39,19 +38,17 @@ fn cells(cpus: &Cpus) -> Vec<String> {
     groups(cpus, |cpu| cpu.last_level_cache)
 }
 
-/// Returns the message of a failed read, without the folder of the tree.
+/// Returns the message of a failed read, without the path of the tree.
 fn message(tree: &Tree, allowed: Option<&str>) -> String {
     let error = tree.try_read(allowed).expect_err("the tree is damaged");
     error.to_string().replace(tree.root(), "")
 }
 
-/// Returns the notes about a tree, without the folder of the tree.
+/// Returns the notes about a tree, without the path of the tree.
 fn notes(tree: &Tree, allowed: Option<&str>) -> Vec<String> {
     let notes = tree.try_read(allowed).unwrap().notes.into_iter();
     notes.map(|note| note.replace(tree.root(), "")).collect()
 }
-
-// -------------------------------------------------------------------------------------- processors
 
 #[test]
 fn one_cpu_is_one_of_everything() {
@@ -95,7 +92,6 @@ fn a_dual_socket_xeon_has_a_cell_and_a_memory_node_per_socket() {
     assert_eq!(groups(&cpus, |cpu| cpu.package), cells(&cpus));
     assert_eq!(groups(&cpus, |cpu| cpu.sibling_rank), ["0-27", "28-55"]);
     assert_eq!(groups(&cpus, |cpu| cpu.core)[..3], ["0,28", "1,29", "2,30"]);
-    // The first threads of the cores of both sockets come before all second threads.
     assert_eq!(spe_order(&cpus), (0..56).collect::<Vec<_>>());
     assert_eq!(cpus.memory_nodes[0].distances, [10, 21]);
     assert_eq!(cpus.memory_nodes[1].distances, [21, 10]);
@@ -164,8 +160,8 @@ fn a_hybrid_processor_gives_second_threads_after_efficiency_cores() {
     assert_eq!(cpus.cpus[8].capacity, Some(1024));
     // The clock of CPU 16 is 3.9 GHz, and the highest clock is 5.2 GHz.
     assert_eq!(cpus.cpus[16].capacity, Some(768));
-    // The performance cores come first, led by the two with the highest turbo clock. The efficiency
-    // cores follow, and the second threads come last.
+    // First the performance cores, led by the two with the highest turbo clock, then the efficiency
+    // cores, then the second threads.
     let expected = [
         8, 10, 0, 2, 4, 6, 12, 14, 16, 17, 18, 19, 20, 21, 22, 23, 9, 11, 1, 3, 5, 7, 13, 15,
     ];
@@ -309,7 +305,7 @@ fn memory_on_cxl_is_a_node_without_cpus() {
     assert_eq!(cpus.memory_nodes[2], cxl);
 }
 
-/// Returns the numbers of the usable nodes, and for each node the usable node nearest to its CPUs.
+/// Returns the usable nodes, and for each node the usable node that is nearest to its CPUs.
 fn usable_nodes(cpus: &Cpus) -> (Vec<u32>, Vec<u32>) {
     let number = |at: usize| cpus.memory_nodes[at].os_index;
     let nodes = 0..cpus.memory_nodes.len();
@@ -346,7 +342,6 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0], vec![0, 0]));
     status("0-1");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
-    // Every process has memory, so a list without an existing node was made up.
     status("7");
     assert_eq!(usable_nodes(&tree.read("0-55")), (vec![0, 1], vec![0, 1]));
     status("none");
@@ -358,8 +353,6 @@ fn memory_that_a_cpuset_forbids_cannot_be_used() {
         ),
     );
 }
-
-// ---------------------------------------------------------------- which CPUs are left out, and why
 
 #[test]
 fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
@@ -373,7 +366,7 @@ fn cpus_outside_the_mask_and_offline_ones_are_left_out() {
     let expected = [(0, NotAllowed), (5, NotAllowed), (6, Offline), (7, Offline)];
     assert_eq!(cpus.left_out, expected.map(|(cpu, why)| left_out(cpu, why)));
 
-    // Without the list `present`, the folders of the CPUs have the same information.
+    // Without the list `present`, the folders of the CPUs are read.
     tree.remove("sys/devices/system/cpu/present");
     assert_eq!(tree.read("1-4").left_out.len(), 4);
     tree.remove("sys/devices/system/cpu/cpu7");
@@ -395,15 +388,13 @@ fn without_a_mask_every_cpu_online_is_used() {
 
 #[test]
 fn the_mask_wins_over_a_made_up_list_of_online_cpus() {
-    // lxcfs shows a container of two CPUs as if they were CPUs 0 and 1.
+    // lxcfs numbers the two CPUs of a container 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(column(&tree.read("2,5"), |cpu| cpu.os_index), [2, 5]);
 }
 
-// ------------------------------------------------------------------------------------------ quotas
-
-/// Returns a container on `one_socket(8)` that is limited to 1.5 CPUs by its own group.
+/// Returns a container on `one_socket(8)` with a limit of 1.5 CPUs for its own group.
 fn container() -> Tree {
     let tree = machines::one_socket(8);
     tree.write("proc/self/cgroup", "0::/kubepods/pod7/main\n");
@@ -421,7 +412,7 @@ fn container() -> Tree {
     tree
 }
 
-/// Returns the quota in microseconds, its period, and the file below the root that sets it.
+/// Returns the quota and its period in microseconds, and the file that sets it, below the root.
 fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
     let quota = tree.read("2,5").quota?;
     let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
@@ -461,7 +452,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // The group now has fewer microseconds than the pod, but in a shorter period: more CPUs.
+    // The group now has less time than the pod in each period, but more CPUs.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -499,7 +490,7 @@ fn version_1_has_its_quota_in_two_files() {
     tree.write("sys/fs/cgroup/cpu time/a b/c/cpu.cfs_period_us", "100000\n");
     tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_quota_us", "600000\n");
     tree.write("sys/fs/cgroup/cpu time/a b/cpu.cfs_period_us", "100000\n");
-    // These limits are tighter, but apply to another group and to another hierarchy.
+    // These limits are tighter, but belong to another group and to another hierarchy.
     for elsewhere in ["cpu time/m", "cpuset/a b"] {
         let folder = format!("sys/fs/cgroup/{elsewhere}");
         tree.write(format!("{folder}/cpu.cfs_quota_us"), "1000\n");
@@ -511,7 +502,7 @@ fn version_1_has_its_quota_in_two_files() {
 
 #[test]
 fn a_mount_that_starts_at_the_group_shows_it_at_its_top() {
-    // Docker without a namespace for control groups shows a mount like this one.
+    // Docker without a namespace for control groups shows such a mount.
     let tree = container();
     tree.write(
         "proc/self/mountinfo",
@@ -532,7 +523,7 @@ fn a_mount_that_starts_above_the_group_shows_what_is_between() {
         "29 23 0:26 /kubepods /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
     );
     tree.write("sys/fs/cgroup/pod7/main/cpu.max", "70000 100000\n");
-    // If the mount started at the topmost group, this folder would belong to the group.
+    // This folder would belong to the group if the mount began at the root group.
     tree.write("sys/fs/cgroup/kubepods/pod7/cpu.max", "1000 100000\n");
     let main = "/sys/fs/cgroup/pod7/main/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((70_000, 100_000, main)));
@@ -549,8 +540,6 @@ fn a_group_outside_of_the_namespace_falls_back_to_what_is_mounted() {
         Some((50_000, 100_000, "/sys/fs/cgroup/cpu.max".to_owned()))
     );
 }
-
-// ----------------------------------------------------------------------------------- missing files
 
 #[test]
 fn without_caches_each_memory_node_of_a_package_is_a_cell() {
@@ -650,12 +639,9 @@ fn a_package_of_minus_one_is_unknown() {
     assert_eq!(tree.read("0-1").cpus[1].package, 0);
 }
 
-// ------------------------------------------------------------------------ computers of other kinds
-
-/// The notes of a tree without oddities.
 const NONE: [&str; 0] = [];
 
-/// Writes a file in the folder `topology` of each CPU of a tree.
+/// Writes a file in the folder `topology` of some CPUs.
 fn in_topology(tree: &Tree, cpus: std::ops::Range<u32>, file: &str, says: impl Fn(u32) -> String) {
     for cpu in cpus {
         let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/{file}");
@@ -684,7 +670,6 @@ fn maps_are_read_where_lists_are_missing_and_folders_where_the_list_of_cpus_onli
     let cpus = tree.try_read(None).unwrap();
     let cores = ["0-3", "4-7", "8-11", "12-14"];
     assert_eq!(groups(&cpus, |cpu| cpu.core), cores);
-    // No two cores share a cache.
     assert_eq!(cells(&cpus), ["0-7", "8-14"]);
     assert_eq!(groups(&cpus, |cpu| cpu.package), ["0-7", "8-14"]);
     assert_eq!(groups(&cpus, |cpu| cpu.memory_node), ["0-7", "8-14"]);
@@ -738,7 +723,7 @@ fn the_memory_of_a_gpu_is_left_out() {
         format!("{gpus}/0035:04:00.0/numa_status"),
         "Node:      255\nStatus:    online\n",
     );
-    // The second GPU has no node. The third GPU names a node that the tree does not have.
+    // The second GPU has no node. The third GPU has a node that does not exist in the tree.
     tree.write(
         format!("{gpus}/0035:05:00.0/numa_status"),
         "Node:      -1\n",
@@ -788,8 +773,8 @@ fn a_short_row_of_distances_is_no_row() {
 
 #[test]
 fn the_cpuset_of_a_tree_is_its_mask() {
-    // Each case has the name of the group, the mounts, and the files of the cpuset. The last three
-    // cases lack files that Linux has, as hwloc's trees do.
+    // Each case: the name of the group, the mounts, and the files of the cpuset. The last three
+    // cases are trees without some files, like those of hwloc.
     let v1 = ["cg/job/cpuset.cpus", "cg/job/cpuset.mems"];
     let v2 = [
         "cg/job/cpuset.cpus.effective",
@@ -830,11 +815,10 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         tree.write(cpus_file, "13-15\n");
         tree.write(mems_file, "1\n");
         let cpus = tree.try_read(None).unwrap();
-        // CPU 13 is offline.
         assert_eq!(column(&cpus, |cpu| cpu.os_index), [14, 15], "{line}");
         assert_eq!(usable_nodes(&cpus), (vec![1], vec![1, 1]), "{line}");
         assert_eq!((cpus.left_out.len(), cpus.notes.len()), (54, 0), "{line}");
-        // A mask takes precedence, because it describes the calling thread more exactly.
+        // A mask takes precedence, because it belongs to the calling thread.
         assert_eq!(column(&tree.read("0-1"), |cpu| cpu.os_index), [0, 1]);
         // A group without a list has the list of the group above it.
         let above = cpus_file.replace("/job", "");
@@ -842,7 +826,6 @@ fn the_cpuset_of_a_tree_is_its_mask() {
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 2, "{line}");
         tree.write(cpus_file, "\n");
         assert_eq!(tree.try_read(None).unwrap().cpus.len(), 3, "{line}");
-        // This list has CPUs that the computer does not have.
         tree.write(cpus_file, "60-61\n");
         let cpus = tree.try_read(None).unwrap();
         let note = "the cpuset has CPUs 60-61, of which none is online, so all that are online are \
@@ -906,7 +889,7 @@ fn a_list_and_a_map_that_differ_are_noted() {
          is believed; if a container or emulator provides them, correct them there"
     );
     assert_eq!(notes(&tree, None), [differ]);
-    // The list lacks its own CPU and is not used. The map is used.
+    // This list lacks its own CPU, so the map is used.
     tree.write(format!("{cache}/shared_cpu_list"), "0-1\n");
     tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
     assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
@@ -933,8 +916,6 @@ fn groups_that_contradict_each_other_are_noted() {
                   look for a newer firmware or kernel";
     assert_eq!(notes(&tree, None), [beyond]);
 }
-
-// ------------------------------------------------------------------------------------------ errors
 
 const REMEDY: &str = "if a container or emulator provides this file, correct it there, \
                       otherwise report it with the output of `uname -a`";
@@ -1055,7 +1036,7 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
     ];
     for (file, content, shown, expected) in cases {
         let tree = container();
-        // Numbers of cores are read only for CPUs that have siblings.
+        // Numbers of cores are read only for CPUs with siblings.
         tree.write(
             "sys/devices/system/cpu/cpu2/topology/core_cpus_list",
             "2-3\n",
@@ -1063,7 +1044,6 @@ fn a_malformed_file_that_is_not_needed_is_skipped_with_a_note() {
         assert_eq!(notes(&tree, Some("2,5")), [""; 0]);
         tree.write(file, content);
         let expected = format!("a file is not used: {}", malformed(file, shown, expected));
-        // This malformed file may hide other facts, and there may be further notes about them.
         assert_eq!(notes(&tree, Some("2,5"))[0], expected);
     }
 }
@@ -1186,8 +1166,6 @@ fn a_mask_that_the_system_keeps_back_is_explained() {
     );
 }
 
-// ------------------------------------------------------------------------------------------- lists
-
 #[test]
 fn lists_are_parsed_as_the_kernel_writes_them() {
     let parsed = parse_list("0-3,8,10-11\n").unwrap();
@@ -1218,7 +1196,7 @@ fn lists_are_parsed_as_the_kernel_writes_them() {
 fn maps_are_parsed_as_the_kernel_writes_them() {
     let parsed = |text| parse_map(text).map(|set| list(&set));
     assert_eq!(parsed("00000003\n").as_deref(), Some("0-1"));
-    // The highest word may have fewer digits: only as many as the kernel's number of CPUs needs.
+    // The highest word may have fewer digits.
     assert_eq!(
         parsed("0001,80000000,0000000f").as_deref(),
         Some("0-3,63-64")
@@ -1254,12 +1232,11 @@ fn any_mask_has_an_order() {
         let cpus = tree.read(&list(&allowed));
         prop_assert!(cpus.cpus.iter().map(|cpu| &cpu.os_index).eq(&allowed));
 
-        // Each CPU comes once.
         let order = cpus.spe_order();
         let in_order: BTreeSet<_> = order.iter().copied().collect();
         prop_assert_eq!((order.len(), in_order.len()), (allowed.len(), allowed.len()));
 
-        // Cores have running numbers. Every core gets one SPE before a core gets a second SPE.
+        // Every core gets one SPE before a core gets a second SPE.
         let core = |at: usize| cpus.cpus[at].core;
         let cores: BTreeSet<_> = order.iter().copied().map(core).collect();
         prop_assert_eq!(cores.last().map(|last| last + 1), Some(cores.len()));
@@ -1267,8 +1244,6 @@ fn any_mask_has_an_order() {
         prop_assert_eq!(first_turns, cores);
     });
 }
-
-// ----------------------------------------------------------------------------------- this computer
 
 #[test]
 fn this_computer_agrees_with_other_sources_about_it() {
@@ -1279,7 +1254,7 @@ fn this_computer_agrees_with_other_sources_about_it() {
         allowed.iter().copied().collect::<Vec<_>>()
     );
 
-    // The standard library reads the same mask and the same quota with its own code.
+    // The standard library also reads the mask and the quota.
     let at_once = cpus
         .quota
         .as_ref()

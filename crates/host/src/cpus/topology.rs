@@ -13,44 +13,41 @@ use super::notes::Notes;
 use super::online::online;
 use super::source::Source;
 
-/// The contents of the folder of one CPU.
+/// The contents of a CPU's folder.
 struct Facts {
     os_index: u32,
     package: Package,
-    /// The hardware threads of this CPU's core, including this CPU.
     core: BTreeSet<u32>,
     last_level_cache: Option<Cache>,
     capacity: Option<u32>,
 }
 
-/// A package, identified by its CPUs, because the kernel's number is -1 on some architectures and
-/// not unique on others (an s390 repeats the numbers in each drawer).
+/// A package. The kernel's number is not unique on s390, and -1 on some other architectures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// A package for which the kernel does not list the CPUs.
+    /// The package of a kernel that does not list the CPUs.
     Number(u32),
 }
 
-/// A cache, identified by its level and the CPUs that share it. Not every kernel numbers caches.
+/// A cache, identified by its level and the CPUs that share it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cache {
     level: u32,
     shared_by: BTreeSet<u32>,
 }
 
-/// The property that the CPUs of one Cell share.
+/// The property that the CPUs of one Cell have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cell {
     Cache(Cache),
-    /// The place of a CPU for which no cache is known.
+    /// The place of a CPU without a reported cache.
     Site {
         package: usize,
         memory_node: usize,
     },
 }
 
-/// Reads all `usable` CPUs, by ascending number.
 pub fn read(
     source: &Source,
     usable: &BTreeSet<u32>,
@@ -65,8 +62,7 @@ pub fn read(
     note_contradictions(&facts, usable, notes);
     note_without_node(usable, memory, notes);
 
-    // If no two cores share the last reported level, this level does not show which cores are near
-    // each other. Some processors (Ampere Altra) and many hypervisors hide the shared level.
+    // Ampere Altra and many hypervisors do not report the cache that the cores share.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -122,7 +118,7 @@ fn read_one(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
     let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
-    // Kernels before 5.3 have only the second name of each pair.
+    // Kernels before 5.3 have only the second names.
     let core = group(&[
         ("core_cpus_list", "core_cpus"),
         ("thread_siblings_list", "thread_siblings"),
@@ -134,7 +130,7 @@ fn read_one(
     let package = match package {
         Some(cpus) => Package::Cpus(cpus),
         None => {
-            // If the architecture numbers no packages, the number is -1.
+            // The number is -1 on architectures without numbers of packages.
             let number: Option<i32> = notes.skip(files::number(
                 &topology.join("physical_package_id"),
                 "the number of a package, or -1,",
@@ -157,8 +153,7 @@ fn read_one(
 }
 
 /// Returns the siblings of a CPU that are in the same core. On an AMD Bulldozer, Linux also reports
-/// the CPUs of a second core as siblings, because the two cores share many parts. The CPUs of
-/// different cores then have different values of `core_id`.
+/// the CPUs of a second core, which have another `core_id`.
 fn without_other_cores(
     source: &Source,
     os_index: u32,
@@ -192,7 +187,7 @@ fn last_level_cache(
         let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
         caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
     }
-    // The sort is stable: of two caches of one level, the data cache stays first.
+    // The sort is stable, so data caches stay before instruction caches.
     caches.sort_by_key(|(level, _)| Reverse(*level));
     for (level, cache) in caches {
         if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {
@@ -202,7 +197,6 @@ fn last_level_cache(
     Ok(None)
 }
 
-/// Returns the size of the highest-level cache of the first usable CPU.
 pub fn last_level_cache_bytes(
     source: &Source,
     usable: &BTreeSet<u32>,
@@ -214,7 +208,7 @@ pub fn last_level_cache_bytes(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
     let mut last = None;
     for (_, cache) in files::numbered(&folder, "index")? {
-        // If a level cannot be read, `last_level_cache` has already added a note.
+        // `last_level_cache` has already added a note about an unreadable level.
         let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
         let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
         last = last.max(level.zip(bytes));
@@ -222,8 +216,8 @@ pub fn last_level_cache_bytes(
     Ok(last.map(|(_, bytes)| bytes))
 }
 
-/// Adds notes about groups of CPUs (cores, caches, packages). A note says that the files of two
-/// CPUs contradict each other, or that a group overlaps a group of a larger kind.
+/// Adds a note if the files of two CPUs contradict each other, if a core reaches beyond its cache
+/// or package, or if a cache reaches beyond its package.
 fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Notes) {
     type Groups = BTreeMap<u32, BTreeSet<u32>>;
     let groups = |of: &dyn Fn(&Facts) -> Option<&BTreeSet<u32>>| -> Groups {
@@ -280,7 +274,7 @@ fn note_contradictions(facts: &[Facts], usable: &BTreeSet<u32>, notes: &mut Note
     }
 }
 
-/// Adds a note if some CPUs have a memory node, and other CPUs have none.
+/// Adds a note if only some CPUs have a memory node.
 fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes) {
     let is_of_none = |cpu: &&u32| !memory.node_of_cpu.contains_key(cpu);
     let without: BTreeSet<u32> = usable.iter().filter(is_of_none).copied().collect();
@@ -294,14 +288,13 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
 }
 
 /// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
-/// clock of all CPUs. For other processors returns an empty map, because CPUs that differ only in
-/// their turbo clocks are of one kind.
+/// clock of all. Other processors get an empty map, because their CPUs differ only in turbo clocks.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,
     notes: &mut Notes,
 ) -> Result<BTreeMap<u32, u32>, CpusError> {
-    // Only hybrid processors have this list, the CPUs with counters for efficiency cores.
+    // This list of the efficiency cores exists only on hybrid processors.
     if notes
         .skip(files::list(&source.path("sys/devices/cpu_atom/cpus")))?
         .is_none()
@@ -328,7 +321,7 @@ fn hybrid_clocks(
         .collect())
 }
 
-/// Gives values running numbers, from 0, in the order in which they are first seen.
+/// Numbers values from 0, in the order in which they are first used.
 struct Numbering<T>(BTreeMap<T, usize>);
 
 impl<T> Default for Numbering<T> {

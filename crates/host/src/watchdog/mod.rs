@@ -1,4 +1,4 @@
-//! The watchdog notices when no OS thread of the process can ever run again. The usual cause is a
+//! The watchdog detects that no OS thread of the process can ever run again. The usual cause is a
 //! program that has blocked its OS thread without using the methods of its SPE.
 //!
 //! ```text
@@ -14,10 +14,8 @@
 //!   a report, and the process is aborted
 //! ```
 //!
-//! [`standstill`] lists the facts that make a standstill certain. A process with a handler of
-//! Ctrl-C, such as the command `cellworks`, only gets a warning.
-//!
-//! The last thread awake notices a deadlock within the runtime, without the watchdog.
+//! [`standstill`] lists the facts that must hold for an abort. Deadlocks within Cellworks are
+//! detected without the watchdog.
 
 mod standstill;
 
@@ -31,10 +29,9 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// The time between two checks. The process must stand still during this time.
+/// The time between two checks, in which no thread may run.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// The advice of the messages: which calls may block an OS thread, and what to use instead.
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -50,13 +47,13 @@ pub(crate) fn watch(run: &Arc<Run>) {
     drop(runs);
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
-        // If this thread cannot be started, a stuck process merely stays stuck.
+        // Without the watchdog, a stuck process is not reported.
         drop(thread.spawn(watch_for_ever));
     });
 }
 
 fn watch_for_ever() {
-    // The tree of another computer would have no files about this process.
+    // The tree of another computer has no files about this process.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
@@ -66,11 +63,11 @@ fn watch_for_ever() {
         if let Some(standstill) = &now
             && now == before
             && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
-            // If there is no run, Cellworks is not the reason why the process is stuck.
+            // Without a run, Cellworks is not the reason for the standstill.
             && let Some(programs) = programs()
         {
             let doubts = standstill.doubts(&source);
-            // If no thread has run since the first reading, the doubts are still valid.
+            // The doubts are valid only if no thread has run meanwhile.
             if Standstill::read(&source) == now {
                 say(&message(&doubts, &programs));
                 if doubts.is_empty() {
@@ -83,7 +80,7 @@ fn watch_for_ever() {
     }
 }
 
-/// Returns the programs that run now, or `None` if there is no run.
+/// Returns the running programs, or `None` if there is no run.
 fn programs() -> Option<Vec<String>> {
     let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
     let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
@@ -92,8 +89,7 @@ fn programs() -> Option<Vec<String>> {
     (!live.is_empty()).then_some(programs)
 }
 
-/// Returns the message about a process in which all threads wait: a warning if there are doubts
-/// about the standstill, otherwise the reason why the process is aborted.
+/// Returns the message: a warning if there are doubts, otherwise the reason for the abort.
 fn message(doubts: &[String], programs: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(
@@ -117,12 +113,12 @@ fn message(doubts: &[String], programs: &[String]) -> String {
     message
 }
 
-/// Writes to standard error without taking its lock, because a waiting thread may hold this lock.
+/// Writes to standard error without its lock, because a blocked thread may hold this lock.
 fn say(message: &str) {
     let mut rest = message.as_bytes();
     let write =
         |rest: &[u8]| rustix::io::retry_on_intr(|| rustix::io::write(std::io::stderr(), rest));
-    // Errors are ignored, because there is no other place for the message.
+    // Errors are ignored, because they cannot be reported anywhere.
     while let Ok(written @ 1..) = write(rest) {
         rest = &rest[written..];
     }

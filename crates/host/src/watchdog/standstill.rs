@@ -1,8 +1,8 @@
 //! Finds out whether any thread of this process can ever run again.
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
-//! wakes it, another process or the kernel wakes it, or a handler of a signal runs on the thread.
-//! If all of the following facts hold, no such event can happen. Each fact is seen in `/proc/self`:
+//! wakes it, another process or the kernel wakes it, or a signal handler runs on it. None of these
+//! events can happen if all of the following facts hold. The files are in `/proc/self`:
 //!
 //! | fact | where it is seen |
 //! |---|---|
@@ -16,36 +16,31 @@
 //! | No handler of a signal will run. A fault's handler runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
 //! | No debugger controls a thread. | `TracerPid` in `task/N/status` |
 //!
-//! If two [`Standstill`]s are equal, the first two facts hold. For each further fact that does not
-//! hold, or cannot be read, [`Standstill::doubts`] returns a sentence.
+//! If two [`Standstill`]s are equal, the first two facts hold. For each other fact that does not
+//! hold or cannot be read, [`Standstill::doubts`] returns a sentence. A thread that does not wait
+//! for exactly one futex may continue: for example one that waits for input, a child, a signal, or
+//! several futexes (`futex_waitv`).
 //!
-//! If a thread waits for anything but a single futex, it may continue. Examples are waits for
-//! input, a child, a signal (`sigwait`, `signalfd`), or one of several futexes (`futex_waitv`).
+//! These cases cannot be detected by these files, and are ignored:
 //!
-//! Three things cannot be seen in these files, and are assumed not to exist:
-//!
-//! - A process that shares the address space and is not a thread (`clone` with `CLONE_VM` only).
-//!   While `vfork` or `posix_spawn` has such a process, the caller does not wait for a futex.
+//! - A process that shares the address space and is not a thread (`clone` with only `CLONE_VM`). A
+//!   caller of `vfork` or `posix_spawn` does not wait for a futex.
 //! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
-//! The formats come from `proc(5)`, and the operations from `futex(2)`.
+//! The formats come from `proc(5)` and `futex(2)`.
 
-// Rejected: aborting a process as soon as two readings show that every thread waits for a futex. A
-// thread of the crate `ctrlc` also waits in this way, for its handler, and so may a thread that
-// waits for another process.
+// Rejected: aborting whenever every thread waits for a futex in two readings. A thread of the crate
+// `ctrlc` waits for its signal handler in this way.
 
 use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All threads of the process except the calling one, if each waits for a futex without a limit.
-///
-/// If two successive readings are equal, no thread ran between them. If a thread's `status` could
-/// not be read, this is not certain, and [`doubts`](Self::doubts) says so.
+/// All other threads of the process, if each of them waits for a futex without a time limit. If two
+/// readings in a row are equal, and each `status` could be read, no thread ran between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
-    /// The waiting threads, by ascending number.
     waits: Vec<Wait>,
 }
 
@@ -53,7 +48,7 @@ pub(super) struct Standstill {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wait {
     thread: u32,
-    /// The call with its arguments, stack pointer and program counter: the content of `syscall`.
+    /// The content of `syscall`: the call with its arguments, stack pointer and program counter.
     call: String,
     futex: Futex,
     /// The kernel's function in which the thread waits, or `0` if the kernel hides the function.
@@ -61,34 +56,31 @@ struct Wait {
     status: Option<ThreadStatus>,
 }
 
-/// A call that waits for a futex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Futex {
     address: u64,
-    /// The operation, such as `FUTEX_WAIT`, without its flags.
     operation: i32,
-    /// Whether the call states that only threads of this process can wake the waiting thread.
+    /// Whether the flags allow only threads of this process to wake the waiting thread.
     is_private: bool,
 }
 
-/// The facts about one thread in its `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadStatus {
-    /// The number of times that the thread left its CPU: to wait, and to let another thread run.
+    /// The number of times that the thread left its CPU: voluntarily, and involuntarily.
     switches: [u64; 2],
-    /// The process that traces the thread, or 0.
+    /// The number of the process that traces the thread, or 0.
     tracer: u64,
 }
 
 impl Standstill {
-    /// Reads the states of all threads of this process except the calling one. If a thread may
-    /// continue by itself, or if its state cannot be seen, returns `None`.
+    /// Reads all threads of this process except the calling one. Returns `None` if one of them does
+    /// not wait for a futex without a time limit, or cannot be read.
     pub fn read(source: &Source) -> Option<Self> {
         let this = std::fs::read_link(source.path("proc/thread-self")).ok()?;
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls are read first. As soon as one thread is seen running, this method returns.
+        // All calls are read first, because this method often returns here.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();
@@ -99,7 +91,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Returns whether the same threads wait in the same calls. Threads may have run in between.
+    /// Returns whether the same threads wait in the same calls, even if threads ran in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -108,7 +100,7 @@ impl Standstill {
         ours.eq(theirs)
     }
 
-    /// Returns the reasons why a thread may still continue, in sentences.
+    /// Returns the reasons why a thread might still continue, in sentences.
     pub fn doubts(&self, source: &Source) -> Vec<String> {
         let mut doubts = Vec::new();
         match text(&source.path("proc/self/status")) {
@@ -132,7 +124,6 @@ impl Standstill {
         doubts
     }
 
-    /// Returns the first doubt of a kind. Doubts of this kind about other threads are left out.
     fn doubt(&self, of: impl Fn(&Wait) -> Option<String>) -> Option<String> {
         self.waits.iter().find_map(of)
     }
@@ -150,7 +141,7 @@ impl Standstill {
 }
 
 impl Wait {
-    /// Reads the other facts about a waiting thread, or `None` if the thread no longer waits.
+    /// Reads the other facts about a thread, or returns `None` if the thread has left its wait.
     fn read(thread: u32, folder: &Path, call: String, futex: Futex) -> Option<Self> {
         let function = text(&folder.join("wchan"));
         let status = text(&folder.join("status")).and_then(|status| ThreadStatus::parse(&status));
@@ -161,14 +152,13 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after its status was read. A thread that runs after this
-        // reading must leave its CPU once more before the next reading can see the thread waiting.
+        // The thread waited before and after `status` was read, so `switches` belongs to this wait.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may belong to a file that other processes map, too.
+        // A private page that is not writable may belong to a file that other processes also map.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
                 && futex.address < mapping.end
@@ -226,17 +216,15 @@ impl ThreadStatus {
     }
 }
 
-/// Returns the content of `syscall` in a thread's folder, and the futex of that call. If the thread
-/// does not wait for a futex without a time limit, returns `None`.
+/// Returns the content of a thread's `syscall`, and the result of [`endless_wait`].
 fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     let call = text(&folder.join("syscall"))?;
     let futex = endless_wait(&call)?;
     Some((call, futex))
 }
 
-/// Finds the futex for which a thread waits without a time limit. `call` is the content of the
-/// thread's `syscall`: the number of the call, its six arguments, the stack pointer and the program
-/// counter, or only `running`.
+/// Returns the futex for which a thread waits without a time limit. `call` is the content of
+/// `syscall`, which begins with the number of the call and its arguments, or is `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,
@@ -266,8 +254,8 @@ fn endless_wait(call: &str) -> Option<Futex> {
     })
 }
 
-/// Returns the reason for doubt that a handler of a signal may wake a thread. Libc itself uses the
-/// signals from 32 to below `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
+/// Returns a doubt if a signal handler may wake a thread. Libc uses the signals from 32 to below
+/// `first_real_time`: 32 and 33 in glibc, and also 34 in musl.
 pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<String> {
     const FAULTS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
     const FIRST_OF_LIBC: i32 = 32;
@@ -296,18 +284,15 @@ pub(super) fn doubt_by_handlers(status: &str, first_real_time: i32) -> Option<St
     }
 }
 
-/// A range of addresses of this process.
 struct Mapping<'a> {
     begin: u64,
     end: u64,
     is_writable: bool,
     is_shared: bool,
-    /// The mapped file, or the name that the kernel gives the mapping.
     name: &'a str,
 }
 
-/// Parses the lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052
-/// /dev/zero (deleted)`. If a line has another form, returns `None`.
+/// Parses lines of `maps`, such as `7f71a1ef000-7f71a1f6000 rw-s 00000000 00:01 2052 /dev/zero`.
 fn mappings(maps: &str) -> Option<Vec<Mapping<'_>>> {
     let mapping = |line| {
         let mut fields = str::splitn(line, 6, ' ');
@@ -333,12 +318,10 @@ fn doubt_by_shared_memory(mappings: &[Mapping]) -> Option<String> {
     })
 }
 
-/// Returns the content of a file, or `None` if the file is missing, empty or unreadable.
 fn text(path: &Path) -> Option<String> {
     files::text(path).ok()?
 }
 
-/// Returns the number after `name` in a text with one figure on each line, if there is one.
 fn figure(text: &str, name: &str) -> Option<u64> {
     files::figure(Path::new(""), text, name).ok()?
 }

@@ -1,4 +1,4 @@
-//! Tests of the watchdog with made-up trees of `proc`, which have the texts of real processes.
+//! Tests of the watchdog with trees of `proc`, which contain the texts of real processes.
 
 use super::message;
 use super::standstill::Standstill;
@@ -14,7 +14,7 @@ const JOIN: &str =
 const SEMAPHORE: &str =
     "202 0x5623a1cee010 0x189 0x0 0x0 0x0 0xffffffff 0x7f69422b3930 0x7f694253a0d6";
 
-/// The mappings of a program in Rust that maps no files itself.
+/// The mappings of a Rust program without mapped files.
 const MAPS: &str = "\
 5623a1c81000-5623a1c9c000 r--p 00000000 fe:00 9977884                    /tmp/a program
 5623a1cee000-5623a1cef000 rw-p 0006a000 fe:00 9977884                    /tmp/a program
@@ -81,7 +81,7 @@ impl Process {
         Standstill::read(&self.0.source())
     }
 
-    /// Returns the doubt, which must be the only one.
+    /// Returns the only doubt.
     fn doubt(&self) -> String {
         let standstill = self.look().expect("every thread waits");
         let doubts = standstill.doubts(&self.0.source());
@@ -102,7 +102,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Only threads of the process can end a wait with this other operation, too.
+    // Only threads of the process can end the wait of `SEMAPHORE`, too.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }
@@ -112,7 +112,7 @@ fn a_thread_that_may_go_on_by_itself_is_no_standstill() {
     let process = Process::stuck();
     for call in [
         "running",
-        // The thread is blocked outside of a call: it has ended and was not joined.
+        // The thread has ended and was not joined.
         "-1 0x7ffe2de67600 0x7f69425b12ec",
         // read
         "0 0x3 0x7f5ab1b6a000 0x20000 0x7f5ab1bfdb60 0xffffffff 0x0 0x7fff1a8cf068 0x7f5ab1ce62ad",
@@ -140,7 +140,6 @@ fn a_thread_that_ran_between_two_looks_is_no_standstill() {
     process.thread_status(5, 4, 0);
     let after = process.look().unwrap();
     assert_ne!(before, after);
-    // The two readings show the same state, so there is only one warning.
     assert!(before.waits_like(&after));
     process.call(6, SEMAPHORE);
     assert!(!before.waits_like(&process.look().unwrap()));
@@ -216,8 +215,7 @@ fn shared_memory_may_be_of_another_process_unless_it_is_for_reading() {
 fn a_futex_that_is_not_private_has_to_lie_in_private_memory() {
     let process = Process::stuck();
     let by_others = "thread 5 waits for a futex by which another process can wake it";
-    // The first two addresses lie in files that are mapped for reading, shared and private. At the
-    // third address nothing is mapped.
+    // Addresses in a file that is mapped for reading (shared and private), and in no mapping.
     for address in ["7fc71a1ef010", "5623a1c81010", "7f69424b6000"] {
         process.call(5, &JOIN.replace("7f69424b5990", address));
         assert_eq!(process.doubt(), by_others, "{address}");

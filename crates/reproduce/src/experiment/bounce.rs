@@ -1,4 +1,4 @@
-//! A cache line that two SPEs change in turn (cellmark section 3.5).
+//! A cache line that two SPEs change in turn (cellmark, section 3.5).
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellMachine, CellSpe, Mfc, ModuleId, SpeId};
@@ -7,8 +7,7 @@ use serde::Deserialize;
 
 use super::outcome::{Outcome, check_spes, failed};
 
-/// A cache line that two SPEs change in turn by `getllar` and `putllc`. The result is the time from
-/// one change to the next change.
+/// Two SPEs that change a cache line in turn. The result is the time between two changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounce {
@@ -42,7 +41,7 @@ impl Bounce {
     }
 }
 
-/// Adds 1 to the number in the cache line at `ea` whenever the number modulo 2 is `turn`. Returns
+/// Increments the number in the cache line at `ea` whenever this number modulo 2 is `turn`. Returns
 /// the nanoseconds between two changes.
 fn change<S: CellSpe>(spe: &S, ea: EffectiveAddress, turn: u32) -> Result<f64, String> {
     let buffer = spe.local_store().reserve(128, 128, "the line");

@@ -1,4 +1,4 @@
-//! All mappings of tasks in a ring. The tasks run the program of [`cellworks_mapping::experiment`].
+//! Rings of tasks, with all mappings to SPEs. The program is in [`cellworks_mapping::experiment`].
 
 use std::iter;
 
@@ -23,11 +23,10 @@ pub struct Ring {
     pub one_way: bool,
     /// The result: a statistic of the times of all mappings.
     pub statistic: RingStatistic,
-    /// The mapping of the statistic: the task of SPE 0, of SPE 1 and so on.
+    /// The mapping for `MappingToBest` and `Rank`: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The size of the other packets: a multiple of 16, up to 16,384. `correlation` compares the
-    /// times with packets of the two sizes.
+    /// The bytes of the other packets for `Correlation`: a multiple of 16, up to 16,384.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }
@@ -44,11 +43,9 @@ pub enum RingStatistic {
     MappingToBest,
     /// The rank of one mapping among all, from 1 for the fastest.
     Rank,
-    /// The range of the middle half of the times, divided by the median. A few very fast or slow
-    /// mappings do not change this value.
+    /// The interquartile range of the times, divided by the median.
     MiddleHalf,
-    /// The correlation coefficient of the times with packets of two sizes: 1 if the times are
-    /// proportional, and about 0 if the times are random.
+    /// The correlation coefficient of the times with packets of two sizes, -1 to 1.
     Correlation,
 }
 
@@ -104,14 +101,13 @@ impl Ring {
         })
     }
 
-    /// Returns the index of a mapping among all that are tried.
     fn place_of(&self, mapping: &str) -> Option<usize> {
         let spes = usize::from(self.spes);
         let mapping = Mapping::parse(mapping, spes, spes).ok()?;
         Mapping::all(spes, spes).position(|other| other == mapping)
     }
 
-    /// Returns one run for each mapping, for each size of packets.
+    /// Returns a run for each mapping, for each size of packets.
     pub(super) fn runs(&self) -> impl Iterator<Item = ExchangeRun> + use<> {
         let (spes, one_way) = (usize::from(self.spes), self.one_way);
         let sizes = iter::once(self.packet_bytes).chain(self.other_packet_bytes);
@@ -149,7 +145,7 @@ impl Ring {
     }
 }
 
-/// Computes Pearson's correlation coefficient of two series of the same length.
+/// Returns Pearson's correlation coefficient of two series of the same length.
 fn correlation(one: &[f64], other: &[f64]) -> f64 {
     let from_mean = |series: &[f64]| -> Vec<f64> {
         let mean = series.iter().sum::<f64>() / series.len() as f64;

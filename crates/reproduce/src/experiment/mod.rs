@@ -1,4 +1,4 @@
-//! The experiments that can be simulated, in the terms of the papers.
+//! Experiments, which simulate published numbers.
 
 mod bounce;
 mod mappings;
@@ -26,13 +26,13 @@ pub use stream::Stream;
 
 pub(crate) use outcome::Outcome;
 
-/// A program that gives a number, or a combination of several programs.
+/// A program that gives a number, or a combination of such programs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Experiment {
     /// A measurement of `cellworks stats`.
     Stats(Stats),
-    /// The time of one tick of the decrementer, which the machine's description states.
+    /// The time of a tick of the decrementer, from the machine's description.
     Tick,
     /// Tasks that pass packets around a ring, with all mappings of tasks to SPEs.
     Ring(Ring),
@@ -44,7 +44,7 @@ pub enum Experiment {
     PpeCommunication,
     /// A program of `cellworks run`.
     Run(Run),
-    /// The time of a program with one process on one SPE, divided by the time with all processes.
+    /// The time of a program with one process, divided by the time with all processes.
     SpeedUp(Run),
     /// The smallest computation with which a program scales well.
     ScalesFrom(ScalesFrom),
@@ -52,8 +52,7 @@ pub enum Experiment {
     Combined(Combined),
 }
 
-/// Several experiments, and how to combine their values into one value. All experiments must have
-/// the same kind of result, such as a time, a bandwidth or a ratio.
+/// Several experiments with the same kind of result, and the operation that combines their values.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Combined {
@@ -79,7 +78,7 @@ pub enum Combination {
     Mean,
 }
 
-/// How the PPE reaches the registers of SPEs.
+/// The way in which the PPE accesses the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -93,13 +92,10 @@ pub enum Access {
 /// The kind of an experiment's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
-    /// Nanoseconds.
     Time,
-    /// Bytes a second.
     Bandwidth,
     Ratio,
     Rank,
-    /// Floating-point operations.
     Operations,
 }
 
@@ -115,7 +111,7 @@ impl Dimension {
     }
 }
 
-/// One run of a program on a machine. Equal runs are simulated only once.
+/// One run of a program on a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Simulation {
     /// The name of the machine's description.
@@ -124,7 +120,6 @@ pub(crate) struct Simulation {
     pub program: Program,
 }
 
-/// The program of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Program {
     Stats(Stats),
@@ -136,16 +131,11 @@ pub(crate) enum Program {
     Run(Run),
 }
 
-/// Returns the outcome of a simulation, or the reason for a missing outcome.
+/// A function that returns the outcome of a simulation, or the reason why there is none.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs the program on a machine, which is also `runner`. `timebase_hz` is the rate of the
-    /// machine's decrementer.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason why the machine gave no number.
+    /// Runs the program on `machine`, which is also `runner`, with a decrementer of `timebase_hz`.
     pub fn run<M: CellMachine>(
         &self,
         machine: &M,
@@ -165,7 +155,7 @@ impl Program {
 }
 
 impl Experiment {
-    /// Returns the kind of the result, or as an error the mistake in the experiment.
+    /// Returns the kind of the result, or an error if the experiment has a mistake.
     pub(crate) fn dimension(&self) -> Result<Dimension, String> {
         match self {
             Self::Stats(stats) => Ok(stats.gives.dimension()),
@@ -217,9 +207,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the outcome of the first of the experiment's [simulations](Self::simulations). If
-    /// the experiment compares two simulations, the first simulation is the experiment's own
-    /// program.
+    /// Returns the outcome of the experiment's own program: the first of its simulations.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,
@@ -230,8 +218,7 @@ impl Experiment {
         outcomes(&simulations[0])
     }
 
-    /// Computes the result of the experiment in nanoseconds or bytes a second, from the outcomes of
-    /// its [simulations](Self::simulations).
+    /// Computes the result: nanoseconds, bytes a second, operations, a ratio or a rank.
     pub(crate) fn value(&self, machine: &Arc<str>, outcomes: Lookup<'_>) -> Result<f64, String> {
         let single = || self.outcome(machine, outcomes);
         let times = || -> Result<Vec<f64>, String> {

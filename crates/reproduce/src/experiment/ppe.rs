@@ -5,18 +5,16 @@ use cellworks_machine::{Machine, Span};
 
 use super::outcome::{Outcome, failed};
 
-/// The number of timed communications, and of the warm-up communications before.
+/// The number of timed communications, and of communications before.
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 
-/// Measures the time in which the main process writes to a buffer and reads from the buffer, with
-/// the transport of the paper on CSP.
+/// Measures a write to a buffer and a read by the main process, with the transport of the paper.
 pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
     let took = on_ppe(machine)?;
     Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))
 }
 
-/// Runs communications of the main process with itself, and returns their time.
 fn on_ppe<M: Machine>(machine: &M) -> Result<Span, String> {
     let mut network = Network::on(machine);
     network.transport(Transport::Coordinator);

@@ -1,7 +1,4 @@
 //! Programs of the crate `apps`, with the parameters that a paper states.
-//!
-//! A speed-up compares two simulations: a program, and the same program with a single process.
-//! Several speed-ups give the smallest computation with which the program scales well.
 
 use std::iter;
 
@@ -23,26 +20,25 @@ pub struct Run {
     pub with: Map<String, Value>,
     /// The name of the result that counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
-    /// The number of successive runs of which the paper states the time.
+    /// The number of successive runs in the time that the paper states.
     #[serde(default = "once")]
     pub times: u32,
     /// The divisor of the simulated time: 2 if the paper states the time of half of the run.
     #[serde(default = "once")]
     pub divided_by: u32,
-    /// How the PPE reaches mailboxes.
+    /// The way in which the PPE accesses mailboxes.
     #[serde(default)]
     pub ppe_access: Access,
 }
 
-/// The smallest computation in each step with which a program scales well. A program scales well if
-/// the speed-up is at least `efficiency_percent` of the number of SPEs. The speed-up is simulated
-/// at the numbers in `operations`. Between two of these numbers, times are taken to be linear.
+/// The smallest number of operations in a step with which the speed-up of a program is at least
+/// `efficiency_percent` of the number of SPEs. Between simulated numbers, times are interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
-    /// The program that is timed. The parameter `operations` of the program is replaced.
+    /// The program, except its parameter `operations`.
     pub of: Run,
-    /// The share of the number of SPEs that the speed-up must reach, in per cent: 1 to 100.
+    /// The speed-up divided by the number of SPEs, in per cent: 1 to 100.
     pub efficiency_percent: u16,
     /// The numbers of floating-point operations in a step: at least two, in rising order.
     pub operations: Vec<u64>,
@@ -52,7 +48,6 @@ fn once() -> u32 {
     1
 }
 
-/// Returns the number of nanoseconds in a unit of time.
 fn nanoseconds(unit: &str) -> Option<f64> {
     match unit {
         "ns" => Some(1.0),
@@ -63,14 +58,13 @@ fn nanoseconds(unit: &str) -> Option<f64> {
 }
 
 impl Run {
-    /// Returns the run with another value of a parameter, or `None` if the run lacks the parameter.
+    /// Returns the run with another value of a parameter, or `None` without such a parameter.
     pub(crate) fn at(&self, parameter: &str, value: u64) -> Option<Self> {
         let mut run = self.clone();
         *run.with.get_mut(parameter)? = value.into();
         Some(run)
     }
 
-    /// Returns the same run with one process.
     pub(super) fn alone(&self) -> Result<Self, String> {
         let alone = self.at("spes", 1).and_then(|run| run.at("threads", 1));
         alone.ok_or_else(|| {
@@ -81,7 +75,7 @@ impl Run {
         })
     }
 
-    /// Returns the kind of the result that counts, or as an error the mistake in the run.
+    /// Returns the kind of the result, or an error if the run has a mistake.
     pub(super) fn dimension(&self) -> Result<Dimension, String> {
         let kind = self.kind()?;
         self.read(&kind)?;

@@ -1,4 +1,4 @@
-//! Measurements of `cellworks stats`, with the number of iterations that a simulated machine needs.
+//! Measurements of `cellworks stats`.
 
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, ModuleId, Topology};
 use cellworks_runner::Runner;
@@ -8,8 +8,7 @@ use serde::Deserialize;
 use super::outcome::{Outcome, failed};
 use super::{Access, Dimension};
 
-/// A measurement of `cellworks stats`, in the terms of the paper's flags. A missing field has the
-/// default of [`cellworks_stats::Request`].
+/// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stats {
@@ -36,18 +35,18 @@ pub struct Stats {
     /// The bytes from the start of one private buffer to the start of the next.
     #[serde(default)]
     pub stride_bytes: Option<usize>,
-    /// Whether SPE 0 takes the role of the PPE or of main memory.
+    /// Whether SPE 0 replaces the PPE or main memory.
     #[serde(default)]
     pub between_spes: bool,
-    /// How the PPE reaches the registers of SPEs.
+    /// The way in which the PPE accesses the registers of SPEs.
     #[serde(default)]
     pub ppe_access: Access,
-    /// The result that counts.
+    /// The result of the measurement.
     #[serde(default)]
     pub gives: Gives,
 }
 
-/// The results of a measurement.
+/// The result of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gives {
@@ -84,17 +83,14 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The maximum and the minimum number of timed iterations. After a few iterations, a simulated
-/// machine repeats itself exactly. With thousands of requests, one iteration is enough.
+/// The largest and smallest number of timed iterations. After a few, all are equally fast.
 const ITERATIONS: (u64, u64) = (64, 4);
-/// The number of timed iterations of SPEs that contend for one cache line. The order of these SPEs
-/// repeats itself only after hundreds of iterations. With this number, the mean is within 1.5 % of
-/// the mean of 20,000 iterations.
+/// The number of timed iterations if SPEs contend for one cache line. The mean is then within 1.5 %
+/// of the mean of 20,000 iterations.
 const CONTENDED_ITERATIONS: u64 = 1_024;
-/// The maximum number of bus requests that a measurement should have.
+/// The number of bus requests that a measurement should not exceed.
 const REQUESTS: u64 = 30_000;
-/// The number of timed iterations if programs are created. Creating a program moves no data, so no
-/// steady state is needed.
+/// The number of timed iterations if programs are created, which moves no data.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {

@@ -14,10 +14,10 @@ use super::outcome::{Outcome, check_spes, failed};
 pub struct Stream {
     /// The SPEs that move blocks.
     pub spes: Vec<u16>,
-    /// The SPEs that lend local stores, one for each moving SPE. If empty, main memory is accessed.
+    /// The SPEs that lend local stores, one for each moving SPE. Empty for main memory.
     #[serde(default)]
     pub lenders: Vec<u16>,
-    /// Whether the SPEs put blocks, and do not get blocks.
+    /// Whether the SPEs put blocks. Otherwise they get blocks.
     #[serde(default)]
     pub put: bool,
     /// The bytes of a block: a multiple of 16, up to 16,384.
@@ -29,10 +29,9 @@ pub struct Stream {
 /// The number of bytes that each SPE moves before and after the timed part.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
-/// The size of the window in main memory or in a lender's local store. The blocks are consecutive
-/// in the window, and after the last block the first follows again.
+/// The size of the window for blocks, in main memory or in a lender's local store.
 const WINDOW_BYTES: u32 = 64 << 10;
-/// The maximum number of blocks under way: the tag groups that libspe2 leaves to programs.
+/// The largest number of blocks under way: the number of tags that libspe2 leaves to programs.
 const IN_FLIGHT_MAX: u32 = 8;
 
 impl Stream {
@@ -102,8 +101,7 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window of the local store of an SPE. If `moves`, also moves blocks, and returns the
-    /// bandwidth in bytes a second.
+    /// Lends a window of the local store. If `moves`, moves blocks and returns bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(
@@ -149,7 +147,7 @@ impl Stream {
         for block in 0..edge + timed + edge {
             mfc.wait_all(tag(block).mask());
             issue(block + self.in_flight)?;
-            // Other SPEs may begin later and end earlier, so only the middle part is timed.
+            // The edges are not timed, because SPEs begin and end at different times.
             if block + 1 == edge {
                 begin = spe.now();
             }

@@ -1,4 +1,4 @@
-//! Experiments on the host. The programs are those of every machine, but times mean nothing.
+//! Experiments on the host, where times have no meaning.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,7 +13,6 @@ fn host() -> Host {
     Host::builder().spes(4).build().unwrap()
 }
 
-/// Reads an experiment from a text.
 fn experiment(text: &str) -> Experiment {
     #[derive(Deserialize)]
     struct Wrapped {
@@ -23,7 +22,7 @@ fn experiment(text: &str) -> Experiment {
     wrapped.experiment
 }
 
-/// Writes an experiment for the smallest computation with which a ring scales well, as text.
+/// Returns the text of an experiment for the smallest computation with which a ring scales well.
 fn scales_from(spes: u16, efficiency_percent: u16, operations: &str) -> String {
     format!(
         r#"kind = "scales-from", of = {{ program = "ratio", with = {{ spes = {spes}, threads = 1, transport = "coordinator", operations = 1, steps = 10 }}, gives = "time_per_step" }}, efficiency_percent = {efficiency_percent}, operations = {operations}"#
@@ -68,7 +67,6 @@ fn numbers_go_around_a_ring_of_channels() {
     gives_a_time(r#"kind = "ppe-communication""#);
 }
 
-/// The simulation is a single run that repeats exactly, so the time of several runs is known.
 #[test]
 fn a_published_time_may_be_that_of_several_runs() {
     let time = |times| {
@@ -89,7 +87,6 @@ fn a_published_time_may_be_that_of_several_runs() {
 
 #[test]
 fn processes_share_programs_as_one_alone_does_them() {
-    // Each program compares its result with the expected result.
     for (program, with, gives) in [
         (
             "knn",
@@ -118,7 +115,6 @@ fn a_line_is_changed_in_turn() {
 
 #[test]
 fn packets_go_around_rings_of_all_mappings() {
-    // Each packet is verified at the end of its way.
     for text in [
         r#"kind = "ring", spes = 4, packet_bytes = 512, statistic = "worst-to-best""#,
         r#"kind = "ring", spes = 3, packet_bytes = 16, statistic = "worst-to-best""#,
@@ -145,7 +141,7 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // On a busy computer, the subtracted reference may take as long as the switches.
+    // On a busy computer, the subtracted time may be as long as the switches.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -179,8 +175,7 @@ fn too_few_spes_are_named() {
     );
 }
 
-/// Returns the value of an experiment. Its simulations take 100 ns, 200 ns and so on in their
-/// order, and have the same bandwidth.
+/// Returns the value of an experiment with simulations of 100 ns, 200 ns, and so on.
 fn value(text: &str) -> f64 {
     let experiment = experiment(text);
     let machine = "made up".into();
@@ -236,9 +231,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // For each number of operations, the time with one process and the time with 4 processes. In
-    // the first call, the speed-up is 2 at the second number. In the second call, the speed-up is 2
-    // half-way between the second and the third number.
+    // The speed-up of 4 processes is 2 at the second number, then between the second and the third.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(
@@ -253,7 +246,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
 
 #[test]
 fn statistics_are_of_all_mappings() {
-    // 0213 is the third mapping in lexicographic order, so it takes 300 ns.
+    // 0213 is the third mapping, so it takes 300 ns.
     let of = |rest| {
         value(&format!(
             r#"kind = "ring", spes = 4, packet_bytes = 16, {rest}"#
@@ -268,15 +261,14 @@ fn statistics_are_of_all_mappings() {
         of(r#"statistic = "mapping-to-best", mapping = "0213""#),
         3.0
     );
-    // 200 ns and 500 ns are the ends of the middle half.
+    // The middle half is from 200 ns to 500 ns.
     assert_eq!(of(r#"statistic = "middle-half""#), 3.0 / 4.0);
-    // With the other packets, the mappings take 700 ns to 1,200 ns, each longer by the same time.
+    // With the other packets, the mappings take 700 ns to 1,200 ns.
     let alike = of(r#"statistic = "correlation", other_packet_bytes = 32"#);
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// Returns the share of random machines on which a shape holds. On a random machine, each
-/// simulation takes a random time from 1.0 to 1.2 us, with equal probability.
+/// Returns the share of machines with random times from 1.0 to 1.2 us on which a shape holds.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();

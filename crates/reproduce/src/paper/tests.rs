@@ -1,6 +1,6 @@
 use super::*;
 
-/// Reads a paper with one number, which has these lines.
+/// Parses a paper with one number, which has these lines.
 fn paper(lines: &str) -> Result<Paper, PaperError> {
     Paper::parse(&format!(
         "name = 'mine'\ntitle = 't'\nauthors = 'a'\nmachine = 'qs20'\n[[number]]\n\
@@ -40,7 +40,6 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
             .filter(|n| matches!(n.relation, Some(Relation::Fitted(_))) && is(n))
             .count()
     };
-    // Tables 1 and 2 have twelve fitted numbers.
     assert_eq!(calibrated(|number| number.source.starts_with("table")), 12);
     assert!(calibrated(|number| number.shape.is_some()) >= 4);
     let figures: Vec<&str> = cellstats
@@ -51,7 +50,7 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
     assert_eq!(figures, ["4", "5", "6", "7", "8", "9", "10 and 11", "12"]);
 }
 
-/// The texts of fitted numbers that name no quantity of a machine.
+/// The texts of fitted numbers that do not name a quantity of a machine.
 const FITTED_ELSEWHERE: [&str; 13] = [
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",

@@ -1,9 +1,8 @@
-//! Computers as their kernels describe them, with real numbers of CPUs, siblings and caches, but
-//! round sizes of memory.
+//! Trees of real computers, but with round sizes of memory.
 
 use super::tree::{Tree, map};
 
-/// The KiB in a GiB, because `meminfo` counts in KiB.
+/// The number of KiB in a GiB, because `meminfo` counts in KiB.
 const GIB: u64 = 1 << 20;
 
 /// Returns a tree with CPUs `0..count` online, and with `model` under `key` in `/proc/cpuinfo`.
@@ -24,7 +23,7 @@ fn online(count: u32, key: &str, model: &str) -> Tree {
     tree
 }
 
-/// Returns the smallest virtual machine.
+/// Returns a virtual machine with one CPU.
 pub fn one_cpu() -> Tree {
     let tree = online(1, "model name", "QEMU Virtual CPU version 2.5+");
     tree.cpu(0, 0, "0");
@@ -45,7 +44,7 @@ pub fn one_socket(cores: u32) -> Tree {
     tree
 }
 
-/// 2 sockets of 14 cores with 2 threads each. The second threads are numbered after all first ones.
+/// Returns 2 sockets of 14 cores with 2 threads each. The second threads have the higher numbers.
 pub fn xeon_e5_2680_v4_twice() -> Tree {
     let tree = online(
         56,
@@ -66,7 +65,7 @@ pub fn xeon_e5_2680_v4_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 8 chiplets (CCDs) of 8 cores with 2 threads each. Each socket has a memory node.
+/// Returns 2 sockets of 8 chiplets of 8 cores with 2 threads each. Each socket has a memory node.
 pub fn epyc_7763_twice() -> Tree {
     let tree = online(256, "model name", "AMD EPYC 7763 64-Core Processor");
     for cpu in 0..256 {
@@ -86,12 +85,12 @@ pub fn epyc_7763_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 12 chiplets of 24 cores. Each socket has a memory node.
+/// Returns 2 sockets of 12 chiplets of 24 cores. Each socket has a memory node.
 pub fn hundreds_of_cpus() -> Tree {
     let tree = online(576, "model name", "A large processor");
     for cpu in 0..576 {
         let first = cpu / 24 * 24;
-        // Thousands of files take seconds to write, so only the necessary files are written.
+        // To write all files of hundreds of CPUs would take seconds.
         tree.cache(cpu, 3, &format!("{first}-{}", first + 23));
     }
     tree.node(0, "0-287", 512 * GIB, "10 21");
@@ -99,8 +98,8 @@ pub fn hundreds_of_cpus() -> Tree {
     tree
 }
 
-/// 8 performance cores with 2 threads each (0-15), and two clusters of 4 efficiency cores (16-23).
-/// Each cluster has a second-level cache. The kernel has no `cpu_capacity`.
+/// Returns 8 performance cores with 2 threads each (0-15), and two clusters of 4 efficiency cores
+/// (16-23), each with a second-level cache.
 pub fn core_i9_12900k() -> Tree {
     let tree = online(24, "model name", "12th Gen Intel(R) Core(TM) i9-12900K");
     tree.write("sys/devices/cpu_core/cpus", "0-15\n");
@@ -131,7 +130,7 @@ pub fn core_i9_12900k() -> Tree {
     tree
 }
 
-/// One socket of 2 dies. Each die has a memory node and 2 core complexes of 4 cores.
+/// Returns one socket of 2 dies. Each die has a memory node and 2 core complexes of 4 cores.
 pub fn threadripper_2950x() -> Tree {
     let tree = online(
         32,
@@ -155,8 +154,8 @@ pub fn threadripper_2950x() -> Tree {
     tree
 }
 
-/// 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second-level cache,
-/// which is their last level. There are no nodes, and the name is in the device tree.
+/// Returns 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second-level
+/// cache. There are no nodes, and the name is in the device tree.
 pub fn apple_m1() -> Tree {
     let tree = online(8, "CPU implementer", "0x61");
     for cpu in 0..8 {
@@ -180,8 +179,7 @@ pub fn apple_m1() -> Tree {
     tree
 }
 
-/// 2 sockets of 80 cores. The kernel does not describe the system-level cache behind the second
-/// level.
+/// Returns 2 sockets of 80 cores. The kernel does not report the system-level cache.
 pub fn altra_twice() -> Tree {
     let tree = online(160, "CPU implementer", "0x41");
     for cpu in 0..160 {
@@ -193,8 +191,8 @@ pub fn altra_twice() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third-level cache. The second
-/// socket has no memory of its own. Node 255 is the memory of a GPU.
+/// Returns 2 sockets of 2 cores with 4 threads each. Pairs of cores share a third-level cache. The
+/// second socket has no memory of its own. Node 255 is the memory of a GPU.
 pub fn power9_with_gpu_memory() -> Tree {
     let tree = online(16, "cpu\t", "POWER9, altivec supported");
     for cpu in 0..16 {
@@ -213,8 +211,8 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree
 }
 
-/// 2 sockets of 4 cores. The CPUs of the sockets have alternating numbers. Sub-NUMA clustering
-/// divides each socket into two memory nodes, which share the third-level cache of the socket.
+/// Returns 2 sockets of 4 cores, with alternating CPUs. Each socket has two memory nodes, which
+/// share the third-level cache.
 pub fn sub_numa_clustering() -> Tree {
     let tree = online(8, "model name", "A processor in halves");
     let sockets = ["0,2,4,6", "1,3,5,7"];
@@ -230,8 +228,8 @@ pub fn sub_numa_clustering() -> Tree {
     tree
 }
 
-/// 2 sockets of 2 cores with 4 threads each. Each core has its own third-level cache. The kernel of
-/// POWER writes only maps, and has no list of the online CPUs.
+/// Returns 2 sockets of 2 cores with 4 threads each, and a third-level cache for each core. The
+/// kernel writes only maps, and no list of the online CPUs.
 pub fn power7_by_maps() -> Tree {
     let tree = Tree::empty();
     tree.write("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER7\n");
@@ -246,7 +244,7 @@ pub fn power7_by_maps() -> Tree {
     tree
 }
 
-/// Returns the list of `count` CPUs, starting at `first`.
+/// Returns the list of `count` CPUs from `first` on.
 fn list(first: u32, count: u32) -> String {
     format!("{first}-{}", first + count - 1)
 }

@@ -1,4 +1,4 @@
-//! A file system tree for one test. The test adds the files.
+//! A tree of files for a test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::list::parse_list;
 use super::super::{Cpus, CpusError, Source, read};
 
-/// A folder in place of a computer's folder `/`, which is removed when this value is dropped.
+/// A folder in place of `/`. `drop` removes it.
 pub struct Tree {
     folder: tempfile::TempDir,
 }
@@ -15,14 +15,14 @@ pub struct Tree {
 impl Tree {
     pub fn empty() -> Self {
         Self {
-            // In memory if possible, because some disks take seconds to write hundreds of files.
+            // Some disks take seconds to write hundreds of files.
             folder: tempfile::tempdir_in("/dev/shm")
                 .or_else(|_| tempfile::tempdir())
                 .unwrap(),
         }
     }
 
-    /// Returns the name of the folder. Tests cut this name from messages.
+    /// Returns the path of the folder, which tests remove from messages.
     pub fn root(&self) -> &str {
         self.folder.path().to_str().unwrap()
     }
@@ -44,7 +44,7 @@ impl Tree {
         std::os::unix::fs::symlink(target, self.folder.path().join(path)).unwrap();
     }
 
-    /// Removes a file or a folder, which must exist.
+    /// Removes a file or a folder.
     pub fn remove(&self, path: impl AsRef<Path>) {
         let path = self.folder.path().join(path);
         if path.is_dir() {
@@ -55,7 +55,6 @@ impl Tree {
         .unwrap();
     }
 
-    /// Adds a cache to a CPU.
     pub fn cache(&self, cpu: u32, level: u32, shared_by: &str) {
         let caches = format!("sys/devices/system/cpu/cpu{cpu}/cache");
         let next = fs::read_dir(self.folder.path().join(&caches)).map_or(0, Iterator::count);
@@ -70,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// Puts a CPU into its package and core, with the first-level caches that all CPUs have.
+    /// Puts a CPU into its package and core, and adds its first-level caches.
     pub fn cpu(&self, cpu: u32, package: i32, core: &str) {
         let topology = format!("sys/devices/system/cpu/cpu{cpu}/topology");
         self.write(
@@ -78,7 +77,6 @@ impl Tree {
             &format!("{package}\n"),
         );
         self.write(format!("{topology}/core_cpus_list"), &format!("{core}\n"));
-        // The caches for data and for instructions.
         self.cache(cpu, 1, core);
         self.cache(cpu, 1, core);
     }
@@ -116,7 +114,7 @@ pub fn set(list: &str) -> BTreeSet<u32> {
     parse_list(list).unwrap()
 }
 
-/// Returns the map with the content of a list, for 64 CPUs.
+/// Returns the map with the CPUs of a list, for 64 CPUs.
 pub fn map(list: &str) -> String {
     let bits = set(list)
         .into_iter()
