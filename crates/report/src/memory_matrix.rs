@@ -28,7 +28,7 @@ const FIGURES: [(&str, Figure); 2] = [
 
 const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of one SPE";
 
-/// Returns the matrix as two tables with notes. If there are too many columns, a table is divided.
+/// Returns the matrix as two tables with notes. Tables that are wider than `width` are divided.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let mut text = text::wrapped(&bold(&words.say(TITLE)), "  ", width);

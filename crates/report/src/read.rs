@@ -11,7 +11,6 @@ use serde_json::error::Category;
 
 use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
-/// The advice for a user who named a file that is not a report.
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
@@ -201,8 +200,7 @@ fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Returns true if the file is cut off. If it is cut off within a number, such as after `0.`, the
-/// parser reports a syntax error.
+/// Returns true if the file is cut off. A file that is cut off within a number has a syntax error.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,

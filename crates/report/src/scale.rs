@@ -92,7 +92,7 @@ impl Unit {
     }
 }
 
-/// Returns true if dark text is easier to read on this colour. Source of the weights: ITU-R BT.709.
+/// Returns true if dark text is easier to read on this colour. The weights are from ITU-R BT.709.
 pub(crate) fn wants_dark_text(colour: Color) -> bool {
     let Color { r, g, b } = colour;
     0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 128.0

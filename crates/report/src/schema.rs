@@ -301,8 +301,7 @@ mod tests {
         );
     }
 
-    /// jq examples have names of fields as `.name` between single quotes, Python examples as
-    /// `["name"]`.
+    /// jq examples contain names of fields as `.name` in quotes, Python examples as `["name"]`.
     #[test]
     fn the_document_names_fields_that_exist() {
         let document = include_str!("../../../docs/json.md");

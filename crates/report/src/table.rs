@@ -14,8 +14,8 @@ use crate::{
     memory_matrix,
 };
 
-/// The columns before the columns of the settings. Columns without values are left out. With the
-/// slowest sample, lines would be longer than 100 columns.
+/// The columns before the columns of the settings. Columns without values are left out. The slowest
+/// sample has no column, because lines would be longer than 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),

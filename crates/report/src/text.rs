@@ -112,8 +112,8 @@ pub(crate) const fn between(between: Between) -> &'static str {
     }
 }
 
-/// Returns the two ends of a communication, for people. It names the cache if the data fits into
-/// one.
+/// Returns the two ends of a communication, for people. One end can be a cache, which JSON calls
+/// memory.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     match measurement.lies_in {
         Some(Storage::Cache) => "cache-spe",
@@ -193,7 +193,7 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
 /// The largest number of CPUs that are listed in the order in which programs use them.
 const IN_ORDER: usize = 8;
 
-/// Returns the CPUs of the PPE and of the SPEs, or `None` for a simulated machine.
+/// Returns the CPUs of the PPE and of the SPEs, or `None` if the place of the PPE has no name.
 pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     let main = machine.ppe_place.as_ref()?;
     let places = &machine.spe_places;
@@ -308,8 +308,8 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
     ))
 }
 
-/// Returns the size of the pages of a block. The ends of a block of huge pages may be in small
-/// pages, so a share of 95 % counts as 2 MB.
+/// Returns the size of the pages of a block, from the share of the block in huge pages. A share of
+/// 95 % counts as 2 MB, because the ends of a block may be in small pages.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),

@@ -6,8 +6,8 @@
 
 use crate::MachineInfo;
 
-/// Texts about a Cell with their translations. The first text that fits counts, so longer texts are
-/// before their beginnings.
+/// Texts about a Cell with their translations. The first match is used, so a text must be before
+/// every shorter text with which it begins.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
     // The name of this processor is not translated.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
@@ -20,6 +20,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("what SPEs send", "what threads send"),
     ("an SPE that has waited", "a thread that has waited"),
     ("to wake an SPE", "to wake a thread"),
+    // Descriptions of functions.
     (
         "start an empty program on an SPE",
         "start an empty program on a waiting thread",
@@ -43,6 +44,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("gets and puts", "copies in and out"),
     ("gets", "copies in"),
     ("puts", "copies out"),
+    // Parts of the machine.
     ("An SPE", "A CPU"),
     ("an SPE", "a CPU"),
     ("SPEs", "CPUs"),
@@ -61,7 +63,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("memory module", "NUMA node"),
     ("modules", "nodes"),
     ("module", "node"),
-    // These are names of values as people see them.
+    // Names of values in tables and pages.
     ("ppe-spe", "main-CPU"),
     ("spe-spe", "CPU-CPU"),
     ("memory-spe", "memory-CPU"),
@@ -114,7 +116,7 @@ impl<'m> Words<'m> {
         places: &[],
     };
 
-    /// Translates the heading of a column, in a short form.
+    /// Translates the heading of a column. On a computer `Cell` becomes `L3`.
     pub(crate) fn heading(&self, text: &str) -> String {
         match text {
             "Cell" if self.is_computer => "L3".to_owned(),

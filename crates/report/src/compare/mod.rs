@@ -165,10 +165,11 @@ pub enum Verdict {
 impl Comparison {
     /// Compares B with A. Measurements are paired if their functions and parameters are equal.
     /// Findings and results of programs are paired if their names, units and parameters are equal.
-    /// Medians of matrices are paired if carrier, polling, block size, memory module and class are
-    /// equal.
+    /// Medians of matrices are paired if the parameters of the matrices and the class of the SPEs
+    /// are equal.
     ///
     /// `names` are the names of A and B, such as the names of their files.
+    ///
     /// # Errors
     ///
     /// [`CompareError`] if different commands or programs printed the reports, if the reports have
@@ -178,9 +179,8 @@ impl Comparison {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with the runs of A, each run with its name. The value of a side is
-    /// the median of its runs. The interval of a side covers the values and the intervals of all
-    /// its runs.
+    /// Compares the runs of B with the runs of A, each run with its name. A value of A or B is the
+    /// median of its runs. Its interval covers the values and the intervals of all runs.
     ///
     /// # Errors
     ///

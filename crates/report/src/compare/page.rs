@@ -81,7 +81,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         return None;
     }
     let extremes = extremes(groups);
-    // This axis reaches the largest ratios, which the axis of all ratios may not.
+    // This axis includes all of the extremes.
     let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }
@@ -192,12 +192,13 @@ struct Axis {
 }
 
 impl Axis {
-    /// Makes the axis on which 95 % of the ratios lie.
+    /// Makes the shortest axis of [`ENDS`] on which 95 % of the ratios lie, or else the longest
+    /// axis.
     fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0 - BEYOND)
     }
 
-    /// Makes the axis on which all ratios lie, up to the largest of [`ENDS`].
+    /// Makes the shortest axis of [`ENDS`] on which all ratios lie, or else the longest axis.
     fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0)
     }

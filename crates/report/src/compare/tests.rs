@@ -341,7 +341,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     let ratios: Vec<_> = ratios
         .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
         .collect();
-    // The comparison sorts by name, but the program by run.
+    // The comparison is sorted by name, the results of a program by run.
     assert_eq!(
         ratios,
         [

@@ -1,4 +1,4 @@
-//! The values of reports that are compared.
+//! The values of reports, in a form in which they can be compared.
 
 use std::collections::BTreeMap;
 

@@ -262,7 +262,7 @@ pub(super) struct Extreme<'a> {
 }
 
 /// Returns the [`EXTREMES`] measurements with the largest slowdowns, and those with the largest
-/// speed-ups. Measurements with overlapping intervals are left out.
+/// speed-ups. Measurements are left out if the intervals of A and B overlap.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups

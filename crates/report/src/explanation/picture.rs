@@ -77,7 +77,7 @@ fn swatch(colour: colorous::Color) -> Markup {
     }
 }
 
-/// Returns the volume between each two places. `letter` is 0 for placement A and 1 for placement B.
+/// Returns the volume and cost for pairs of places. `letter` is 0 for placement A and 1 for B.
 fn between(report: &ExplanationReport, letter: usize) -> BTreeMap<(usize, usize), Between> {
     let place = |task: usize| report.placements[letter].placement[task];
     let mut lines: BTreeMap<_, Between> = BTreeMap::new();

@@ -92,7 +92,6 @@ fn signed(number: f64) -> String {
 struct Rows {
     id: &'static str,
     title: &'static str,
-    /// A text with the number of rows that differ.
     about: String,
     headings: &'static [&'static str],
     is_text: &'static [bool],

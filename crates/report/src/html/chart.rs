@@ -26,7 +26,7 @@ const BOTTOM: f64 = HEIGHT - 48.0;
 pub(crate) const STYLES: usize = 8;
 /// The preferred number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// An axis over fewer powers of 10 also has ticks at 2 and 5 times each power.
+/// A logarithmic axis over fewer powers of 10 also has ticks at 2 and 5 times each power.
 const DECADES_FEW: f64 = 2.5;
 
 pub(crate) struct Chart {
@@ -42,7 +42,7 @@ pub(crate) struct Axis {
     pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
-    /// Numbers besides those of the points that the axis includes, for charts with equal axes.
+    /// Further numbers that the axis must include. They give neighbouring charts equal axes.
     pub shows: Vec<f64>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Spacing {
     Whole,
     /// Logarithmic, with ticks at powers of 2.
     Log2,
-    /// Logarithmic, with ticks at powers of 10, and also between few powers.
+    /// Logarithmic, with ticks at powers of 10, and at 2 and 5 times each power if there are few.
     Log10,
 }
 

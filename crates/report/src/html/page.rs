@@ -9,7 +9,6 @@ const SCRIPT: &str = include_str!("../../assets/report.js");
 
 /// A page that contains its style and its script, and loads no other file.
 pub(crate) struct Page<'a> {
-    /// The command that made the page, such as `stats`.
     pub command: &'a str,
     pub heading: &'a str,
     pub about: Markup,

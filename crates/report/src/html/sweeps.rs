@@ -106,8 +106,8 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // A chart of times against sizes and numbers of SPEs would be a surface, so numbers of SPEs
-        // are drawn only without sizes. For `fetchadd` on a machine with two SPEs, two points are
+        // A chart against both sizes and numbers of SPEs would be a surface, so numbers of SPEs are
+        // drawn only if sizes are not. On a machine with two SPEs, two points of `fetchadd` are
         // enough.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
@@ -154,8 +154,8 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
     lines
 }
 
-/// Adds the point of a single SPE to the lines of private buffers. It is measured only once, as
-/// shared.
+/// Adds the point of a single SPE to the lines of private buffers. A single SPE is measured only
+/// once, with a shared buffer.
 fn share_single_spes(lines: &mut [Line<'_>]) {
     fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
         line.points.iter().find(|(spes, _)| *spes == 1).copied()
@@ -350,7 +350,8 @@ fn charts_of(
 
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The names of the first and the last line. `None` if the title has other parameters.
+    /// The names of the first and the last line, for the title. `None` if the lines share a
+    /// parameter.
     range: Option<[String; 2]>,
 }
 
@@ -397,8 +398,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// Returns the aspects that all lines of this group share, but not all lines of the report.
-    /// `all` has the aspects of the lines of the report.
+    /// Returns the parameters that all lines of this group share, in words. Parameters that all
+    /// lines share are left out. `all` is the result of [`aspects`] for each line.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -426,7 +427,8 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
 
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // Short names leave out aspects that only some lines have. They are used if all of them differ.
+    // Short names leave out parameters that have only one value. They are used if all of them
+    // differ.
     let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
@@ -437,8 +439,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by the aspects for whose values `matter` returns true. If a line has none of
-/// these aspects, the name has all aspects of the line.
+/// Names each line by some of its aspects. `matter` returns true for the values of an aspect that
+/// belongs to the names. A line without such an aspect is named by all its aspects.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();

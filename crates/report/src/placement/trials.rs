@@ -42,10 +42,10 @@ impl PlacementTrials {
         least.unwrap_or(0)
     }
 
-    /// Returns the speed-up of the fastest placement against no binding: the second-smallest, the
-    /// median and the second-largest ratio of all rounds. With ten rounds, the true median is
-    /// between the first and the last with a probability of 98 %. Returns `None` if there are fewer
-    /// than three rounds.
+    /// Returns the second-smallest, the median and the second-largest speed-up of all rounds. A
+    /// speed-up is the time without a binding divided by the time with the fastest placement. With
+    /// ten rounds, the true median is between the outer values with a probability of 98 %. Returns
+    /// `None` for fewer than three rounds.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);
@@ -54,7 +54,7 @@ impl PlacementTrials {
         (ratios.len() >= 3).then(|| [ratios[1], median, ratios[ratios.len() - 2]])
     }
 
-    /// Returns the median of the runs without a binding, and that of the fastest placement.
+    /// Returns the median of the runs without a binding, and the median with the fastest placement.
     pub fn medians_ns(&self) -> Option<[f64; 2]> {
         let trial = self.placements.get(self.fastest())?;
         Some([ascending(&self.unbound_ns).1, ascending(&trial.ns).1])

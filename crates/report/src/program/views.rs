@@ -22,7 +22,7 @@ pub(super) struct Block {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Returns the results as a table, below their common parameters. Titles contain ANSI styles.
+/// Returns the results as a table below their common parameters. Titles contain ANSI styles.
 pub fn table(report: &ProgramReport, width: usize) -> String {
     let words = Words::of(&report.envelope.machine);
     let mut text = head(&report.envelope.machine, width);
