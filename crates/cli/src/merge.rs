@@ -1,8 +1,8 @@
-//! `cellworks merge`: the result of a sweep from the files of its shares.
+//! `cellworks merge`: prints the result of a sweep from the files of its shares.
 
-// Rejected: merging the reports of shares number by number. Speed-ups and curves follow from
-// several steps. A file therefore has the results of steps, and `merge` computes with the code of
-// the divided command. Its results are the same to the last digit.
+// Rejected: merging the reports of shares number by number, because speed-ups and curves follow
+// from several steps. Instead, files have the results of steps, and the code of the divided command
+// is run.
 
 use clap::{Parser, error::ErrorKind};
 

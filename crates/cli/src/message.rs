@@ -10,17 +10,14 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Prints the reason why the command fails.
 pub(crate) fn error(message: &str) {
     say(BAD, "error:", message);
 }
 
-/// Prints a warning.
 pub(crate) fn warn(message: &str) {
     say(WARN, "warning:", message);
 }
 
-/// Prints a note about something that the command has done.
 pub(crate) fn note(message: &str) {
     say(NOTE, "note:", message);
 }
@@ -34,14 +31,14 @@ fn say(style: Style, kind: &str, message: &str) {
     let _ = write!(anstream::stderr(), "{style}{kind}{reset}{message}");
 }
 
-/// The number of columns of the terminal. `None` if standard error is not a terminal.
 fn terminal_width() -> Option<usize> {
     let size = stderr().is_terminal().then(|| tcgetwinsize(stderr()));
     let columns = usize::from(size?.ok()?.ws_col);
     (columns > 0).then_some(columns)
 }
 
-/// Breaks a text into lines of at most `width` columns. Commands stay whole for copying.
+/// Breaks a text into lines of at most `width` columns. Commands stay whole, so that users can copy
+/// them.
 fn wrapped_lines(text: &str, width: usize) -> String {
     let wrapped_line = |line: &str| {
         let bare = line.trim_start();
