@@ -57,8 +57,8 @@ pub(crate) trait Job {
     type Plan;
     type Steps: Steps;
 
-    /// Checks and plans the job. It is called before files are written, and on a computer again
-    /// with the limits of its present state.
+    /// Checks and plans the job before files are written. On a computer the job is then planned
+    /// again with the limits of its present state.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// Returns the steps of a plan, without results.
@@ -70,7 +70,7 @@ pub(crate) trait Job {
         Ok(Sweep::default())
     }
 
-    /// Returns the reaction of a simulation to hazards if no flag sets it.
+    /// Returns the reaction to hazards, such as overlapping transfers, if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
     /// Runs the plan, and calls `after` with a text about each run when the run has ended.

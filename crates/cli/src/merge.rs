@@ -1,8 +1,7 @@
 //! `cellworks merge`: prints the result of a sweep from the files of its shares.
 
-// Rejected: merging the reports of shares number by number, because speed-ups and curves follow
-// from several steps. Instead, files have the results of steps, and the code of the divided command
-// is run.
+// Rejected: merging the reports of shares number by number. Speed-ups and curves follow from
+// several steps, so files have the results of steps, and the divided command computes the rest.
 
 use clap::{Parser, error::ErrorKind};
 

@@ -37,8 +37,7 @@ fn terminal_width() -> Option<usize> {
     (columns > 0).then_some(columns)
 }
 
-/// Breaks a text into lines of at most `width` columns. Commands stay whole, so that users can copy
-/// them.
+/// Breaks a text into lines of at most `width` columns. Commands stay whole for copying.
 fn wrapped_lines(text: &str, width: usize) -> String {
     let wrapped_line = |line: &str| {
         let bare = line.trim_start();

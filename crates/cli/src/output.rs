@@ -30,7 +30,7 @@ pub(crate) enum Printed {
     ToStandardError,
 }
 
-/// Fails if standard output is closed. Is called before the work, which could not be printed.
+/// Fails if standard output is closed, so that no result is computed that cannot be printed.
 pub(crate) fn check_standard_output() -> Result<(), Failure> {
     match standard_output::was_closed() {
         true => Err(Failure::Run(
@@ -106,11 +106,7 @@ pub(crate) fn width() -> usize {
 pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
 
 impl ResultFiles {
-    /// Adds a file for a result in the given format.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if another flag names the same file.
+    /// Adds a file for a result in the given format. Fails if another flag names the same file.
     pub fn add(&mut self, format: Option<Format>, file: OutputFile) -> Result<(), Failure> {
         self.refuse(&file)?;
         self.0.push((format, file));
@@ -131,7 +127,6 @@ impl ResultFiles {
         files.try_for_each(|(_, file)| file.refuse_to_replace(input))
     }
 
-    /// Fails if the command reads one of these files.
     pub fn refuse_to_replace_any<'i>(
         &self,
         inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
@@ -140,8 +135,8 @@ impl ResultFiles {
         inputs.try_for_each(|input| self.refuse_to_replace(input))
     }
 
-    /// Keeps existing files, because the run is incomplete. The result goes to new files beside
-    /// them, and a warning names the new files.
+    /// Keeps existing files if the run is incomplete. The result goes to new files beside them, and
+    /// a warning names the new files.
     pub fn keep_what_is_there(&mut self) {
         for (_, file) in &mut self.0 {
             let kept = file.to_string();

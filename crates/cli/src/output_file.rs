@@ -1,8 +1,8 @@
 //! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
 //! A regular file is replaced as a whole when the result is complete. Until then, and after any
-//! failure, the old file is unchanged. The result is first written to a file without a name on the
-//! same disk, which the system removes when the process ends.
+//! failure, the old file is unchanged. The result is first written to a file without a name, on the
+//! same disk. The system removes this file when the process ends.
 //!
 //! The result of an incomplete run is written beside an existing file. A device, a FIFO, or a file
 //! that is already open, such as standard output, is written directly.
@@ -173,7 +173,7 @@ impl OutputFile {
     }
 
     fn replace(&mut self) -> io::Result<()> {
-        // The destructor removes this file if a later step fails.
+        // The destructor of `beside` removes the new file if a later step fails.
         let mut beside = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder_of(&self.path))?;

@@ -21,8 +21,7 @@ fn template(columns: Option<usize>) -> String {
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Makes a bar of `steps` steps. It is invisible if `quiet` is set or standard error is not a
-    /// terminal.
+    /// Makes a bar. It is invisible if `quiet` is set or standard error is not a terminal.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let visible = !quiet && stderr().is_terminal();
         let target = if visible {
@@ -36,8 +35,7 @@ impl Progress {
             .expect("the template is right for every number of columns");
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
-            // A step of a second without ticks would look like a hang. These ticks do not disturb
-            // measurements.
+            // A long step without ticks would look like a hang. Ticks do not disturb measurements.
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         Self(bar)

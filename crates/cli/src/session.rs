@@ -56,7 +56,7 @@ impl End {
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            // A run that is done lacks the result of a step only if it is a merge.
+            // Only a merge can be done without a result of each step.
             Self::Done => "no file has it",
             _ => "the run ended before",
         }
@@ -72,7 +72,7 @@ impl End {
     }
 }
 
-/// The results of a command, step by step.
+/// The results of a command, step by step. A step is, for example, a measurement.
 pub(crate) trait Steps: Send + 'static {
     type Report;
 
@@ -210,7 +210,7 @@ impl<S: Steps> Session<S> {
         self.interrupted.get().is_some()
     }
 
-    /// Returns the reason why the run has to end now, if there is one. Is called between steps.
+    /// Returns the reason why the run has to end now, if there is one.
     pub fn end_reason(&self) -> Option<End> {
         if self.is_interrupted() {
             return Some(End::Interrupted);
@@ -228,7 +228,7 @@ impl<S: Steps> Session<S> {
     ///
     /// # Errors
     ///
-    /// The reason why the run has to end, if a value in a file is not a result.
+    /// The end of the run, if a value in a file is not a result.
     pub fn to_do<T: DeserializeOwned, R>(
         &self,
         planned: usize,
@@ -307,7 +307,7 @@ impl<S: Steps> Session<S> {
     /// Waits for [`GRACE`], and reports the results if the run has not reported them by then.
     fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // A panic here would leave the run waiting forever.
+        // If this thread panicked, the run would wait forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));

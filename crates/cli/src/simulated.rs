@@ -18,11 +18,11 @@ use crate::surroundings;
 
 const PACKET_BYTES: u64 = 128;
 
-/// The largest size of a staged view: the number of bytes that one DMA command moves.
+/// The largest number of bytes that an SPE stages at a time: the size of one DMA command.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// The number of views of the largest size for which a local store has room. A copy has four views
-/// at once, and the local store contains other data, too.
+/// The number of staged buffers for which a local store has room. A copy stages four buffers at
+/// once, and the local store contains other data, too.
 const VIEWS: usize = 8;
 
 pub(crate) struct Simulated {
@@ -79,7 +79,6 @@ pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> Str
     )
 }
 
-/// Returns the limits of a simulated machine.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);
@@ -108,9 +107,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine and opens the file of its trace. Fails first if `check` fails, or if a
-    /// file of the result is the file `machine`. `usual` is the reaction to hazards if no flag sets
-    /// it.
+    /// Makes the machine and opens the file of its trace. Fails if `check` fails, or if a result
+    /// would replace the file `machine`. `usual` is the reaction to hazards if no flag sets it.
     pub fn build(
         machine: &Path,
         description: Description,
@@ -245,8 +243,7 @@ impl Trace {
         }
     }
 
-    /// Returns a warning that the trace of a failed run is not kept, unless it was written
-    /// directly.
+    /// Returns a warning if the trace of a failed run is not kept.
     fn not_kept(&self) -> Option<String> {
         let trace = self.lock();
         let file = trace.file.as_ref()?.get_ref();

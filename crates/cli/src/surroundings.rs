@@ -45,7 +45,7 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// A clock rate that no processor reaches, for systems that do not report the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// Makes a machine from this computer. It is never dropped, because the thread of Ctrl-C uses it.
+/// Makes a machine from this computer. The machine is never dropped, because Ctrl-C may need it.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {
@@ -67,8 +67,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the state of the computer, which takes a quarter of a second, and begins to watch its
-    /// CPUs.
+    /// Reads the state of the computer for a quarter of a second, and begins to watch its CPUs.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
         let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
@@ -109,7 +108,7 @@ impl Surroundings {
     /// Returns the limits of this computer in its present state.
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
-        // The other half is left for other measurements and other programs.
+        // Half of the available memory is left for other measurements and other programs.
         let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
@@ -129,13 +128,12 @@ impl Surroundings {
         }
     }
 
-    /// Fails if the CPUs of the machine have changed. Is called between measurements.
+    /// Fails if CPUs of the machine were switched off or taken from this process.
     pub fn check(&self) -> Result<(), String> {
         self.host.check_cpus().map_err(|error| error.to_string())
     }
 
-    /// Returns the environment of a run that has ended, and sentences about disturbances of the
-    /// run.
+    /// Returns the environment of a run that has ended, and sentences about its disturbances.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();
         let usage = self.watch.read().ok().and_then(Result::ok);
@@ -150,7 +148,7 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// Returns the environment of a run that may not have ended, without the use of the CPUs.
+    /// Returns the environment of a run that may not have ended, without the use of CPUs by others.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),

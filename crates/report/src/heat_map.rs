@@ -20,8 +20,8 @@ use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
 use crate::{MachineInfo, Words};
 
-/// Returns the matrix as coloured cells with numbers, a table of the classes of its pairs, and a
-/// legend, in at most `width` columns. Colours are ANSI styles of 24 bits.
+/// Returns the matrix as coloured cells with numbers, a table of times by distance, and a legend,
+/// in at most `width` columns. Colours are ANSI styles of 24 bits.
 pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let scale = Scale::of(matrix);

@@ -18,7 +18,7 @@ use crate::{MachineInfo, Words};
 
 type Figure = fn(&MemoryCell) -> String;
 
-/// The two figures of each cell. Each figure has its own table.
+/// The latency and the bandwidth of a cell. Each of them has its own table.
 const FIGURES: [(&str, Figure); 2] = [
     ("latency in ns", |cell| figures(cell.latency_ns)),
     ("GB/s", |cell| {

@@ -246,7 +246,7 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// Returns sentences about the measured pairs, the polling, and the memory module of the data.
+/// Returns sentences about the measured pairs, the waiting of receivers, and the place of the data.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",

@@ -27,7 +27,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Reads costs from a file, in the format of its extension. Also accepts the name of a
+    /// Reads costs from a file, in the format of its extension. `file` may also be the name of a
     /// simulated machine.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
@@ -40,8 +40,8 @@ impl Places {
         }
     }
 
-    /// Makes places with the given costs, and with CPUs if places are CPUs. `file` is the name of
-    /// the machine.
+    /// Makes places with the given costs. If the places are CPUs, `cpus` has their numbers. The
+    /// machine gets the name of `file`.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {

@@ -120,8 +120,8 @@ fn listed(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// The variables in which a launcher sets the number of this process, and the number of its
-/// processes. Both count only processes on this computer.
+/// The variables in which a launcher, such as `mpirun`, sets the number of this process and the
+/// number of processes.
 struct Launcher {
     rank: &'static str,
     processes: &'static str,
@@ -152,8 +152,8 @@ const LAUNCHERS: [Launcher; 4] = [
     },
 ];
 
-/// Returns the number of this process on this computer, and the variable with this number. Returns
-/// `None` if a launcher has started only one process, or none.
+/// Returns the number that a launcher has given this process, and the variable with this number.
+/// Returns `None` without a launcher, or if there is only one process.
 fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some();
     // A batch script of Slurm has a number, but is not one of several processes.

@@ -251,7 +251,7 @@ fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec
     loads
 }
 
-/// Returns all places, in an order in which near places are neighbours if the machine has such an
+/// Returns all places. If the machine has an order in which near places are neighbours, uses this
 /// order.
 fn around(places: &Places) -> Vec<usize> {
     match &places.ways {

@@ -22,11 +22,8 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Prepares to run the command on the given CPUs.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if this process may not use one of the CPUs.
+    /// Prepares to run the command on the given CPUs. Fails if this process may not use one of the
+    /// CPUs.
     pub fn new(command: &'a [OsString], cpus: &[usize]) -> Result<Self, Failure> {
         let allowed = allowed()?;
         refuse(
@@ -52,9 +49,8 @@ impl<'a> Measured<'a> {
     }
 
     /// Runs the command without a binding and with each placement, [`ROUNDS`] times in turn. After
-    /// each run, `go_on` gets the number of runs. If it returns false, the result is `None`.
-    ///
-    /// The error is the reason why a run failed.
+    /// each run `go_on` gets the number of runs. If it returns false, the result is `None`. The
+    /// error is the reason why a run failed.
     pub fn run(
         &self,
         placements: Vec<PlacementTrial>,

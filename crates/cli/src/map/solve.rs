@@ -306,8 +306,7 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
 /// Searches, and records the best placements.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // For thousands of places, computing the bound can take longer than the search. The search does
-    // not wait for this thread.
+    // Computing the bound can take longer than the search, which does not wait for this thread.
     let (sender, receiver) = mpsc::channel();
     let bounded = Arc::clone(problem);
     // If the thread cannot be started, the placement has no bound.

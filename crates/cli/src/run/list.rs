@@ -212,8 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A minus at the start belongs to a negative number, which the parser of numbers
-            // refuses.
+            // A minus at the start is that of a negative number, which `one` refuses.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

@@ -264,8 +264,8 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     }
 }
 
-/// Fails if flags of simulated machines are given for this computer, or flags of a single run for
-/// several runs.
+/// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
+/// runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
     if machine::Kind::of(&common.machine) != machine::Kind::Simulated {

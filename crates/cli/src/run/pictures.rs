@@ -20,11 +20,7 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    /// Makes the folder, if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if the folder cannot be made.
+    /// Makes the folder, if it does not exist. Fails if this is impossible.
     pub fn into(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| {
             let folder = folder.display();

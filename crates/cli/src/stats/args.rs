@@ -351,8 +351,8 @@ impl StatsArgs {
         self.common.machine_flag()
     }
 
-    /// Fails if flags of simulated machines are given for this computer, or flags of this computer
-    /// for a simulated machine, or flags of a single run for several runs.
+    /// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
+    /// runs.
     fn check_simulation(&self) -> Result<(), String> {
         let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();

@@ -1,4 +1,4 @@
-//! Errors of requests in terms of the command line.
+//! Explains errors of requests by the flags of the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};

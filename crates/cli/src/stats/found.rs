@@ -144,8 +144,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // An interrupted run has too few visits for intervals. If the times of the machine repeat,
-        // another run would have the same result.
+        // Wide intervals are accepted in two cases. An interrupted run has too few visits, and a
+        // machine with repeating times would give the same result again.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -189,7 +189,7 @@ impl Steps for Found {
     }
 }
 
-/// Returns the reason why a matrix is not reliable, if its data was in the wrong memory module.
+/// Returns the reason to doubt a matrix, if its data was in the wrong memory module.
 fn misplaced(matrix: &Matrix) -> Option<String> {
     let home = matrix.home?;
     let module = match home.module {
@@ -204,8 +204,7 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// Returns the reason why a memory matrix is not reliable, if a block was in the wrong memory
-/// module.
+/// Returns the reason to doubt a memory matrix, if a block was in the wrong memory module.
 fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     let mut modules = BTreeSet::new();
     for cells in &matrix.cells {
@@ -229,8 +228,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     })
 }
 
-/// Returns the reason why the numbers are not reliable, if too many of them would differ in another
-/// run. Measurements with one round do not show this.
+/// Returns a reason to doubt the numbers, if too many of them would differ in another run.
+/// Measurements with one round do not show such differences.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

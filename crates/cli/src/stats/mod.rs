@@ -23,7 +23,7 @@ use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
 
-/// The longest time for one measurement when everything is measured.
+/// The longest time for one measurement if `stats` measures everything.
 const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
@@ -69,11 +69,10 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Visits all plans, and then all plans again, so that the interval of each measurement shows
-/// changes of the computer's state. A matrix is visited once. The reference is read between visits,
-/// and at the end.
-///
-/// After each visit, `after` is called with the title of the measurement.
+/// Measures all plans in turn, several times, so that the intervals show changes of the computer's
+/// state. Each of these times is a visit. A matrix is visited once. The reference, the time of one
+/// pair of SPEs, is read between visits. After each visit, `after` is called with the title of the
+/// measurement.
 fn measure_all(
     machine: &dyn Runner,
     mut work: Work,

@@ -15,18 +15,18 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// The number of visits of each measurement, so that a change of the computer's state during one
-/// visit is noticed.
+/// The number of visits. Each measurement is taken in parts at several times, called visits, which
+/// shows changes of the computer's state.
 const VISITS: u32 = 3;
 
-/// The longest time for each matrix when everything is measured.
+/// The longest time for each matrix if `stats` measures everything.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The longest simulated time for each matrix. It is enough for all pairs of 64 SPEs, and is
-/// simulated in some seconds.
+/// The longest simulated time for each matrix. It is enough for all pairs of 64 SPEs, and takes
+/// some seconds of real time.
 const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
-/// Each matrix may take the time for everything divided by this number.
+/// A matrix may take at most the time of the whole run divided by this number.
 const MATRIX_PER_BUDGET: u32 = 20;
 
 pub(super) struct Work {
@@ -34,13 +34,13 @@ pub(super) struct Work {
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
-    /// The time for everything. `None` if each plan has its own time.
+    /// The time of the whole run. `None` if each plan has its own time.
     pub budget: Option<Duration>,
-    /// The time after which a matrix ends, even if pairs are left. This matters if several SPEs
-    /// share a CPU, because a matrix then takes longer than planned.
+    /// The time after which a matrix ends, even if pairs are left. If several SPEs share a CPU, a
+    /// matrix takes longer than planned.
     pub budget_of_a_matrix: Option<Duration>,
-    /// The reference, which is timed between measurements to detect changes of the computer. `None`
-    /// if the user gives a number of iterations.
+    /// The times of one pair of SPEs, which are read between measurements to detect changes of the
+    /// computer. `None` if the user gives a number of iterations.
     pub reference: Option<Readings>,
     /// The titles of the matrices for which the time is too short.
     pub no_time: Vec<String>,
@@ -139,7 +139,8 @@ impl Work {
     }
 }
 
-/// Returns the matrices to measure with everything. CSV with measurements has no matrices.
+/// Returns the matrices that belong to the measurement of everything. CSV with measurements has no
+/// matrices.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {

@@ -64,11 +64,7 @@ struct Line<T> {
 }
 
 impl ResultFile {
-    /// Reads a file of results.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] with the file, the line and the reason.
+    /// Reads a file of results. The error has the file, the line and the reason.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_to_string(path).map_err(|error| unreadable(path, &error))?;
         Self::parse(path, &text)
@@ -133,11 +129,7 @@ impl ResultFile {
         })
     }
 
-    /// Checks that the file has results of the given sweep.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] with the difference.
+    /// Fails if the file has results of another sweep. The error has the difference.
     pub fn check(&self, sweep: &Header) -> Result<(), Failure> {
         let Header {
             cellworks_results,
@@ -262,8 +254,7 @@ impl Appended {
         &self.path
     }
 
-    /// Writes a line in a single call. If the process is killed, the file has the whole line or
-    /// nothing.
+    /// Writes a line in a single call, so that a killed process leaves a whole line or nothing.
     fn write(&mut self, line: &impl Serialize) -> Result<(), String> {
         let mut text = serde_json::to_string(line).expect("results are numbers and texts");
         text.push('\n');

@@ -59,8 +59,8 @@ impl SweepArgs {
         self.merged.first().map(|file| file.header.steps.len())
     }
 
-    /// Begins a sweep: reads the results that files have, and opens the file for new results.
-    /// `name` is the default for the name of this file.
+    /// Begins a sweep: reads the results that files have, and opens the file for new results. If no
+    /// flag names this file, its name is made from `name`.
     ///
     /// # Errors
     ///

@@ -1,9 +1,7 @@
 //! The steps of a sweep that a process does.
 
-// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Every n-th
-// step is a fair share, because neighbouring steps take about the same time. Slurm and MPI set the
-// number of a process in its environment. Files need no network, and a failed share can be repeated
-// by itself.
+// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Files need
+// no network, and a failed share can be repeated by itself.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -11,7 +9,8 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// One of several equal shares of a sweep. It has every n-th step.
+/// One of several equal shares of a sweep. A share has every n-th step, because neighbouring steps
+/// take about the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The number of the share, from 1 on.
@@ -35,7 +34,7 @@ impl Share {
     }
 
     /// Returns the file of this share, from the file `whole` for all shares: `lu.03-of-64.jsonl`
-    /// for `lu.jsonl`. File names are sorted by share.
+    /// for `lu.jsonl`. Sorted file names are in the order of the shares.
     pub fn file(self, whole: &Path) -> PathBuf {
         let Self { number, of } = self;
         let width = of.to_string().len();
@@ -81,8 +80,7 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // A batch script has these variables, too, but is a single process. Only `srun` makes
-        // steps.
+        // A batch script has these variables, too. Only `srun` starts several processes.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true),

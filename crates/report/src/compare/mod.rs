@@ -165,8 +165,8 @@ pub enum Verdict {
 impl Comparison {
     /// Compares B with A. Measurements are paired if their functions and parameters are equal.
     /// Findings and results of programs are paired if their names, units and parameters are equal.
-    /// Medians of matrices are paired if the parameters of the matrices and the class of the SPEs
-    /// are equal.
+    /// Medians of matrices are paired if the parameters of the matrices and the distance of the
+    /// SPEs are equal.
     ///
     /// `names` are the names of A and B, such as the names of their files.
     ///

@@ -1,4 +1,4 @@
-//! Comparisons as a table and as CSV, and functions that the page shares with them.
+//! Comparisons as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeMap;
 

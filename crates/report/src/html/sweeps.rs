@@ -386,7 +386,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     values.iter().map(with).flat_map(readable).collect()
 }
 
-/// Returns the different values of the aspect with index `at`, without empty values.
+/// Returns the different values of the parameter with index `at`, without empty values.
 fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
@@ -427,8 +427,8 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
 
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // Short names leave out parameters that have only one value. They are used if all of them
-    // differ.
+    // Short names leave out parameters that have only one value. They are used only if no two lines
+    // get the same name.
     let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
@@ -439,8 +439,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by some of its aspects. `matter` returns true for the values of an aspect that
-/// belongs to the names. A line without such an aspect is named by all its aspects.
+/// Names each line by some of its parameters. `matter` returns true for the values of a parameter
+/// that belongs to the names. A line without such a parameter is named by all of its parameters.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();
@@ -459,7 +459,7 @@ fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Ve
 
 /// The index of the number of SPEs in the result of [`aspects`].
 const SPES: usize = 1;
-/// The number of aspects before the settings in the result of [`aspects`].
+/// The number of parameters before the settings in the result of [`aspects`].
 const BEFORE_SETTINGS: usize = 4;
 
 /// Returns each parameter in words. The text of a parameter that does not apply is empty.

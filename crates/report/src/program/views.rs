@@ -1,4 +1,4 @@
-//! The results of a program as a table and as CSV, and functions that the page shares with them.
+//! The results of a program as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeMap;
 use std::iter;

@@ -1,4 +1,4 @@
-//! A reproduction as a table and as CSV, and functions that the page shares with them.
+//! A reproduction as a table and as CSV, and functions that the HTML page also uses.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 

@@ -197,8 +197,8 @@ impl OfSize<'_> {
         results
     }
 
-    /// Returns a figure with a curve of the averages and a curve for each run. Mappings are sorted
-    /// by their averages.
+    /// Returns a figure with a curve of the averages and a curve for each run, sorted by the
+    /// averages.
     fn figure(&self) -> Option<ProgramFigure> {
         let ranked = self.ranked();
         let runs = ranked.first()?.runs_ns.len();
