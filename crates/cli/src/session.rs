@@ -373,7 +373,7 @@ impl<S: Steps> Session<S> {
         if let End::Spoiled(why) = &end {
             disturbed.push(why.clone());
         }
-        // Without a result, disturbances do not matter.
+        // Without a result, disturbances are not reported.
         if done > 0 {
             disturbed.extend(disturbances);
         }

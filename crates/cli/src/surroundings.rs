@@ -11,8 +11,8 @@ use cellworks_stats::Limits;
 use crate::args::Cpus;
 use crate::failure::Failure;
 
-/// The limits of this computer. DMA blocks of up to 64 MB are larger than most caches. The buffers
-/// of one measurement have up to 4 GB.
+/// The limits of this computer. DMA blocks have up to 64 MB, so that blocks larger than the caches
+/// can be measured. The buffers of one measurement have up to 4 GB.
 pub(crate) const LIMITS: Limits = Limits {
     block_bytes_max: 64 << 20,
     local_store_bytes: LOCAL_STORE_BYTES,
