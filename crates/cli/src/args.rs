@@ -59,7 +59,7 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// The arguments that show this computer in the given format.
+    /// Returns the arguments that show this computer in the given format.
     pub fn of_this_computer(format: Format) -> Self {
         Self {
             machine: HOST.to_owned(),
@@ -137,7 +137,7 @@ pub(crate) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// The first of these flags that the user has given.
+    /// Returns the first of these flags that the user has given.
     pub fn first_given(&self) -> Option<&'static str> {
         let of_many = [
             (self.limit.is_some(), "--limit"),
@@ -148,7 +148,7 @@ impl SimulationArgs {
         self.single_run_flag().or_else(|| first_given(&of_many))
     }
 
-    /// The first flag for a single run that the user has given.
+    /// Returns the first flag for a single run that the user has given.
     pub fn single_run_flag(&self) -> Option<&'static str> {
         first_given(&[
             (self.trace.is_some(), "--trace"),
@@ -373,14 +373,14 @@ impl OutputArgs {
         Ok(files)
     }
 
-    /// Whether the result is printed or written as JSON.
+    /// Returns true if the result is printed or written as JSON.
     pub fn has_json(&self) -> bool {
         self.json.is_some() || matches!(self.format, Format::Json)
     }
 }
 
 impl CommonArgs {
-    /// Refuses the counters if no output would show them.
+    /// Fails if counters are wanted, but no output shows them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
         match self.output.format {
@@ -392,12 +392,12 @@ impl CommonArgs {
         }
     }
 
-    /// The flags with which the examples of messages choose the machine, such as ` --machine qs20`.
-    /// For this computer, the flags choose the CPUs.
+    /// Returns the flags that choose the machine in examples, such as ` --machine qs20`. For this
+    /// computer the flags choose the CPUs.
     pub fn machine_flag(&self) -> String {
         let machine = &self.machine;
         match machine != HOST {
-            // Parts that an example names may not exist on other CPUs.
+            // The example may not work on other CPUs.
             false => self.cpus.as_ref().map_or_else(String::new, |Cpus(cpus)| {
                 let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
                 format!(" --cpus {}", cpus.join(","))
@@ -418,10 +418,10 @@ pub(crate) fn span(duration: Duration) -> Span {
     Span::from_nanoseconds(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// The path that the command opens for an input that the user names `-`.
+/// The path of standard input, which the user names `-`.
 const STANDARD_INPUT: &str = "/dev/stdin";
 
-/// A parser for a file that the command reads. `-` is standard input.
+/// Parses a file that the command reads. `-` is standard input.
 pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|path| match path.as_os_str() == "-" {
         true => PathBuf::from(STANDARD_INPUT),
@@ -429,7 +429,6 @@ pub(crate) fn input() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Refuses to read standard input twice.
 pub(crate) fn refuse_standard_input_twice<'p>(
     inputs: impl IntoIterator<Item = &'p PathBuf>,
 ) -> Result<(), Failure> {
@@ -443,25 +442,22 @@ pub(crate) fn refuse_standard_input_twice<'p>(
     }
 }
 
-/// A parser for CPUs in Linux's notation.
 fn cpus(text: &str) -> Result<Cpus, String> {
     number_list(text)
         .map(Cpus)
         .ok_or_else(|| "CPUs are numbers and ranges with commas between; use 2,5 or 0-3".to_owned())
 }
 
-/// The numbers of a list such as 2,5 or 0-3. `None` if the list is malformed or empty.
+/// Parses a list of numbers such as 2,5 or 0-3. Returns `None` if the list is malformed or empty.
 pub(crate) fn number_list(text: &str) -> Option<BTreeSet<u32>> {
     cellworks_host::parse_cpus(text).filter(|numbers| !numbers.is_empty())
 }
 
-/// A parser for the seed of random choices.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse();
     seed.map_err(|_| format!("a seed is a whole number from 0 to {}; use 1", u64::MAX))
 }
 
-/// A parser for a percentage such as `5%`.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').map(str::trim_end);
     let percent = number.and_then(|number| number.parse::<f64>().ok());
@@ -469,13 +465,12 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a threshold is a percentage of 0% or more; use 5%".to_owned())
 }
 
-/// A parser for the limit of the simulated time.
 fn limit(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a limit is a simulated time with its unit, such as 10ms or 2s";
     above_0(text, "nothing happens in no time", RULE)
 }
 
-/// A parser for a time above 0, with its unit.
+/// Parses a time above 0, with its unit.
 pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Duration, String> {
     let is_negative = text.starts_with('-');
     let time = humantime::parse_duration(text.trim_start_matches('-'));
@@ -485,7 +480,7 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
-/// A parser of a flag that reads a value with `read`. Error messages end with `example`, a value
+/// Returns a parser that reads a value with `read`. Its error messages end with `example`, a value
 /// that the flag accepts.
 pub(crate) fn such_as<T: 'static>(
     example: &'static str,
@@ -502,8 +497,8 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A count of things in the memory of this process. A count that does not fit into a `usize`
-/// becomes the largest `usize`.
+/// Parses a count of things that are kept in memory. A count that does not fit becomes the largest
+/// `usize`.
 pub(crate) fn kept(text: &str) -> Result<usize, String> {
     count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -516,13 +511,13 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     )
 }
 
-/// A parser for the order of a matrix.
+/// Parses the order of a matrix.
 pub(crate) fn order(text: &str) -> Result<u64, String> {
     number(text, 1_024, "orders are whole numbers, with k for 1,024")
 }
 
-/// A whole number, which may have a multiplier `k`, `m` or `g`. If `kilo` is 1,024, the number is a
-/// size and may have a unit: `16KB` and `16KiB`, as in printed results, mean `16k`.
+/// Parses a whole number with an optional multiplier `k`, `m` or `g`. If `kilo` is 1,024, the
+/// number is a size and may have a unit: `16KB` and `16KiB` mean `16k`.
 fn number(text: &str, kilo: u64, rule: &str) -> Result<u64, String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at(end);

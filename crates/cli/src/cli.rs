@@ -44,7 +44,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether the command measures, simulates or searches.
+    /// Returns true if the command measures, simulates or searches.
     pub fn is_a_run(&self) -> bool {
         match self {
             Self::Stats(_) | Self::Run(_) | Self::Reproduce(_) => true,

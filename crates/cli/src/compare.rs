@@ -43,7 +43,6 @@ pub(crate) fn run(arguments: &CompareArgs) -> Result<(), Failure> {
     combine(shown, slower.map_or(Ok(()), Err))
 }
 
-/// The files of side A and those of side B.
 fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     let (files, with) = (&arguments.files[..], &arguments.with[..]);
     match (files, with) {
@@ -60,7 +59,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     }
 }
 
-/// Refuses a file that is named twice on one side, because it would count as two runs that agree.
+/// Fails if a file is named twice on one side, because it would count as two runs that agree.
 fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()
@@ -97,11 +96,8 @@ fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// The failure of the command if B is slower than A by more than the given number of percent.
-///
-/// # Errors
-///
-/// [`Failure::Usage`] if the two sides have no time and no rate in common.
+/// Returns the failure of the command if B is slower than A by more than `percent`. Also fails if
+/// the two sides have no time and no rate in common.
 fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
     let [a, b] = [&comparison.compared.a, &comparison.compared.b];
     let judged = comparison.slowdowns().count();

@@ -120,7 +120,7 @@ fn of_description(description: &Description) -> MachineReport {
     }
 }
 
-/// The kind of the interconnect, and the elements of each Cell.
+/// Returns the kind of the interconnect, and the elements of each Cell.
 fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) {
     let mut ids = BTreeMap::new();
     for (id, place) in description.spes().enumerate() {
@@ -174,7 +174,6 @@ fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) 
     (kind_of(&description.interconnect), cells)
 }
 
-/// The usual name of a kind of interconnect.
 pub(crate) fn kind_of(interconnect: &Interconnect) -> &'static str {
     match interconnect {
         Interconnect::Rings(_) => "rings",

@@ -10,19 +10,19 @@ pub(crate) enum Failure {
     Usage(String),
     /// The run failed: exit code 1.
     Run(String),
-    /// The result was printed, but is not reliable. The exit code is 3 if the measurement was
-    /// disturbed or is uncertain, because another run may be better. The exit code is 1 if a result
-    /// is impossible or a part failed.
+    /// The printed result is not reliable. The exit code is 1 if a result is impossible or a
+    /// simulation failed. It is 3 if the run was disturbed or is uncertain, because another run may
+    /// be better.
     Untrusted(Trust),
     /// The second side of a comparison is slower than the user allows: exit code 4.
     Slower(String),
-    /// The user pressed Ctrl-C: exit code 130, which shells report after SIGINT (128 + 2).
+    /// The user pressed Ctrl-C: exit code 130, as in shells (128 + SIGINT).
     Interrupted,
     /// The reader of the output has closed the pipe. This is not an error.
     ClosedPipe,
 }
 
-/// The exit code of the command. Prints the message of a failure.
+/// Returns the exit code of the command, and prints the message of a failure.
 pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
     match end {
         Ok(()) | Err(Failure::ClosedPipe) => 0,
@@ -47,7 +47,7 @@ pub(crate) fn exit_code(end: Result<(), Failure>) -> u8 {
     }
 }
 
-/// The exit code of a result that is not reliable, and the message with all reasons.
+/// Returns the exit code of a result that is not reliable, and a message with all reasons.
 fn verdict(trust: &Trust) -> (u8, String) {
     let has = |wanted| trust.reasons().any(|(_, kind)| kind == Some(wanted));
     let (code, what) = if has(ReasonKind::Impossible) {

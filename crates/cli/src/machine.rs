@@ -1,5 +1,4 @@
-//! The kinds of machines that `--machine` can name. Only this file makes machines. A command
-//! defines its work as a [`Job`], which runs on every machine.
+//! The kinds of machines that `--machine` can name, and work that runs on machines of all kinds.
 
 use std::path::Path;
 
@@ -18,7 +17,6 @@ use crate::simulated::{Simulated, identity, limits_of, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 use crate::sweep::{Sweep, SweepArgs};
 
-/// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ThisComputer,
@@ -26,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of the machine with the given name.
+    /// Returns the kind of the machine with the given name.
     pub fn of(machine: &str) -> Self {
         match machine {
             HOST => Self::ThisComputer,
@@ -34,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// The capabilities of all machines of this kind. They are known before a machine is made.
+    /// Returns the capabilities of all machines of this kind.
     pub fn capabilities(self) -> Capabilities {
         match self {
             Self::ThisComputer => Capabilities::default(),
@@ -43,7 +41,7 @@ impl Kind {
     }
 }
 
-/// Refuses the flags of sweeps if the machine is this computer.
+/// Fails if flags of sweeps are given for this computer.
 pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
     match sweep.first_given() {
         Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
@@ -56,28 +54,26 @@ pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String
 
 /// The work of a command on a machine of any kind.
 pub(crate) trait Job {
-    /// The checked plan for one machine.
     type Plan;
-    /// The results, step by step.
     type Steps: Steps;
 
-    /// Plans the job. `plan` is called before a file is written or the user waits. If the machine
-    /// in its present state allows less, `plan` is called again.
+    /// Checks and plans the job before files are written. On a computer the job is then planned
+    /// again with the limits of its present state.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
-    /// The steps of a plan, without results.
+    /// Returns the steps of a plan, without results.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
-    /// The steps that this process does on a simulated machine, and the file for their results.
-    /// `machine` is a text with everything that determines the results of the machine.
+    /// Returns the steps that this process does on a simulated machine, and the file for their
+    /// results. `machine` is a text that determines the results of the machine.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }
 
-    /// The simulation's reaction to hazards if no flag sets it.
+    /// Returns the reaction to hazards, such as overlapping transfers, if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
-    /// Runs the plan, and calls `after` with a text about each run after the run.
+    /// Runs the plan, and calls `after` with a text about each run when the run has ended.
     fn run(
         plan: Self::Plan,
         machine: &dyn Runner,
@@ -108,7 +104,7 @@ fn on_this_computer<J: Job>(
         .map_err(|failure| with_cpus_left_out(failure, host))?;
     let surroundings = Surroundings::of(host)?;
     let plan = job.plan(host.topology(), &surroundings.limits());
-    // The arguments are valid for this computer, but at present it has too little memory.
+    // The arguments are valid for this computer, but at present there is too little memory.
     let plan = plan.map_err(|failure| match failure {
         Failure::Usage(message) => Failure::Run(surroundings.with_memory_left(message)),
         failure => failure,
@@ -125,7 +121,7 @@ fn on_this_computer<J: Job>(
     session.conclude(J::run(plan, runner, &session, &mut |_| {}))
 }
 
-/// Adds the reason why the computer has no further CPUs to a failure that is about too few CPUs.
+/// Adds the reason why the computer has no more CPUs to a message about too few CPUs.
 fn with_cpus_left_out(failure: Failure, host: &Host) -> Failure {
     let topology = host.topology();
     let has = format!("{} has {}", topology.name(), topology.spes().len());

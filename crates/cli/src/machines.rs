@@ -1,4 +1,4 @@
-//! `cellworks machines`: the simulated machines that are built in, and their descriptions.
+//! `cellworks machines`: the built-in simulated machines, and their descriptions.
 
 use cellworks_report::{Machines, SimulatedMachine, json, machines};
 use cellworks_sim::Description;
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     })
 }
 
-/// The differences between two descriptions: a line for each key, with the values of both machines.
+/// Returns a line for each key in which two descriptions differ, with the values of both.
 fn diff(a: &str, b: &str) -> Result<String, Failure> {
     let read = |machine: &str| described(machine).map_err(Failure::Usage);
     let differences = read(a)?.differences(&read(b)?);
@@ -48,7 +48,7 @@ fn diff(a: &str, b: &str) -> Result<String, Failure> {
     Ok(machines::rows([headings].into_iter().chain(rows), width()))
 }
 
-/// The TOML of a machine. A built-in machine has its original text with comments.
+/// Returns the TOML of a machine. The text of a built-in machine has comments.
 fn description(machine: &str) -> Result<String, Failure> {
     match Description::built_in_text(machine) {
         Some(text) => Ok(text.to_owned()),

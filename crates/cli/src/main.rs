@@ -61,7 +61,7 @@ fn explained(mut error: clap::Error) -> clap::Error {
 }
 
 fn run(command: &Command) -> Result<(), Failure> {
-    // The check precedes all measurements. `map exec` prints nothing, so it needs no check.
+    // `map exec` prints nothing, so it needs no standard output.
     if !matches!(command, Command::Map(arguments) if arguments.starts_a_command()) {
         check_standard_output()?;
     }

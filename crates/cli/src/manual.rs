@@ -1,4 +1,4 @@
-//! `cellworks completions` and `cellworks man`, made from the definition of the arguments.
+//! `cellworks completions` and `cellworks man`.
 
 use clap::CommandFactory;
 
@@ -32,7 +32,6 @@ pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// The failure if `command` has no subcommand `name`.
 fn unknown(name: &str, command: &clap::Command) -> Failure {
     let names = command.get_subcommands().map(clap::Command::get_name);
     let names: Vec<&str> = names.collect();

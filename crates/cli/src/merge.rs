@@ -1,8 +1,7 @@
-//! `cellworks merge`: the result of a sweep from the files of its shares.
+//! `cellworks merge`: prints the result of a sweep from the files of its shares.
 
 // Rejected: merging the reports of shares number by number. Speed-ups and curves follow from
-// several steps. A file therefore has the results of steps, and `merge` computes with the code of
-// the divided command. Its results are the same to the last digit.
+// several steps, so files have the results of steps, and the divided command computes the rest.
 
 use clap::{Parser, error::ErrorKind};
 

@@ -10,17 +10,14 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const WARN: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Prints the reason why the command fails.
 pub(crate) fn error(message: &str) {
     say(BAD, "error:", message);
 }
 
-/// Prints a warning.
 pub(crate) fn warn(message: &str) {
     say(WARN, "warning:", message);
 }
 
-/// Prints a note about something that the command has done.
 pub(crate) fn note(message: &str) {
     say(NOTE, "note:", message);
 }
@@ -34,7 +31,6 @@ fn say(style: Style, kind: &str, message: &str) {
     let _ = write!(anstream::stderr(), "{style}{kind}{reset}{message}");
 }
 
-/// The number of columns of the terminal. `None` if standard error is not a terminal.
 fn terminal_width() -> Option<usize> {
     let size = stderr().is_terminal().then(|| tcgetwinsize(stderr()));
     let columns = usize::from(size?.ok()?.ws_col);

@@ -1,4 +1,4 @@
-//! Printing of results.
+//! Prints results, and writes their files.
 
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,10 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// The stream to which results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     ToStandardOutput,
-    /// Standard error, because standard output has the trace.
+    /// To standard error, because the trace goes to standard output.
     ToStandardError,
 }
 
@@ -42,7 +41,6 @@ pub(crate) fn check_standard_output() -> Result<(), Failure> {
     }
 }
 
-/// Prints to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_to(text, Printed::ToStandardOutput)
 }
@@ -68,7 +66,7 @@ fn print_to(text: &str, printed: Printed) -> Result<(), Failure> {
 
 /// The functions that turn a result into each format.
 pub(crate) struct Views<R> {
-    /// The table. Its lines have at most the given number of columns.
+    /// Returns a table of at most the given number of columns.
     pub table: fn(&R, usize) -> String,
     pub csv: fn(&R) -> String,
     pub json: fn(&R) -> String,
@@ -76,7 +74,6 @@ pub(crate) struct Views<R> {
 }
 
 impl<R> Views<R> {
-    /// The result in the given format.
     fn view(&self, result: &R, format: Format) -> String {
         match format {
             Format::Table => (self.table)(result, width()),
@@ -92,7 +89,7 @@ const WIDTH_MAX: usize = 120;
 /// The smallest number of columns of a table. A narrower terminal breaks the lines.
 const WIDTH_MIN: usize = 60;
 
-/// The number of columns for tables, from the variable COLUMNS or from the terminal.
+/// Returns the number of columns for tables, from the variable COLUMNS or from the terminal.
 pub(crate) fn width() -> usize {
     let wanted = std::env::var("COLUMNS").ok();
     let wanted = wanted.and_then(|columns| columns.parse().ok());
@@ -104,23 +101,19 @@ pub(crate) fn width() -> usize {
     columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
 }
 
-/// The files that `--html` (format `None`), `--json` and `--csv` name, with their formats.
+/// The files that `--html`, `--json` and `--csv` name. The format of a page is `None`.
 #[derive(Default)]
 pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
 
 impl ResultFiles {
-    /// Adds a file for a result in the given format. For the page the format is `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if another flag names the same file.
+    /// Adds a file for a result in the given format. Fails if another flag names the same file.
     pub fn add(&mut self, format: Option<Format>, file: OutputFile) -> Result<(), Failure> {
         self.refuse(&file)?;
         self.0.push((format, file));
         Ok(())
     }
 
-    /// Refuses the file of another flag if it is one of these files.
+    /// Fails if the file of another flag is one of these files.
     pub fn refuse(&self, other: &OutputFile) -> Result<(), Failure> {
         match self.0.iter().find(|(_, file)| file.is_same_file(other)) {
             Some((_, file)) => Err(other.refused(&format!("{} is written there", file.flag()))),
@@ -128,13 +121,12 @@ impl ResultFiles {
         }
     }
 
-    /// Refuses to replace a file that the command reads.
+    /// Fails if the command reads one of these files.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
         let mut files = self.0.iter();
         files.try_for_each(|(_, file)| file.refuse_to_replace(input))
     }
 
-    /// Refuses to replace any of the given files, which the command reads.
     pub fn refuse_to_replace_any<'i>(
         &self,
         inputs: impl IntoIterator<Item = &'i Option<PathBuf>>,
@@ -143,8 +135,8 @@ impl ResultFiles {
         inputs.try_for_each(|input| self.refuse_to_replace(input))
     }
 
-    /// Keeps existing files, because the run is incomplete. The result is written to new files in
-    /// the same folders, and a note tells the user.
+    /// Keeps existing files if the run is incomplete. The result goes to new files beside them, and
+    /// a warning names the new files.
     pub fn keep_what_is_there(&mut self) {
         for (_, file) in &mut self.0 {
             let kept = file.to_string();
@@ -157,19 +149,17 @@ impl ResultFiles {
         }
     }
 
-    /// The flag of the first file.
     pub fn flag(&self) -> Option<&'static str> {
         self.0.first().map(|(_, file)| file.flag())
     }
 
-    /// Whether the page is written to a file.
     pub fn has_page(&self) -> bool {
         self.0.iter().any(|(format, _)| format.is_none())
     }
 }
 
-/// Prints a result in the given format, and writes its files. If one of the files is standard
-/// output, the result is printed to standard error.
+/// Prints a result in the given format, and writes its files. If a file is standard output, the
+/// result is printed to standard error.
 pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
@@ -196,8 +186,8 @@ pub(crate) fn show<R>(
     end
 }
 
-/// Combines the ends of two parts of a command. The command can return only one failure, so this
-/// function prints the message of the other failure.
+/// Combines the ends of two parts of a command. If both failed, prints the message of one failure
+/// and returns the other.
 pub(crate) fn combine(
     first: Result<(), Failure>,
     second: Result<(), Failure>,

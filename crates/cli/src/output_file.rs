@@ -1,20 +1,16 @@
 //! The files that `--html`, `--json`, `--csv` and `--trace` name.
 //!
-//! A regular file is replaced as a whole when the complete result has been written. Until then, and
-//! after any failure, the old file is unchanged. The result first goes to a file without a name on
-//! the same disk. The system removes this file however the process ends. [`OutputFile::complete`]
-//! copies the result to a new file beside the old one, and renames it.
+//! A regular file is replaced as a whole when the result is complete. Until then, and after any
+//! failure, the old file is unchanged. The result is first written to a file without a name, on the
+//! same disk. The system removes this file when the process ends.
 //!
-//! The result of an incomplete run is written beside an existing file
-//! ([`OutputFile::keep_what_is_there`]).
-//!
-//! A device, a FIFO, or a file that is already open, such as standard output, cannot be replaced.
-//! Such a file is written directly.
+//! The result of an incomplete run is written beside an existing file. A device, a FIFO, or a file
+//! that is already open, such as standard output, is written directly.
 
-// Rejected: a temporary file with a name during a run. Ctrl-C ends the process without destructors,
-// so the file would stay. Here the data has no name until it is complete, and is copied then. The
-// crate `atomic-write-file` makes this copy unnecessary, but leaves its file behind if renaming
-// fails, or if Ctrl-C ends the process on a file system without `O_TMPFILE`.
+// Rejected: a temporary file with a name. Ctrl-C ends the process without destructors, so the file
+// would stay.
+// Rejected: the crate `atomic-write-file`. It leaves its file behind if renaming fails, or after
+// Ctrl-C on a file system without `O_TMPFILE`.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -31,46 +27,41 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 
-/// The path that a user writes for standard output.
+/// The argument that means standard output.
 const STANDARD_OUTPUT: &str = "-";
 
-/// The folder in which the system lists the open files of this process. An entry looks like a
-/// symbolic link, but the open file may have no name.
+/// The folder in which the system lists the open files of this process, as symbolic links. The
+/// target of a link may have no name.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// The time that the command waits for the reader of a FIFO. A shell starts both programs at once.
+/// The time that the command waits for the reader of a FIFO.
 const READER: Duration = Duration::from_secs(1);
 
-/// A file that a flag names for a result.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     /// The flag, such as `--html`.
     flag: &'static str,
     /// The path as the user has given it.
     named: PathBuf,
-    /// The path after all symbolic links.
+    /// The path without symbolic links.
     path: PathBuf,
-    /// The open file to which data is written.
     to: File,
     writing: Writing,
 }
 
-/// The way in which a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
-    /// The data goes to a file without a name, which replaces the old file at the end.
+    /// To a file without a name, which replaces the old file at the end.
     Replaced,
-    /// The data goes to the existing file.
+    /// To the existing file.
     Direct,
-    /// The data goes to standard output, to which the command also prints.
+    /// To standard output, to which the command also prints.
     StandardOutput,
 }
 
 impl OutputFile {
-    /// Opens the file before the first measurement, so that a file that cannot be written is
-    /// refused early. The content of a regular file is not changed.
-    ///
-    /// Waits at most a second for the reader of a FIFO.
+    /// Opens the file, and does not change a regular file. Waits up to a second for the reader of a
+    /// FIFO.
     ///
     /// # Errors
     ///
@@ -100,18 +91,17 @@ impl OutputFile {
         })
     }
 
-    /// Whether the given path leads to this file. The file need not exist.
+    /// Returns true if `path` leads to this file. The file need not exist.
     pub fn is(&self, path: &Path) -> bool {
         resolved(path).is_ok_and(|path| path == self.path)
     }
 
-    /// Whether `other` is written to the same file.
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.path == other.path || self.is_standard_output() && other.is_standard_output()
     }
 
-    /// Refuses to replace a file that the command reads. An input that is not an existing file,
-    /// such as the name of a built-in machine, is allowed.
+    /// Fails if the command reads this file. An `input` that is not an existing file, such as the
+    /// name of a built-in machine, is allowed.
     pub fn refuse_to_replace(&self, input: &Path) -> Result<(), Failure> {
         match self.is(input) && input.exists() {
             true => Err(Failure::Usage(format!(
@@ -123,8 +113,8 @@ impl OutputFile {
         }
     }
 
-    /// Keeps the content of a regular file. The result goes to a new file beside it. Returns the
-    /// name of the new file. `None` if there is no content to keep.
+    /// Keeps an existing regular file: the result goes to a new file beside it. Returns the path of
+    /// the new file, or `None` if there is nothing to keep.
     pub fn keep_what_is_there(&mut self) -> Option<PathBuf> {
         let is_there = |path: &Path| path.metadata().is_ok_and(|found| found.len() > 0);
         if self.writing != Writing::Replaced || !is_there(&self.path) {
@@ -141,27 +131,24 @@ impl OutputFile {
         Some(self.path.clone())
     }
 
-    /// The flag that names the file, such as `--html`.
     pub fn flag(&self) -> &'static str {
         self.flag
     }
 
-    /// Whether the file is the standard output.
     pub fn is_standard_output(&self) -> bool {
         self.writing == Writing::StandardOutput
     }
 
-    /// Whether the written file will replace the old file.
     pub fn is_replaced(&self) -> bool {
         self.writing == Writing::Replaced
     }
 
-    /// The failure of the command if this file may not be written.
+    /// Returns the failure of the command if this file may not be written.
     pub fn refused(&self, why: &dyn Display) -> Failure {
         refused(self.flag, &self.named, why)
     }
 
-    /// The failure of the command after a failed write to this file.
+    /// Returns the failure of the command after a failed write to this file.
     pub fn failed(&self, error: &io::Error) -> Failure {
         if self.writing == Writing::StandardOutput && error.kind() == ErrorKind::BrokenPipe {
             return Failure::ClosedPipe;
@@ -172,8 +159,8 @@ impl OutputFile {
         ))
     }
 
-    /// Moves the written file to its place. The file gets the mode of the old file, or else the
-    /// mode of new files.
+    /// Moves the written file to its path. The new file has the mode of the old file, if there was
+    /// one.
     ///
     /// # Errors
     ///
@@ -186,7 +173,7 @@ impl OutputFile {
     }
 
     fn replace(&mut self) -> io::Result<()> {
-        // If anything fails after this line, the destructor removes this file.
+        // The destructor of `beside` removes the new file if a later step fails.
         let mut beside = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder_of(&self.path))?;
@@ -197,14 +184,14 @@ impl OutputFile {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // Some disks report only at this call that they are full.
+        // Some disks only report here that they are full.
         beside.as_file().sync_all()?;
         beside.persist(&self.path)?;
         Ok(())
     }
 }
 
-/// The flag and the path, such as `--trace: run.pftrace`.
+/// Writes the flag and the path, such as `--trace: run.pftrace`.
 impl Display for OutputFile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.flag, self.named.display())
@@ -228,12 +215,12 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
     ))
 }
 
-/// The path without symbolic links. The file need not exist. The path of a file that is already
-/// open is an entry of [`OPEN_FILES`].
+/// Returns the path without symbolic links. The file need not exist. The path of a file that is
+/// already open is in [`OPEN_FILES`].
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),
-        // A circle of links is an error here, so the loop over links ends.
+        // A circle of links is an error here, so the recursion ends.
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -255,7 +242,6 @@ fn is_a_folder() -> io::Error {
     io::Error::new(ErrorKind::IsADirectory, "it is a folder")
 }
 
-/// The way in which a file at the given path is written. Fails if the file may not be written.
 fn writing_to(path: &Path) -> io::Result<Writing> {
     if is_open_file(path) && path.file_name() == Some(OsStr::new("1")) {
         return Ok(Writing::StandardOutput);
@@ -267,22 +253,22 @@ fn writing_to(path: &Path) -> io::Result<Writing> {
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // On a terminal or in /dev/null two results may be mixed, because neither is kept.
+    // Results may be mixed on a terminal or in /dev/null, because neither keeps them.
     if is_printed_to && !found.file_type().is_char_device() {
         return Ok(Writing::StandardOutput);
     }
     if !found.is_file() || is_open_file(path) {
         return Ok(Writing::Direct);
     }
-    // This checks the mode of the file, because a rename ignores it.
+    // A rename ignores the mode of the file, so the mode is checked here.
     OpenOptions::new().write(true).open(path)?;
     Ok(Writing::Replaced)
 }
 
-/// Opens a file that is written directly. The file is opened for appending, so that a file that the
-/// shell has opened with `3> file` is not truncated.
+/// Opens a file that is written directly. Appending keeps the content of a file that the shell
+/// opened with `3> file`.
 fn opened(path: &Path) -> io::Result<File> {
-    // Without this flag, opening a FIFO would wait for a reader, perhaps forever.
+    // Without this flag, opening a FIFO blocks until there is a reader.
     let at_once = OFlags::NONBLOCK.bits() as i32;
     let begin = Instant::now();
     loop {
@@ -314,7 +300,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The system's message, without the name of the temporary file that tempfile adds.
+/// Returns the message of the system without the name of the temporary file.
 fn cause(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" at path ")

@@ -1,4 +1,4 @@
-//! A progress bar on a terminal. If standard error is not a terminal, no progress is shown.
+//! A progress bar on standard error. It is only shown on a terminal.
 
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -6,11 +6,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 
-/// The largest number of columns of the bar.
 const BAR_COLUMNS_MAX: usize = 24;
 
-/// The template of a line of at most `columns` columns, if known. Beside the bar the line has room
-/// for two numbers of six digits and a time. The text about the current step is cut to the rest.
+/// Returns the template of a line. Besides the bar, it has room for two numbers of six digits and a
+/// time. The text about the step gets the rest.
 fn template(columns: Option<usize>) -> String {
     let columns = columns.filter(|columns| *columns > 0);
     let bar = columns.map_or(BAR_COLUMNS_MAX, |columns| {
@@ -19,11 +18,10 @@ fn template(columns: Option<usize>) -> String {
     format!("{{bar:{bar}}} {{pos}}/{{len}}  {{wide_msg}} {{elapsed}}")
 }
 
-/// The progress of a run, on standard error.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar of `steps` steps, invisible if `quiet` is set or standard error is not a terminal.
+    /// Makes a bar. It is invisible if `quiet` is set or standard error is not a terminal.
     pub fn new(steps: usize, quiet: bool) -> Self {
         let visible = !quiet && stderr().is_terminal();
         let target = if visible {
@@ -37,25 +35,21 @@ impl Progress {
             .expect("the template is right for every number of columns");
         let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style);
         if visible {
-            // Without ticks, a measurement of a second would look like a hang. A tick every half
-            // second has no noticeable effect on the measured cores.
+            // A long step without ticks would look like a hang. Ticks do not disturb measurements.
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         Self(bar)
     }
 
-    /// Shows a text about the current step.
     pub fn about(&self, what: String) {
         self.0.set_message(what);
     }
 
-    /// Shows that `done` of `all` steps are done.
     pub fn at(&self, done: usize, all: usize) {
         self.0.set_length(all as u64);
         self.0.set_position(done as u64);
     }
 
-    /// Removes the bar.
     pub fn clear(&self) {
         self.0.finish_and_clear();
     }
@@ -65,7 +59,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// The number of columns of a line without the text about the current step.
+    /// Returns the number of columns of a line without the text about the step.
     fn columns_of(template: &str) -> usize {
         let bar = template
             .strip_prefix("{bar:")

@@ -1,4 +1,4 @@
-//! `cellworks reproduce`: compares published numbers with simulated ones.
+//! `cellworks reproduce`: compares published numbers with simulated numbers.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -32,7 +32,6 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     let reproducing = match arguments.sweep.merged_steps() {
         // Curves take much longer to simulate than numbers, and only a page shows them.
         None => of_extent(files.has_page())?,
-        // A merge has the steps that its files have.
         Some(steps) => {
             let numbers = of_extent(false)?;
             match numbers.planned() == steps {

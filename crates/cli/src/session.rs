@@ -1,5 +1,5 @@
-//! A session collects the results of a command, and ends the command: when all steps are done, when
-//! a step fails, or when the user presses Ctrl-C. In each case the results of finished steps are
+//! The results of a command, step by step, until the command ends. The command ends when all steps
+//! are done, a step fails, or the user presses Ctrl-C. The results of finished steps are always
 //! printed and saved.
 //!
 //! ```text
@@ -9,11 +9,10 @@
 //!              again: the process ends at once
 //! ```
 //!
-//! A step cannot be stopped halfway. Ctrl-C therefore asks the run to end after the present step.
-//! If the step takes longer than a second, the thread of Ctrl-C concludes the run.
+//! A step cannot be stopped halfway, so Ctrl-C asks the run to end after the present step. If the
+//! step takes longer than a second, the thread of Ctrl-C prints the results.
 
-// Rejected: checking for Ctrl-C inside a measurement, because every loop would have to check. The
-// run is asked to stop between measurements. After a second, it is concluded without waiting.
+// Rejected: checking for Ctrl-C inside a measurement, because every loop would have to check.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,36 +36,32 @@ use crate::sweep::{Step, Sweep};
 /// The time that Ctrl-C waits for the end of the present step.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A second signal within this time does not count as another Ctrl-C. The terminal sends SIGINT to
-/// all of its processes, and some programs send the signal on to this process.
+/// A second signal within this time is not another Ctrl-C. The terminal sends SIGINT to all of its
+/// processes, and some programs send it on to this process.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
-/// The reason why a run ends.
 pub(crate) enum End {
     /// All steps are done, or the time is over.
     Done,
-    /// The user pressed Ctrl-C.
     Interrupted,
-    /// The computer changed during the run, so the numbers are no longer reliable.
+    /// The computer changed during the run, so the numbers are not reliable.
     Spoiled(String),
     /// The machine cannot do the work, or not in the given time.
     Refused(String),
-    /// A step failed.
     Failed(String),
 }
 
 impl End {
-    /// The reason, in a report, why a step has no result.
+    /// Returns the reason, for a report, why a step has no result.
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            // Only a merge ends well when a step has no result.
+            // Only a merge can be done without a result of each step.
             Self::Done => "no file has it",
             _ => "the run ended before",
         }
     }
 
-    /// The end of the command if its numbers are reliable.
     fn into_result(self) -> Result<(), Failure> {
         match self {
             Self::Done | Self::Spoiled(_) => Ok(()),
@@ -77,33 +72,32 @@ impl End {
     }
 }
 
-/// The results of a command, step by step.
+/// The results of a command, step by step. A step is, for example, a measurement.
 pub(crate) trait Steps: Send + 'static {
     type Report;
 
-    /// The plural noun for the steps, such as `measurements`.
+    /// A plural noun for the steps, such as `measurements`.
     const NAME: &'static str;
     const VIEWS: Views<Self::Report>;
 
     fn planned(&self) -> usize;
 
-    /// The number of steps that have a result.
+    /// Returns the number of steps that have a result.
     fn done(&self) -> usize;
 
-    /// The report of all results if the run ends for the reason `end`.
+    /// Returns the report of all results. `end` is the reason why the run ends.
     fn report(self, circumstances: Circumstances, end: &End) -> Self::Report;
 
-    /// Whether the numbers of the report are reliable.
     fn trust(report: &Self::Report) -> &Trust;
 }
 
-/// The parts of a report other than the results of the steps.
+/// The parts of a report besides the results of the steps.
 pub(crate) struct Circumstances {
     pub machine: MachineInfo,
     pub environment: Environment,
     /// The reasons why the numbers are not reliable.
     pub reasons: Vec<Reason>,
-    /// The counters of the parts of a simulated machine, if the user asked for them.
+    /// The counters of a simulated machine, if the user asked for them.
     pub counters: Option<Counters>,
 }
 
@@ -112,14 +106,13 @@ pub(crate) struct SessionOptions {
     pub format: Format,
     pub printed: Printed,
     pub files: ResultFiles,
-    /// Whether progress and warnings are not shown.
+    /// True if progress and warnings are not shown.
     pub quiet: bool,
     /// The steps that this process does, and the file for their results.
     pub sweep: Sweep,
 }
 
 impl SessionOptions {
-    /// The options from the flags and the files.
     pub fn of(common: &CommonArgs, files: ResultFiles) -> Self {
         Self {
             format: common.output.format,
@@ -130,12 +123,12 @@ impl SessionOptions {
         }
     }
 
-    /// The options for a part of a sweep.
+    /// Adds a part of a sweep to the options.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if there are files for the result although this process does a share. A
-    /// share has no result of its own.
+    /// [`Failure::Usage`] if the part is a share and there are files for the result. A share has no
+    /// result of its own.
     pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
         match self.files.flag() {
             Some(flag) if sweep.is_a_share() => Err(Failure::Usage(format!(
@@ -148,12 +141,12 @@ impl SessionOptions {
 
 /// A run with its results so far.
 pub(crate) struct Session<S> {
-    /// `None` after the run is concluded.
+    /// The results. `None` after they were reported.
     found: Mutex<Option<Found<S>>>,
     /// The time of the first Ctrl-C.
     interrupted: OnceLock<Instant>,
     machine: MachineInfo,
-    /// `None` on a simulated machine, which nothing can disturb.
+    /// The state of this computer. `None` for a simulated machine.
     surroundings: Option<Surroundings>,
     progress: Progress,
     format: Format,
@@ -166,12 +159,11 @@ struct Found<S> {
     steps: S,
     warnings: Vec<String>,
     counters: Option<Counters>,
-    /// The files of the result.
     files: ResultFiles,
 }
 
 impl<S: Steps> Session<S> {
-    /// Begins a run of the given steps. From here on Ctrl-C ends the run.
+    /// Begins a run of the given steps. From now on Ctrl-C ends the run.
     pub fn begin(
         machine: MachineInfo,
         surroundings: Option<Surroundings>,
@@ -214,12 +206,11 @@ impl<S: Steps> Session<S> {
         session
     }
 
-    /// Whether the run should end now.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.get().is_some()
     }
 
-    /// The reason why the run should end now, if there is one. Called between steps.
+    /// Returns the reason why the run has to end now, if there is one.
     pub fn end_reason(&self) -> Option<End> {
         if self.is_interrupted() {
             return Some(End::Interrupted);
@@ -228,24 +219,23 @@ impl<S: Steps> Session<S> {
         computer.check().err().map(End::Spoiled)
     }
 
-    /// The steps that this process does, and the file for their results.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// The steps that this process has to do. Files may contain the results of other steps. For
-    /// each of them, `read` converts the value in the file, and `known` records the result.
+    /// Returns the steps that this process has to do. For each other step with a result in a file,
+    /// `read` converts the value in the file to a result, and `known` records the result.
     ///
     /// # Errors
     ///
-    /// The end of the run if a value in a file is not a result.
+    /// The end of the run, if a value in a file is not a result.
     pub fn to_do<T: DeserializeOwned, R>(
         &self,
         planned: usize,
         read: impl Fn(T) -> Result<R, String>,
         known: impl Fn(&mut S, usize, R),
     ) -> Result<HashSet<usize>, End> {
-        // All values are read before the first is recorded. A wrong value prevents all printing.
+        // All values are read first, so that a wrong value prevents all printing.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
             match self.sweep.step(step, &read).map_err(End::Refused)? {
@@ -264,24 +254,21 @@ impl<S: Steps> Session<S> {
         Ok(to_do)
     }
 
-    /// Translates a text into the words of the machine.
     pub fn say(&self, text: &str) -> String {
         Words::of(&self.machine).say(text)
     }
 
-    /// The progress bar.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Changes the results, unless the run has been concluded.
+    /// Changes the results, unless they were already reported.
     pub fn update(&self, change: impl FnOnce(&mut S)) {
         if let Some(found) = self.lock().as_mut() {
             change(&mut found.steps);
         }
     }
 
-    /// Prints and records warnings about the numbers.
     pub fn record_warnings(&self, warnings: Vec<String>) {
         if !self.quiet {
             self.progress.clear();
@@ -292,7 +279,6 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Records the counters of a simulated machine.
     pub fn record_counters(&self, counters: Counters) {
         if let Some(found) = self.lock().as_mut() {
             found.counters = Some(counters);
@@ -303,8 +289,8 @@ impl<S: Steps> Session<S> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles Ctrl-C. The work is done on a new thread, because the thread of the handler must be
-    /// free for the next Ctrl-C.
+    /// Handles Ctrl-C. A new thread does the work, so that the thread of the handler can receive
+    /// the next Ctrl-C.
     fn interrupt(self: &Arc<Self>) {
         if let Some(first) = self.interrupted.get() {
             if first.elapsed() > SAME_PRESS {
@@ -318,10 +304,10 @@ impl<S: Steps> Session<S> {
         thread::spawn(move || session.conclude_after_grace());
     }
 
-    /// Concludes the run after [`GRACE`], unless the run has concluded by then.
+    /// Waits for [`GRACE`], and reports the results if the run has not reported them by then.
     fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // If this thread panicked, the run would wait for it forever.
+        // If this thread panicked, the run would wait forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));
@@ -334,7 +320,7 @@ impl<S: Steps> Session<S> {
 
     /// Ends the run: prints and saves the results.
     ///
-    /// If Ctrl-C has concluded the run, this function does not return: the process is about to end.
+    /// If Ctrl-C has already reported the results, this function blocks until the process ends.
     pub fn conclude(&self, end: End) -> Result<(), Failure> {
         match self.take(end, false) {
             Some(end) => end,
@@ -344,15 +330,15 @@ impl<S: Steps> Session<S> {
         }
     }
 
-    /// Prints and saves the results, only once. `running` is true if a step is under way.
+    /// Prints and saves the results, or returns `None` if this was already done. `running` is true
+    /// if a step has not ended.
     fn take(&self, end: End, running: bool) -> Option<Result<(), Failure>> {
-        // The lock is released before printing, which takes forever if the output is not read.
+        // The lock is released before printing, which can block forever.
         let found = self.lock().take()?;
         self.progress.clear();
         Some(self.finish(found, end, running))
     }
 
-    /// Prints and saves the results, and returns the end of the command.
     fn finish(&self, found: Found<S>, end: End, running: bool) -> Result<(), Failure> {
         let Found {
             steps,
@@ -387,7 +373,7 @@ impl<S: Steps> Session<S> {
         if let End::Spoiled(why) = &end {
             disturbed.push(why.clone());
         }
-        // Without a measurement nothing could be disturbed.
+        // Without a result, disturbances are not reported.
         if done > 0 {
             disturbed.extend(disturbances);
         }

@@ -16,26 +16,21 @@ use crate::output_file::OutputFile;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::surroundings;
 
-/// The number of bytes that a packet on a ring carries.
 const PACKET_BYTES: u64 = 128;
 
-/// The size of the largest view that is staged, even if local stores are larger. One DMA command
-/// moves this number of bytes.
+/// The largest number of bytes that an SPE stages at a time: the size of one DMA command.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// The number of views of the largest size that must fit into a local store. A copy has four views
-/// at once, and the local store contains other data, too.
+/// The number of staged buffers for which a local store has room. A copy stages four buffers at
+/// once, and the local store contains other data, too.
 const VIEWS: usize = 8;
 
-/// A simulated machine, ready to run.
 pub(crate) struct Simulated {
     pub sim: Sim,
     /// The title of the machine in reports.
     title: String,
     how: Simulation,
-    /// The trace, if the flag `--trace` was given.
     trace: Option<Trace>,
-    /// Whether the flag `--counters` was given.
     counters: bool,
 }
 
@@ -44,7 +39,7 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
 }
 
-/// Like [`load`], but the error is only a message with the reason.
+/// Like [`load`], but the error is only the reason.
 pub(crate) fn described(machine: &str) -> Result<Description, String> {
     const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
     let path = Path::new(machine);
@@ -66,14 +61,14 @@ pub(crate) fn described(machine: &str) -> Result<Description, String> {
     })
 }
 
-/// A text with everything that determines the results of a simulated machine.
+/// Returns a text that determines the results of a simulated machine.
 pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> String {
     let SimulationArgs {
         limit,
         seed,
         hazards,
         system_calls,
-        // These flags only show events, and do not change results.
+        // These flags do not change results.
         trace: _,
         counters: _,
     } = flags;
@@ -84,15 +79,13 @@ pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> Str
     )
 }
 
-/// The limits of a simulated machine. If the local store has room for the window through which
-/// blocks move, blocks may be as large as on this computer.
 pub(crate) fn limits_of(description: &Description) -> Limits {
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let local_store_bytes = size(description.local_store.bytes.value);
     let module_bytes = description.modules.iter().map(|one| one.bytes.value).min();
     Limits {
         local_store_bytes,
-        // A sixteenth of the memory is left for everything other than the buffers.
+        // A sixteenth of the memory is left for everything besides the buffers.
         memory_bytes_max: size(module_bytes.unwrap_or(0) / 16 * 15),
         staging_bytes_max: Some(STAGING_BYTES_MAX.min(local_store_bytes / VIEWS)),
         bandwidth_bytes_per_s_max: Some(port_bytes_per_s(description)),
@@ -100,7 +93,7 @@ pub(crate) fn limits_of(description: &Description) -> Limits {
     }
 }
 
-/// The bandwidth of the port of an SPE in each direction.
+/// Returns the bandwidth of the port of an SPE in each direction.
 fn port_bytes_per_s(description: &Description) -> u64 {
     match &description.interconnect {
         Interconnect::Rings(rings) => {
@@ -114,9 +107,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine, after `check` has found that it can do the work. If no flag sets the
-    /// reaction to hazards, it is `usual`. The file of the trace is opened. If `machine` is a file,
-    /// no file of the result may be this file.
+    /// Makes the machine and opens the file of its trace. Fails if `check` fails, or if a result
+    /// would replace the file `machine`. `usual` is the reaction to hazards if no flag sets it.
     pub fn build(
         machine: &Path,
         description: Description,
@@ -126,7 +118,7 @@ impl Simulated {
         check: impl FnOnce(&Topology) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         files.refuse_to_replace(machine)?;
-        // If the machine cannot do the work, it is refused before a file is written.
+        // A machine that cannot do the work is refused before a file is written.
         check(Sim::new(description.clone()).topology())?;
         let title = description.title.clone();
         let how = Simulation {
@@ -167,7 +159,6 @@ impl Simulated {
         })
     }
 
-    /// The machine in the form that reports use.
     pub fn info(&self) -> MachineInfo {
         MachineInfo {
             name: self.title.clone(),
@@ -175,7 +166,6 @@ impl Simulated {
         }
     }
 
-    /// Begins a session of the given steps on the machine.
     pub fn session<S: Steps>(&self, steps: S, options: SessionOptions) -> Arc<Session<S>> {
         let is_taken = self.trace.as_ref().is_some_and(Trace::is_standard_output);
         let options = SessionOptions {
@@ -188,8 +178,8 @@ impl Simulated {
         Session::begin(self.info(), None, steps, options)
     }
 
-    /// Runs the work of a session on the machine, and ends the session. `work` calls its argument
-    /// after each run with a text about the run.
+    /// Runs the work of a session on the machine, and ends the session. After each run, `work`
+    /// calls its argument with a text about the run.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
@@ -218,7 +208,7 @@ impl Simulated {
 struct Trace(Arc<Mutex<TraceFile>>);
 
 struct TraceFile {
-    /// The file. It is `None` after the trace is complete.
+    /// The file. `None` after the trace is complete.
     file: Option<BufWriter<OutputFile>>,
     /// The error by which a part of the trace was lost.
     lost: Option<io::Error>,
@@ -242,7 +232,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes data, or records the error. In both cases the simulation goes on.
+    /// Writes data, or records the error, so that the simulation goes on.
     fn write_or_record_error(
         &self,
         write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>,
@@ -253,7 +243,7 @@ impl Trace {
         }
     }
 
-    /// The warning that the trace of a failed run is not kept, if it was not written directly.
+    /// Returns a warning if the trace of a failed run is not kept.
     fn not_kept(&self) -> Option<String> {
         let trace = self.lock();
         let file = trace.file.as_ref()?.get_ref();
@@ -265,7 +255,7 @@ impl Trace {
         })
     }
 
-    /// Moves the file of the trace to its place if the whole trace was written.
+    /// Moves the file of the trace to its path if the whole trace was written.
     fn complete(&self) -> Result<(), Failure> {
         self.write_or_record_error(BufWriter::flush);
         let (file, lost) = {
@@ -273,7 +263,7 @@ impl Trace {
             (trace.file.take(), trace.lost.take())
         };
         let Some(file) = file else { return Ok(()) };
-        // At this point the buffer is empty, or its content is lost.
+        // The buffer is empty here, or its content is lost.
         let (file, _) = file.into_parts();
         match lost {
             None => file.complete(),
@@ -303,10 +293,9 @@ struct HazardsSeen {
 }
 
 impl HazardsSeen {
-    /// The number of hazards that are shown. Others would repeat the message for other SPEs.
+    /// The number of hazards that are shown. The others are often the same for other SPEs.
     const SHOWN: usize = 1;
 
-    /// Records the hazards of the last run.
     fn look(&mut self, title: &str, sim: &Sim) {
         let Some(counters) = sim.counters() else {
             return;
@@ -330,7 +319,6 @@ impl HazardsSeen {
     }
 }
 
-/// The counters in the form that reports use.
 fn to_report(counters: &cellworks_sim::Counters) -> Counters {
     let of_spe = |spe: &cellworks_sim::SpeCounters| SpeCounters {
         computing_ns: spe.computing.as_nanoseconds_f64(),

@@ -7,18 +7,18 @@ use rustix::stdio::stdout;
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Before `main` begins, Rust replaces a closed standard output by /dev/null, so that output is lost
-// without an error. This function therefore runs before that code of Rust.
+// Before `main`, Rust replaces a closed standard output by /dev/null, and output is lost without an
+// error. This function runs before the replacement.
 ctor::declarative::ctor! {
     // SAFETY: before `main` the standard library may not be ready. This function only makes a
-    // system call and stores a word, and does not need the library.
+    // system call and stores a word, which do not need the library.
     #[ctor(unsafe)]
     fn check() {
         WAS_CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);
     }
 }
 
-/// Whether the command was started with a closed standard output.
+/// Returns true if standard output was closed when the command was started.
 pub(crate) fn was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
 }

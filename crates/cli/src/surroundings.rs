@@ -1,5 +1,4 @@
-//! The computer on which a run measures: its state before the run, the use of its CPUs during the
-//! run, and whether the CPUs still exist afterwards.
+//! The computer on which a run measures: its state before the run, and disturbances during the run.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,9 +25,8 @@ pub(crate) const LIMITS: Limits = Limits {
 /// megabyte, and the heap of each thread reserves up to 128 MB.
 const ADDRESS_SPACE_BYTES_MIN: usize = 256 << 20;
 
-/// Refuses a run that would exceed the limit of the address space while it is under way. `what` is
-/// the name of the run in the message. `bytes` is the address space that the run needs in addition
-/// to [`ADDRESS_SPACE_BYTES_MIN`].
+/// Fails if a run would exceed the limit of the address space. The run needs `bytes` in addition to
+/// [`ADDRESS_SPACE_BYTES_MIN`]. `what` is the name of the run in the message.
 pub(crate) fn check_address_space(what: &str, bytes: usize) -> Result<(), Failure> {
     let left = MemoryLeft::by_address_space().map_err(|error| Failure::Run(error.to_string()))?;
     let need = ADDRESS_SPACE_BYTES_MIN.saturating_add(bytes);
@@ -47,7 +45,7 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// A clock rate that no processor reaches, for systems that do not report the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// This computer as a machine. It is never dropped, because the thread of Ctrl-C uses it.
+/// Makes a machine from this computer. The machine is never dropped, because Ctrl-C may need it.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {
@@ -62,7 +60,6 @@ pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Fail
     Ok(Box::leak(Box::new(host)))
 }
 
-/// The known state of the measured computer.
 pub(crate) struct Surroundings {
     host: &'static Host,
     before: Conditions,
@@ -70,7 +67,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the state of the computer, in a quarter of a second, and starts to watch the computer.
+    /// Reads the state of the computer for a quarter of a second, and begins to watch its CPUs.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
         let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {
@@ -80,7 +77,7 @@ impl Surroundings {
         })
     }
 
-    /// Sentences about possible disturbances of the measurements.
+    /// Returns sentences about possible disturbances of the measurements.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.host.warnings().to_vec();
         if cfg!(debug_assertions) {
@@ -94,8 +91,8 @@ impl Surroundings {
         warnings
     }
 
-    /// The reason why the times do not belong to the named machine: its parts were read from files,
-    /// but the times are those of this computer. `None` if the named machine is this computer.
+    /// Returns a reason if the parts of the machine were read from files of another computer. The
+    /// measured times are those of this computer.
     pub fn foreign(&self) -> Option<Reason> {
         let folder = self.host.described_in()?.display();
         Some(Reason {
@@ -108,10 +105,10 @@ impl Surroundings {
         })
     }
 
-    /// The limits of this computer in its present state.
+    /// Returns the limits of this computer in its present state.
     pub fn limits(&self) -> Limits {
         let clock_hz = self.before.clock_bound_hz.unwrap_or(CLOCK_HZ_MAX);
-        // The other half is left for other measurements and other programs.
+        // Half of the available memory is left for other measurements and other programs.
         let memory = self.before.memory_left.as_ref().map(|left| left.bytes / 2);
         let memory = memory.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         Limits {
@@ -123,8 +120,7 @@ impl Surroundings {
         }
     }
 
-    /// Adds the memory that is left to a message about a size. The size is allowed by [`LIMITS`]
-    /// but not by the present [`limits`](Self::limits).
+    /// Adds the available memory to a message about a size that needs too much memory.
     pub fn with_memory_left(&self, message: String) -> String {
         match &self.before.memory_left {
             Some(left) => format!("{message}\n  buffers may take half of what is left: {left}"),
@@ -132,12 +128,12 @@ impl Surroundings {
         }
     }
 
-    /// Fails if the measurements cannot go on. It is called between measurements.
+    /// Fails if CPUs of the machine were switched off or taken from this process.
     pub fn check(&self) -> Result<(), String> {
         self.host.check_cpus().map_err(|error| error.to_string())
     }
 
-    /// The environment of a run that has ended, and sentences about disturbances of the run.
+    /// Returns the environment of a run that has ended, and sentences about its disturbances.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();
         let usage = self.watch.read().ok().and_then(Result::ok);
@@ -152,8 +148,7 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// The environment of a run that may not have ended, without the time that its threads have
-    /// used.
+    /// Returns the environment of a run that may not have ended, without the use of CPUs by others.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),
@@ -163,7 +158,7 @@ impl Surroundings {
     }
 }
 
-/// The environment of a simulation. It has only the facts about this computer that matter for it.
+/// Returns the environment of a simulation, which does not depend on the state of this computer.
 pub(crate) fn environment_of_a_simulation() -> Environment {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease");
     let build = if cfg!(debug_assertions) {
@@ -185,7 +180,6 @@ pub(crate) fn environment_of_a_simulation() -> Environment {
     }
 }
 
-/// The conditions in the form that reports use.
 fn to_report(before: &Conditions) -> cellworks_report::Conditions {
     cellworks_report::Conditions {
         load_average: before.load_average,

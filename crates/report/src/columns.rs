@@ -1,15 +1,13 @@
-//! Tables for people, as rows of text in columns. Cells stay whole if there is room.
+//! Arranges rows of text in columns, for people.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, presets};
 
 use crate::text::trimmed;
 
-/// The number of blanks between columns.
 const GAP: u16 = 2;
 
-/// Writes rows of text, the headings first, in columns that are two blanks apart. If `is_text`
-/// returns true for the index of a column, the column is aligned to the left, otherwise to the
-/// right.
+/// Arranges rows in columns. The first row has the headings. The column with index `i` is aligned
+/// to the left if `is_text(i)` is true, otherwise to the right.
 pub(crate) fn columns<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,
@@ -19,9 +17,8 @@ pub(crate) fn columns<R: Into<Row>>(
     aligned(table, rows, is_text)
 }
 
-/// Like [`columns`], in at most `width` columns of the terminal. Cells that are too long are
-/// broken. The cells of the first column are names. They are broken only if they take more than
-/// half of the width.
+/// Like [`columns`], but long cells are broken so that a line has at most `width` characters. Cells
+/// of the first column are only broken if they are longer than half of `width`.
 pub(crate) fn columns_within<R: Into<Row>>(
     rows: impl IntoIterator<Item = R>,
     is_text: impl Fn(usize) -> bool,

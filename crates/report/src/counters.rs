@@ -1,9 +1,8 @@
-//! Counters of a simulated machine as rows of text, which the table and the page both show.
+//! The counters of a simulated machine as rows of text, for the table and the page.
 
 use crate::text::{figures, size, time, whole};
 use crate::{Counters, ResourceCounters, SpeCounters};
 
-/// A line about the run that the counters describe.
 pub(crate) fn about(counters: &Counters) -> String {
     format!(
         "{} of simulated time, {} events",
@@ -12,8 +11,8 @@ pub(crate) fn about(counters: &Counters) -> String {
     )
 }
 
-/// Two tables: a row for each SPE, and a row for each shared part. Each table starts with a row of
-/// headings. Times are shares of the run. Columns and rows of parts that did nothing are left out.
+/// Returns a table of the SPEs and a table of the shared parts. The first row of each table has the
+/// headings. Times are shares of the run. Unused columns and unused parts are left out.
 pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     let share = |ns: f64| match counters.elapsed_ns {
         elapsed if elapsed > 0.0 => format!("{:.1} %", ns / elapsed * 100.0),
@@ -61,7 +60,6 @@ pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
     ]
 }
 
-/// A number of bytes, in a unit that suits its size.
 fn moved(bytes: u64) -> String {
     let scaled =
         |log2: u32, unit| format!("{} {unit}", figures(bytes as f64 / 2f64.powi(log2 as i32)));

@@ -6,23 +6,20 @@ use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
-/// The columns of measurements before those of the settings.
 const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
 p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
 
-/// The setting that was added after the header was fixed. Its column comes after the older columns,
-/// and before other columns that were added later.
+/// A setting that was added later. Its column is after the older columns, which keep their places.
 const ADDED: &str = "page_bytes";
 const ADDED_AFTER: &str = "huge_page_share\n";
 
-/// The settings with columns in the middle of the header.
+/// Returns the settings except [`ADDED`].
 fn settings() -> impl Iterator<Item = Setting> {
     let settings = Setting::ALL.into_iter();
     settings.filter(|setting| setting.name != ADDED)
 }
 
-/// The header of measurements.
 fn header() -> String {
     let settings: Vec<&str> = settings().map(|setting| setting.name).collect();
     let settings = settings.join(",");
@@ -39,13 +36,11 @@ fn header() -> String {
 const MATRIX_HEADER: &str =
     "primitive,polling,block_bytes,from_spe,to_spe,from_place,to_place,one_way_ns\n";
 
-/// The header of the cells of a memory matrix.
 pub(crate) const MEMORY_HEADER: &str = "spe,place,cell,nearest_module,module,block_bytes,latency_ns,latency_low_ns,\
 latency_high_ns,bandwidth_bytes_per_s,huge_page_share\n";
 
-/// The report as CSV. A spreadsheet has only one header. If the report has matrices but no
-/// measurements, as from `stats --matrix`, the CSV has a line for each measured pair. The CSV of
-/// any other report has a line for each measurement and no matrices, which are in JSON and HTML.
+/// Returns the report as CSV. A report with measurements has a line for each measurement, and its
+/// matrices are left out. A report with only matrices has a line for each measured pair or cell.
 pub fn render(report: &Report) -> String {
     if let (Some(matrix), true) = (&report.memory_matrix, report.measurements.is_empty()) {
         let lines = memory_cells(matrix, &report.envelope.machine);
@@ -63,7 +58,6 @@ pub fn render(report: &Report) -> String {
     header + &lines.concat()
 }
 
-/// Quotes a field if CSV requires quotes.
 pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -72,7 +66,7 @@ pub(crate) fn quoted(field: &str) -> String {
     }
 }
 
-/// A line for each measured pair, sorted by the sending SPE and then by the receiving SPE.
+/// Returns a line for each measured pair, sorted by sending SPE and then by receiving SPE.
 fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String> {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let of_row = move |(from, row): (usize, &Vec<Option<f64>>)| {
@@ -94,7 +88,7 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
-/// A line for each measured cell, sorted by the reading place and then by memory module.
+/// Returns a line for each measured cell, sorted by reading SPE and then by memory module.
 fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let mut lines = String::new();
@@ -175,7 +169,7 @@ mod tests {
             p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,page_bytes,huge_page_share\n\
             mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,,,\n\
             dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000,,\n";
-        // The matrices of the report are left out.
+        // CSV with measurements has no matrices.
         assert_eq!(render(&report), expected);
     }
 
@@ -191,7 +185,7 @@ mod tests {
             copy,,1048576,0,1,\"CPU 0, thread 1\",,50000\n\
             copy,,1048576,1,0,,\"CPU 0, thread 1\",50000\n";
         assert_eq!(render(&report), expected);
-        // An interrupted run can have a matrix without any measured pair.
+        // An interrupted run can have a matrix without a measured pair.
         report.matrices = vec![made_up::pair(Primitive::Signal, 60.0)];
         report.matrices[0].one_way_ns = vec![vec![None; 2]; 2];
         assert_eq!(render(&report), MATRIX_HEADER);

@@ -6,9 +6,9 @@
 //!   SPE 32-63  97.9 51.7             a blank cell: no pair was measured
 //! ```
 //!
-//! The cells contain numbers, so the picture is complete without colours. If a machine has more
-//! SPEs than the terminal has room for, a cell is a block of pairs. On a computer the SPEs have the
-//! names of their CPUs.
+//! The numbers make the picture complete without colours. If a machine has more SPEs than the
+//! terminal has room for, a cell is a block of pairs. On a computer the SPEs have the names of
+//! their CPUs.
 
 use std::iter;
 
@@ -20,10 +20,8 @@ use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
 use crate::{MachineInfo, Words};
 
-/// The matrix as coloured cells with numbers, a table of the classes of its pairs, and a legend.
-/// The output is at most `width` columns wide. Colours are ANSI styles of 24 bits.
-///
-/// `machine` is the machine on which the matrix was measured; it gives the names of the SPEs.
+/// Returns the matrix as coloured cells with numbers, a table of times by distance, and a legend,
+/// in at most `width` columns. Colours are ANSI styles of 24 bits.
 pub fn render(matrix: &Matrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let scale = Scale::of(matrix);
@@ -67,7 +65,6 @@ fn cells(matrix: &Matrix, machine: &MachineInfo, scale: &Scale, width: usize) ->
             line += &match time {
                 Some(ns) => {
                     let style = style(scale, *ns);
-                    // The gap before the number belongs to the coloured cell.
                     format!(
                         "{}{:>cell$}{}",
                         style.render(),
@@ -92,7 +89,7 @@ struct Names<'m> {
 }
 
 impl<'m> Names<'m> {
-    /// The longest list of CPU numbers before a row.
+    /// The largest number of characters of a list of CPUs.
     const LIST: usize = 12;
 
     fn of(machine: &'m MachineInfo, spes: usize) -> Self {
@@ -105,7 +102,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// A block of SPEs, such as `SPE 0-31`.
+    /// Returns the name of a block of SPEs, such as `SPE 0-31`.
     fn block(&self, first: usize, last: usize) -> String {
         let numbers = &self.numbers[first..=last];
         match text::ranges(numbers.to_vec()) {
@@ -117,28 +114,28 @@ impl<'m> Names<'m> {
     }
 }
 
-/// A matrix in which a block of SPEs replaces a single SPE.
+/// A matrix of times between blocks of SPEs.
 struct Grid {
     /// The number of SPEs in a block. The last block may have fewer.
     block: usize,
-    /// The label before each row.
     labels: Vec<String>,
     medians: Vec<Vec<Option<f64>>>,
-    /// The unit of the numbers in cells.
     unit: Unit,
 }
 
 impl Grid {
-    /// The finest grid that fits, or a slightly coarser grid with equal blocks.
+    /// Returns the grid with the smallest blocks that fits. A grid of equal blocks is preferred if
+    /// its blocks are at most 1.5 times as large.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // The first try is a cell for each pair, with the place of each SPE.
+        // A grid with a cell for each pair is tried first. Its labels include the places of the
+        // SPEs.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;
         }
         let named = |block| Self::of(matrix, unit, block, |first, last| names.block(first, last));
-        // A column needs room for at least a digit and a blank.
+        // A column is at least a digit and a blank wide.
         let mut block = spes.div_ceil(width / 2);
         let finest = loop {
             let grid = named(block);
@@ -220,7 +217,6 @@ fn style(scale: &Scale, ns: f64) -> Style {
         .fg_color(Some(text.into()))
 }
 
-/// The median of each block of pairs.
 fn medians(matrix: &Matrix, block: usize) -> Vec<Vec<Option<f64>>> {
     let rows = matrix.one_way_ns.chunks(block);
     rows.map(|rows| {
@@ -247,7 +243,7 @@ fn label_width(labels: &[String]) -> usize {
     widest.unwrap_or(0).max("from \\ to".len()) + 1
 }
 
-/// The width of a cell: the longest number or the longest name, and a gap before it.
+/// Returns the width of a cell: the longest number or heading, and a blank.
 fn cell_width(grid: &[Vec<Option<f64>>], names: &Names<'_>, unit: Unit) -> usize {
     let times = grid.iter().flatten().flatten();
     let widest = times.map(|ns| unit.figures(*ns).len()).max().unwrap_or(0);

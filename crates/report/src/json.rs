@@ -1,13 +1,12 @@
-//! JSON: one object for scripts. docs/json.md describes the object.
+//! JSON: one object for scripts, described in docs/json.md.
 
 use serde::Serialize;
 
-/// A report or a comparison as JSON.
+/// Returns a report or a comparison as JSON.
 ///
 /// # Panics
 ///
-/// If `result` contains something that JSON does not have. Reports and comparisons contain only
-/// strings, numbers, lists and objects.
+/// If `result` cannot be written as JSON. Reports and comparisons can always be written.
 pub fn render(result: &impl Serialize) -> String {
     let mut text =
         serde_json::to_string_pretty(result).expect("only strings, numbers, lists and objects");

@@ -13,7 +13,7 @@
 //! from their JSON, and [`Comparison`] compares two reports of one kind. A [`Reproduction`]
 //! compares simulated numbers with published numbers. All of these types contain an [`Envelope`].
 
-// The test data is shared with the tests beside this crate, which use the public name of the crate.
+// The tests beside this crate share the test data, which uses the public name of this crate.
 #[cfg(test)]
 extern crate self as cellworks_report;
 
@@ -331,7 +331,7 @@ pub struct NotMeasured {
 }
 
 impl Trust {
-    /// Each reason with its kind, if the kind is known.
+    /// Returns the reasons. The kind of a reason is `None` if the kind is unknown.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, Option<ReasonKind>)> {
         let kinds = self.kinds.iter().copied().chain(repeat(None));
         self.reasons.iter().map(String::as_str).zip(kinds)
@@ -339,7 +339,7 @@ impl Trust {
 }
 
 impl Report {
-    /// Returns the report with all sentences in the words of the machine.
+    /// Translates the advice and the list of missing measurements into the words of the machine.
     #[must_use]
     pub fn in_words_of_the_machine(mut self) -> Self {
         let words = Words::of(&self.envelope.machine);
@@ -354,9 +354,8 @@ impl Report {
 }
 
 impl Envelope {
-    /// Makes the envelope of a command's results in the current version of the JSON. Without
-    /// `reasons` the results are reliable. Reasons and warnings are translated into the words of
-    /// the machine.
+    /// Makes an envelope for the results of `command`. Without `reasons` the results are reliable.
+    /// Reasons and warnings are translated into the words of the machine.
     pub fn new(
         command: &str,
         machine: MachineInfo,
@@ -386,7 +385,7 @@ impl Envelope {
 }
 
 impl MachineInfo {
-    /// Describes this computer, or a simulated machine.
+    /// Describes this computer, or a simulated machine if `simulation` is given.
     pub fn of(topology: &Topology, simulation: Option<Simulation>) -> Self {
         let cell = |cell| CellInfo {
             spes: topology.spes_of(cell).map(|spe| spe.index()).collect(),
@@ -415,7 +414,7 @@ impl MachineInfo {
         }
     }
 
-    /// Whether the machine is a computer, not a simulated machine or a matrix of costs.
+    /// Returns true for this computer, and false for a simulated machine or a matrix of costs.
     pub fn is_this_computer(&self) -> bool {
         self.kind == "host"
     }

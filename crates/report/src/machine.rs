@@ -1,4 +1,4 @@
-//! One machine: its parts, their places, and the limits of its use, as text, JSON and a page.
+//! One machine as text, JSON and a page: its parts, their places, and the limits of its use.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -130,7 +130,7 @@ impl MachineReport {
         }
     }
 
-    /// The CPUs, grouped by package, by last-level cache and by core.
+    /// Groups the CPUs by package, by last-level cache and by core.
     fn packages(&self) -> BTreeMap<usize, BTreeMap<usize, BTreeMap<usize, Vec<&CpuInfo>>>> {
         let mut packages = BTreeMap::new();
         for cpu in &self.cpus {
@@ -143,7 +143,6 @@ impl MachineReport {
     }
 }
 
-/// A table of a view: its title, its headings and its rows.
 struct Rows {
     title: &'static str,
     headings: &'static [&'static str],
@@ -267,7 +266,7 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
         .collect()
 }
 
-/// The limits of the use of the machine, in sentences.
+/// Returns the quota and the unused CPUs as sentences. For a simulated machine there are none.
 fn limits(report: &MachineReport) -> Vec<String> {
     if report.interconnect.is_some() {
         return Vec::new();
@@ -289,7 +288,7 @@ fn limits(report: &MachineReport) -> Vec<String> {
     limits
 }
 
-/// The machine as text of at most `width` columns. Titles contain ANSI styles.
+/// Returns the machine as text of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &MachineReport, width: usize) -> String {
     let words = Words::of(&report.machine);
     let mut text = head(&report.machine, width);
@@ -307,7 +306,7 @@ pub fn table(report: &MachineReport, width: usize) -> String {
     text + &section("Limits", limits(report), width)
 }
 
-/// The machine as a page with a drawing. The page needs no other file and no network.
+/// Returns the machine as an HTML page with a drawing. The page needs no other file and no network.
 pub fn html(report: &MachineReport) -> String {
     let machine = &report.machine;
     let drawing = match &report.interconnect {
@@ -349,7 +348,6 @@ pub fn html(report: &MachineReport) -> String {
     .render()
 }
 
-/// The computer as nested boxes: packages with L3 groups with cores with CPUs.
 fn boxes(report: &MachineReport) -> Markup {
     html! {
         p.note { "A box is a package, in it are L3 groups, in these cores, and in these CPUs. The marked one has the main thread." }
@@ -377,10 +375,9 @@ fn boxes(report: &MachineReport) -> Markup {
     }
 }
 
-/// The width and the height of a drawing of a Cell.
 const SIZE: f64 = 360.0;
 
-/// The elements of each Cell: on a mesh at their tiles, otherwise on a circle, drawn for rings.
+/// Draws the elements of each Cell: at the tiles of a mesh, otherwise on a circle.
 fn elements(interconnect: &InterconnectInfo) -> Markup {
     let is_ring = interconnect.kind == "rings";
     html! {
@@ -407,10 +404,10 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
-/// The number of characters above which a cell of a table is broken on a narrow page.
+/// The largest number of characters of a cell that is not broken on a narrow page.
 const LONG: usize = 30;
 
-/// The place and the size of each element in the drawing.
+/// Returns the position of each element in the drawing, and the radius of its circle.
 fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let tiles = elements.iter().filter_map(|element| element.tile);
     let (columns, rows) = tiles.fold((1, 1), |(columns, rows), [column, row]| {
@@ -421,7 +418,7 @@ fn places(elements: &[ElementInfo]) -> Vec<(f64, f64, f64)> {
     let mut at_tile: BTreeMap<[u16; 2], u16> = BTreeMap::new();
     let place = |(number, element): (usize, &ElementInfo)| match element.tile {
         Some(tile) => {
-            // If an element shares a tile with an SPE, it is drawn beside the SPE.
+            // Elements of one tile are drawn beside each other.
             let before = at_tile.entry(tile).or_default();
             let beside = f64::from(*before) * step * 0.5;
             *before += 1;

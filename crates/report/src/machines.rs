@@ -9,7 +9,7 @@ use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::text::{size, trimmed};
 
-/// The columns of the table, and whether a column holds numbers.
+/// The columns of the table. The second value is true for a column of numbers.
 const COLUMNS: [(&str, bool); 6] = [
     ("name", false),
     ("SPEs", true),
@@ -22,7 +22,6 @@ const COLUMNS: [(&str, bool); 6] = [
 const CSV_HEADER: &str =
     "name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect\n";
 
-/// The number of blanks between columns.
 const GAP: u16 = 2;
 
 /// The output of `cellworks machines`.
@@ -66,7 +65,7 @@ impl Machines {
     }
 }
 
-/// The list as a table of at most `width` columns.
+/// Returns the list as a table of at most `width` columns.
 pub fn table(list: &Machines, width: usize) -> String {
     let mut table = Table::new();
     table
@@ -98,12 +97,12 @@ pub fn table(list: &Machines, width: usize) -> String {
     trimmed(&table.to_string())
 }
 
-/// Writes rows of text, the headings first, in at most `width` columns.
+/// Arranges rows of text in at most `width` columns. The first row has the headings.
 pub fn rows<const N: usize>(rows: impl Iterator<Item = [String; N]>, width: usize) -> String {
     columns_within(rows, |_| true, width)
 }
 
-/// The list as CSV: a header, and a line for each machine.
+/// Returns the list as CSV: a header, and a line for each machine.
 pub fn csv(list: &Machines) -> String {
     let lines = list.machines.iter().map(|machine| {
         let bytes = machine.memory_bytes_per_module;

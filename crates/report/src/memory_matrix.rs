@@ -16,11 +16,9 @@ use crate::columns::columns;
 use crate::text::{self, bold, figures, size};
 use crate::{MachineInfo, Words};
 
-/// The text of a cell in one of the two tables.
 type Figure = fn(&MemoryCell) -> String;
 
-/// The two figures of each cell. Each figure has a table of its own, because cells with two figures
-/// would be hard to compare.
+/// The latency and the bandwidth of a cell. Each of them has its own table.
 const FIGURES: [(&str, Figure); 2] = [
     ("latency in ns", |cell| figures(cell.latency_ns)),
     ("GB/s", |cell| {
@@ -30,7 +28,7 @@ const FIGURES: [(&str, Figure); 2] = [
 
 const TITLE: &str = "From memory module to SPE: latency, and read bandwidth of one SPE";
 
-/// The matrix as two tables with notes, in at most `width` columns if one module fits.
+/// Returns the matrix as two tables with notes. Tables that are wider than `width` are divided.
 pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let mut text = text::wrapped(&bold(&words.say(TITLE)), "  ", width);
@@ -40,7 +38,6 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     let labels: Vec<String> = matrix.rows.iter().map(|row| label(row, machine)).collect();
     let widest = labels.iter().map(|label| label.chars().count()).max();
     let left = width.saturating_sub(widest.unwrap_or(0).max("latency in ns".len()));
-    // A column is as wide as its heading and two blanks.
     let modules: Vec<usize> = (0..matrix.modules).collect();
     let column = words.say(&heading(matrix.modules)).len() + 2;
     for (what, figure) in FIGURES {
@@ -61,7 +58,6 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     text
 }
 
-/// The matrix for a browser.
 pub(crate) fn figure(matrix: &MemoryMatrix, machine: &MachineInfo) -> Markup {
     html! {
         h3 { (TITLE) }
@@ -95,8 +91,7 @@ fn heading(module: usize) -> String {
     format!("module {module}")
 }
 
-/// The name of a row: on a computer its NUMA node, on a simulated machine its Cell, because several
-/// Cells may share a memory module.
+/// Returns the name of a row: a NUMA node of a computer, or a Cell of a simulated machine.
 fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     let spe = text::spe_in_short(machine, row.spe);
     match machine.is_this_computer() {
@@ -105,7 +100,7 @@ fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     }
 }
 
-/// Sentences about what was measured, and where the memory was.
+/// Returns sentences about the method of measurement, and about the place of the memory.
 fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
     let block = size(matrix.block_bytes);
     let mut notes = vec![match machine.is_this_computer() {

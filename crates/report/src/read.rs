@@ -11,11 +11,10 @@ use serde_json::error::Category;
 
 use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
 
-/// The advice for a user who named a file that is not a report.
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
-/// An error: a file is not a usable report. The message has its name, the reason, and what to do.
+/// The reason why a file is not a usable report, with the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", .path.display())]
 pub struct ReadError {
@@ -37,7 +36,7 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// The part that the results of all commands have in common.
+    /// Returns the part that the results of all commands have in common.
     pub fn envelope(&self) -> &Envelope {
         match self {
             Self::Stats(report) => &report.envelope,
@@ -47,7 +46,7 @@ impl Measured {
         }
     }
 
-    /// The command that printed the report, and the program if it has one: `stats`, or `run aes`.
+    /// Returns the command that printed the report, with its program: `stats`, or `run aes`.
     pub fn printed_by(&self) -> String {
         match self {
             Self::Stats(_) => "stats".to_owned(),
@@ -74,7 +73,7 @@ impl Measured {
     }
 }
 
-/// The fields that determine which other fields to expect.
+/// The fields that decide which type of report the file contains.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Head {
@@ -83,11 +82,9 @@ struct Head {
     measurements: Option<IgnoredAny>,
 }
 
-/// Reads the JSON of `cellworks stats`, `cellworks run` or `cellworks map` (`--format json`).
-/// Unknown fields are ignored. Control characters become `\u{fffd}`, in the report and in errors,
-/// because the file may come from elsewhere, and its contents are shown on a terminal.
-///
-/// The file may be a pipe. The function reads all of it into memory.
+/// Reads the JSON of `cellworks stats`, `cellworks run` or `cellworks map` (`--format json`) into
+/// memory. The file may be a pipe. Unknown fields are ignored. Control characters become
+/// `\u{fffd}`, in the report and in errors, because the text is shown on a terminal.
 ///
 /// # Errors
 ///
@@ -99,7 +96,7 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
     })
 }
 
-/// Like [`read`], but an error is the end of a sentence that begins with the name of the file.
+/// Like [`read`]. The error is the end of a sentence that begins with the name of the file.
 fn checked(path: &Path) -> Result<Measured, String> {
     let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
@@ -123,7 +120,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
             )
         }
     };
-    // The first check is whether the whole file is JSON.
+    // Parsing the whole file first finds every syntax error.
     serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
     let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
@@ -159,8 +156,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
     Ok(measured)
 }
 
-/// The reason why the operating system cannot read a file. The text is the end of a sentence that
-/// begins with the name of the file.
+/// Returns the end of the error if the operating system cannot read the file.
 fn unreadable(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!(
@@ -175,7 +171,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Parses a report, and replaces its control characters.
+/// Parses a report, and replaces its control characters by `\u{fffd}`.
 fn parsed<R: Serialize + DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
     let report: R = serde_json::from_slice(text)?;
     let mut json = serde_json::to_value(report)?;
@@ -183,7 +179,6 @@ fn parsed<R: Serialize + DeserializeOwned>(text: &[u8]) -> serde_json::Result<R>
     serde_json::from_value(json)
 }
 
-/// Replaces control characters in all strings.
 fn show(value: &mut Value) {
     match value {
         Value::String(text) => *text = shown(text),
@@ -201,13 +196,11 @@ fn show(value: &mut Value) {
     }
 }
 
-/// Replaces each control character of a text with a visible character.
 fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Whether the error means that the text ends too early. If an object is cut off within a number,
-/// such as after `0.`, the parser reports a wrong number.
+/// Returns true if the file is cut off. A file that is cut off within a number has a syntax error.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,
@@ -230,7 +223,7 @@ mod tests {
     use super::*;
     use crate::{Comparison, ReasonKind, Trust, made_up};
 
-    /// The error of `read` for a file `report.json` with the given text, without its directory.
+    /// Returns the error of `read` for a file `report.json` with the given text.
     fn error_of(text: &[u8]) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("report.json");
@@ -287,7 +280,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
     }
 
-    /// An older command of the same version wrote this report.
+    /// Older commands with the same schema version write no states.
     #[test]
     fn a_report_without_states_is_read() {
         let directory = tempfile::tempdir().unwrap();
@@ -306,7 +299,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(expected));
     }
 
-    /// An older command of the same version wrote these reports.
+    /// Older commands with the same schema version write no kinds.
     #[test]
     fn reasons_without_kinds_are_read_and_compared() {
         let directory = tempfile::tempdir().unwrap();
@@ -488,7 +481,7 @@ mod tests {
 
     #[test]
     fn a_newer_schema_asks_for_an_update() {
-        // If the version is later, only these two fields are known.
+        // In a file of a later version, only these two fields are known.
         assert_eq!(
             error_about(&json!({"schema_version": 7, "command": "stats"})),
             "`report.json` has schema_version 7, and this command reads 1: update cellworks"

@@ -1,31 +1,30 @@
-//! The colour of a time in a matrix. Terminal and HTML use the same colours.
+//! The colours of times in a matrix, on the terminal and in HTML.
 
 use cellworks_stats::Matrix;
 use colorous::{Color, VIRIDIS};
 
 use crate::text::figures;
 
-/// The share of all pairs that may lie outside of the scale at each end. Otherwise a single
-/// disturbed pair would reduce the contrast of all others.
+/// The share of all pairs that may be outside of the scale at each end, so that a single disturbed
+/// pair does not reduce the contrast.
 const OUTSIDE: f64 = 0.005;
 
-/// The smallest ratio of the ends of the scale. Differences below this ratio look alike, because
-/// they can be due to the run and to the place of a variable in memory.
+/// The smallest ratio of the ends of the scale. Smaller differences are often due to chance.
 const RATIO_MIN: f64 = 1.25;
 
-/// A scale from dark (fast) to bright (slow), by the logarithm of the time. The order of the
-/// colours of Viridis is visible to colour-blind readers and in print without colour.
+/// A logarithmic scale of colours from dark (fast) to bright (slow). The order of the colours is
+/// visible to colour-blind readers and in print without colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub low_ns: f64,
     pub high_ns: f64,
-    /// Whether some times lie below `low_ns`, or above `high_ns`. They get the colours of the ends.
+    /// True if a time is below `low_ns`, or above `high_ns`.
     pub below: bool,
     pub above: bool,
 }
 
 impl Scale {
-    /// The scale for a matrix. `None` if no pair was measured.
+    /// Returns the scale for a matrix, or `None` if no pair was measured.
     pub fn of(matrix: &Matrix) -> Option<Self> {
         let mut times: Vec<f64> = matrix
             .one_way_ns
@@ -51,7 +50,6 @@ impl Scale {
         })
     }
 
-    /// The colour of a time.
     pub fn colour(&self, ns: f64) -> Color {
         let (low, high) = (self.low_ns.max(f64::MIN_POSITIVE), self.high_ns);
         let position = if high > low {
@@ -62,12 +60,10 @@ impl Scale {
         VIRIDIS.eval_continuous(position)
     }
 
-    /// The unit of the numbers in cells.
     pub fn unit(&self) -> Unit {
         Unit::of(self)
     }
 
-    /// The time in the middle of the colours.
     pub fn middle_ns(&self) -> f64 {
         (self.low_ns * self.high_ns).sqrt()
     }
@@ -81,7 +77,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// The unit in which most times of a scale have no more than five digits before the point.
+    /// Returns a unit in which most times have at most five digits before the point.
     fn of(scale: &Scale) -> Self {
         let (name, ns) = match scale.middle_ns() {
             ..1e5 => ("ns", 1.0),
@@ -91,14 +87,12 @@ impl Unit {
         Self { name, ns }
     }
 
-    /// A time as a number in this unit, with three figures.
     pub fn figures(self, ns: f64) -> String {
         figures(ns / self.ns)
     }
 }
 
-/// Whether dark text is easier to read on this colour than bright text. This follows from the
-/// luminance of sRGB in ITU-R BT.709.
+/// Returns true if dark text is easier to read on this colour. The weights are from ITU-R BT.709.
 pub(crate) fn wants_dark_text(colour: Color) -> bool {
     let Color { r, g, b } = colour;
     0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b) > 128.0

@@ -1,4 +1,4 @@
-//! The schema of the JSON, made from the types of the JSON. docs/schema/ contains it as a file.
+//! The schema of the JSON, made from the types of this crate. docs/schema/ contains it as a file.
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -84,8 +84,7 @@ pub fn published() -> Value {
     schema
 }
 
-/// Rewrites descriptions, which come from comments of Rust code: replaces `None` by null, and
-/// removes line breaks within paragraphs.
+/// Replaces `None` by null in descriptions, which are Rust comments, and removes line breaks.
 fn rewrite_for_json(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -105,8 +104,8 @@ fn rewrite_for_json(schema: &mut Value) {
     }
 }
 
-/// The published schema, but unknown fields are forbidden. The output of each command must validate
-/// against this schema; otherwise a field is not documented.
+/// Returns the published schema with unknown fields forbidden. Tests check the output of each
+/// command against this schema, so that every field is documented.
 pub fn closed() -> Value {
     let mut schema = published();
     let definitions = schema["$defs"].as_object_mut();
@@ -118,7 +117,7 @@ pub fn closed() -> Value {
     schema
 }
 
-/// The schema as the text of its file.
+/// Returns the published schema as the text of its file.
 pub fn text() -> String {
     crate::json::render(&published())
 }
@@ -176,7 +175,6 @@ mod tests {
         serde_json::to_value(made_up::machines()).unwrap()
     }
 
-    /// The errors that a validator reports for an object.
     fn complaints(schema: &Value, object: &Value) -> Vec<String> {
         validator(schema)
             .iter_errors(object)
@@ -303,14 +301,13 @@ mod tests {
         );
     }
 
-    /// Examples contain the names of fields as `.name` in jq, between single quotes, and as
-    /// `["name"]` in Python.
+    /// jq examples contain names of fields as `.name` in quotes, Python examples as `["name"]`.
     #[test]
     fn the_document_names_fields_that_exist() {
         let document = include_str!("../../../docs/json.md");
         let schema = published();
         let definitions = schema["$defs"].as_object().unwrap();
-        // These parameters of findings are not part of a type.
+        // These are names of parameters, not of fields.
         let is_field = |name: &str| {
             matches!(name, "loading_spes" | "buffering")
                 || definitions
@@ -325,7 +322,7 @@ mod tests {
         for block in document.split("```").skip(1).step_by(2) {
             if let Some(shell) = block.strip_prefix("sh\n") {
                 let filters = shell.split('\'').skip(1).step_by(2);
-                // If a digit precedes the point, the rest is a fraction, not the name of a field.
+                // A point after a digit is part of a number.
                 for (before, after) in filters.flat_map(|filter| {
                     let dots = filter.match_indices('.');
                     dots.map(move |(at, _)| (&filter[..at], &filter[at + 1..]))

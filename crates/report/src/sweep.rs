@@ -56,7 +56,7 @@ pub struct SweepInfo {
     pub sample: Option<usize>,
 }
 
-/// The pattern of files of older versions, which do not name a pattern.
+/// Returns the pattern of files from older versions, which do not name a pattern.
 fn ring() -> String {
     "ring".to_owned()
 }
@@ -72,17 +72,17 @@ pub struct MappingTimes {
     pub runs_ns: Vec<f64>,
 }
 
-/// The results as a table. Titles contain ANSI styles.
+/// Returns the results as a table of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &SweepReport, width: usize) -> String {
     program::table(&report.found, width)
 }
 
-/// The results as CSV. docs/csv.md describes the columns.
+/// Returns the results as CSV. docs/csv.md describes the columns.
 pub fn csv(report: &SweepReport) -> String {
     program::csv(&report.found)
 }
 
-/// The results as an HTML page that needs no other file and no network.
+/// Returns the results as an HTML page that needs no other file and no network.
 pub fn html(report: &SweepReport) -> String {
     program::html(&report.found)
 }

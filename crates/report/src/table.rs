@@ -1,5 +1,4 @@
-//! The table for people: first advice and results, then a block for each function. The table is at
-//! most as wide as the terminal.
+//! The table for people at a terminal: advice and results first, then a block for each function.
 
 use std::iter;
 
@@ -15,9 +14,8 @@ use crate::{
     memory_matrix,
 };
 
-/// The columns before those of the settings, in the order of the table. If no measurement of a
-/// function has a value in a column, the column is left out. The slowest sample is only in JSON and
-/// CSV, because with it lines would be longer than 100 columns.
+/// The columns before the columns of the settings. Columns without values are left out. The slowest
+/// sample has no column, because lines would be longer than 100 columns.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -38,7 +36,6 @@ const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("pages", |m| m.huge_page_share.map(text::pages)),
 ];
 
-/// The columns after those of the settings.
 const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
@@ -53,16 +50,14 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
     ("bandwidth", |m| m.bandwidth_bytes_per_s.map(bandwidth)),
 ];
 
-/// The columns that are aligned to the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// The columns that are left out of a group that is too wide, in this order. JSON contains them.
+/// The columns to leave out, in this order, until a block fits into the width.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
 
-/// The columns that become a line above a group that is too wide, if all rows have one value.
+/// The columns that become a line above a wide block if all rows have the same value.
 const COMMON: [&str; 4] = ["between", "Cell", "module", "buffers"];
 
-/// The meaning of the numbers, which is printed above the first numbers.
 const OF_NUMBERS: &str = "Times of one operation: half of the samples took less than the median, and 1 % more \
      than what stands at 99 %. ± is half the width of the interval in which the median of another run is \
      expected, in percent; an outlier is farther from both quartiles than three times their distance.";
@@ -70,11 +65,11 @@ const OF_NUMBERS: &str = "Times of one operation: half of the samples took less 
 /// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
 
-/// The heading of a column that becomes a line below the group if the column does not fit.
+/// The heading of the column of outliers. In a wide block it becomes a line below the block.
 const OUTLIERS: &str = "outliers";
 
-/// The report as a table. The table has at most `width` columns if leaving out columns is enough.
-/// Titles and heat maps contain ANSI styles.
+/// Returns the report as a table of at most `width` columns. If leaving out columns is not enough,
+/// lines are longer. Titles and heat maps contain ANSI styles.
 pub fn render(report: &Report, width: usize) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -139,7 +134,7 @@ pub fn render(report: &Report, width: usize) -> String {
     text + &section("Next", next(report), width)
 }
 
-/// Commands that a user may want to run next, after measuring everything on a computer.
+/// Returns commands that a user may want to run after everything was measured on a computer.
 fn next(report: &Report) -> Vec<String> {
     let machine = &report.envelope.machine;
     if !machine.is_this_computer() || report.measurements.is_empty() || report.matrices.is_empty() {
@@ -159,7 +154,6 @@ fn next(report: &Report) -> Vec<String> {
     next
 }
 
-/// The machine: its name, its parts with their meaning, and the CPU of each SPE.
 pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     let words = Words::of(machine);
     let title = format!("{}: {}", bold(&machine.name), words.say(&parts_of(machine)));
@@ -174,8 +168,7 @@ pub(crate) fn head(machine: &MachineInfo, width: usize) -> String {
     text
 }
 
-/// The missing measurements, and the reasons. If many measurements have the same reason, only the
-/// first ones are named. JSON contains all of them.
+/// Returns the missing measurements with reasons, but at most [`NAMED`] for each reason.
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     let reasons = missing.chunk_by(|a, b| a.why == b.why);
     let lines = reasons.flat_map(|same| {
@@ -192,8 +185,7 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Vec<String> {
     lines.collect()
 }
 
-/// The parts of the computer's state that matter to every number, and the CPUs that are not SPEs.
-/// Unknown values are left out.
+/// Returns the state of the computer, and the unused CPUs. Unknown values are left out.
 fn surroundings(host: &Conditions, width: usize) -> String {
     let governors = host.governors.join(" and ");
     let known = [
@@ -218,7 +210,6 @@ fn surroundings(host: &Conditions, width: usize) -> String {
     text
 }
 
-/// The reasons why the numbers are not reliable, and the warnings, if there are any.
 pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     let words = Words::of(&envelope.machine);
     let warnings = ("Warnings", envelope.environment.warnings.clone());
@@ -229,7 +220,7 @@ pub(crate) fn cautions(envelope: &Envelope, width: usize) -> String {
     })
 }
 
-/// A heading and its points, each wrapped. Empty without points.
+/// Returns a heading with a list of points. Without points the text is empty.
 pub(crate) fn section(
     heading: &str,
     points: impl IntoIterator<Item = String>,
@@ -245,7 +236,7 @@ pub(crate) fn section(
     format!("\n{}\n{points}", bold(heading))
 }
 
-/// The measurements of one function, in `width` columns if leaving out columns is enough.
+/// Returns the block of one function, without the columns that do not fit into `width`.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(
         group,

@@ -1,4 +1,4 @@
-//! The text of names, sizes and times, which is the same in every view.
+//! The text of names, sizes and times, which is the same in tables, pages and messages.
 
 use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
@@ -12,14 +12,13 @@ use serde_json::Value;
 
 use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
 
-/// The style of titles in tables.
 const TITLE: Style = Style::new().bold();
 
 /// The width of tables and heat maps, in columns, if the width of the terminal is unknown.
 pub const WIDTH: usize = 100;
 
 /// Breaks a paragraph into lines of at most `width` columns. All lines except the first start with
-/// `indent`. A word is never broken, because it may be a flag or a path.
+/// `indent`. Words are never broken, because they may be flags or paths.
 pub fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
     let options = textwrap::Options::new(width)
         .subsequent_indent(indent)
@@ -28,18 +27,16 @@ pub fn wrapped(paragraph: &str, indent: &str, width: usize) -> String {
     textwrap::fill(paragraph, options) + "\n"
 }
 
-/// A text in the style of titles.
 pub(crate) fn bold(text: &str) -> String {
     format!("{}{text}{}", TITLE.render(), TITLE.render_reset())
 }
 
-/// Removes the blanks at the ends of lines.
 pub(crate) fn trimmed(text: &str) -> String {
     text.lines()
         .fold(String::new(), |all, line| all + line.trim_end() + "\n")
 }
 
-/// The name of a measurement in a few words, for progress and errors.
+/// Returns the name of a measurement in a few words, for progress and errors.
 pub fn title(function: Function, parameters: &Parameters) -> String {
     let Parameters {
         spes,
@@ -56,7 +53,7 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         let text = (setting.get)(settings).and_then(shown.in_title);
         text.map(|text| format!(", {text}"))
     });
-    // The default is not named.
+    // Shared buffers are the default, so only private buffers are named.
     let private = buffers.filter(|buffers| *spes > 1 && *buffers == Buffers::Private);
     let private = private.map(|_| ", private".to_owned());
     let between = (*between == Between::SpeSpe).then(|| ", between SPEs".to_owned());
@@ -78,14 +75,14 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
         .fold(function.to_string(), |title, part| title + &part)
 }
 
-/// A column of a table: its heading, and the text of a measurement in it.
+/// A column of a table: its heading, and a function that returns the text of a measurement.
 pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
-/// A column with the same position in every table.
+/// A column that does not belong to a setting.
 pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
 
-/// The columns of a group of measurements. The columns of the settings follow those of `before`. If
-/// no measurement has a value in a column, the column is left out.
+/// Returns the columns `before`, the columns of the settings, and the columns `after`. Columns
+/// without values are left out.
 pub(crate) fn columns_of(
     group: &[Measurement],
     before: &[FixedColumn],
@@ -106,7 +103,7 @@ pub(crate) fn columns_of(
         .collect()
 }
 
-/// The name of an enum value as in JSON.
+/// Returns the name of the value, as in JSON.
 pub(crate) const fn between(between: Between) -> &'static str {
     match between {
         Between::PpeSpe => "ppe-spe",
@@ -115,8 +112,8 @@ pub(crate) const fn between(between: Between) -> &'static str {
     }
 }
 
-/// The two ends of a communication, for people. If the data fits into a cache, the text names the
-/// cache, although JSON names the memory.
+/// Returns the two ends of a communication, for people. One end can be a cache, which JSON calls
+/// memory.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     match measurement.lies_in {
         Some(Storage::Cache) => "cache-spe",
@@ -125,13 +122,12 @@ pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     }
 }
 
-/// The time that the library adds to an atomic operation.
+/// Returns the time that the library adds to the processor's atomic instruction.
 pub(crate) fn added_ns(measurement: &Measurement) -> Option<f64> {
     let bare_ns = measurement.bare_ns?;
     Some((measurement.latency_ns.p50 - bare_ns).max(0.0))
 }
 
-/// Notes that a reader needs to understand the measurements of one function.
 pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.kind == "host" && group[0].function == Function::MkThread {
@@ -156,7 +152,7 @@ pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<Stri
     notes
 }
 
-/// A note about an exchange between two ends on one CPU.
+/// Returns a note if the two ends of an exchange share a CPU.
 fn shared_cpu(measurement: &Measurement) -> Option<String> {
     let spes: Vec<String> = measurement
         .shared_cpu
@@ -184,7 +180,7 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     }
 }
 
-/// The parts of a machine: `64 SPEs, 1 Cell, 2 memory modules`.
+/// Returns the numbers of parts: `64 SPEs, 1 Cell, 2 memory modules`.
 pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     format!(
         "{}, {}, {}",
@@ -197,7 +193,7 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
 /// The largest number of CPUs that are listed in the order in which programs use them.
 const IN_ORDER: usize = 8;
 
-/// The CPUs of the PPE and of the SPEs, on a computer.
+/// Returns the CPUs of the PPE and of the SPEs, or `None` if the place of the PPE has no name.
 pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     let main = machine.ppe_place.as_ref()?;
     let places = &machine.spe_places;
@@ -208,13 +204,12 @@ pub(crate) fn seats(machine: &MachineInfo) -> Option<String> {
     Some(format!("main thread on {main}; the others on {others}"))
 }
 
-/// The numbers of the CPUs at the given places. `None` if one of the places is not a CPU.
+/// Returns the numbers of the CPUs at the given places, or `None` if a place is not a CPU.
 pub(crate) fn cpus(places: &[String]) -> Option<Vec<u32>> {
     let number = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     places.iter().map(number).collect()
 }
 
-/// The parameters of a simulation, in words.
 pub(crate) fn simulation(simulation: &Simulation) -> String {
     let Simulation {
         description,
@@ -233,7 +228,6 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The contents of a matrix, in a line.
 pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     let carrier = match matrix.primitive {
         Primitive::Atomic => "atomic variable",
@@ -252,8 +246,7 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// Sentences about a matrix: the number of measured pairs, how the receivers waited and why, and
-/// the place of the variable or block.
+/// Returns sentences about the measured pairs, the waiting of receivers, and the place of the data.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",
@@ -287,8 +280,8 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// A sentence about the two nearest SPEs of a matrix, and a sentence about the two farthest. `None`
-/// if there is no difference, or if only one pair was measured.
+/// Returns sentences about the nearest and the farthest SPEs of a matrix. Returns `None` if their
+/// times differ by less than 5 %, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
     let rows = matrix.one_way_ns.iter().enumerate();
     let pairs = rows.flat_map(|(from, row)| {
@@ -315,8 +308,8 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
     ))
 }
 
-/// The size of the pages of a block of memory, from the share of the block in huge pages. The ends
-/// of the block that do not fill a huge page are in small pages.
+/// Returns the size of the pages of a block, from the share of the block in huge pages. A share of
+/// 95 % counts as 2 MB, because the ends of a block may be in small pages.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),
@@ -325,7 +318,7 @@ pub(crate) fn pages(huge_share: f64) -> String {
     }
 }
 
-/// An SPE with its place: `SPE 3 (core 5)`, or on a computer `CPU 5`.
+/// Returns the name of an SPE with its place: `SPE 3 (core 5)`, or on a computer `CPU 5`.
 pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     match machine.spe_places.get(spe) {
         Some(place) if !place.is_empty() && machine.is_this_computer() => place.clone(),
@@ -334,7 +327,7 @@ pub(crate) fn spe(machine: &MachineInfo, spe: usize) -> String {
     }
 }
 
-/// An SPE without its place: `SPE 3`, or on a computer `CPU 5`.
+/// Returns the name of an SPE without its place: `SPE 3`, or on a computer `CPU 5`.
 pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
     match machine.is_this_computer() {
         true => self::spe(machine, spe),
@@ -342,19 +335,17 @@ pub(crate) fn spe_in_short(machine: &MachineInfo, spe: usize) -> String {
     }
 }
 
-/// Half the width of the interval of the median, in percent of the median.
+/// Returns half the width of the interval of the median, in per cent of the median.
 pub(crate) fn interval_percent(measurement: &Measurement) -> Option<String> {
     let Interval { low, high } = measurement.median_interval_ns?;
     let percent = (high - low) / 2.0 / measurement.latency_ns.p50 * 100.0;
     percent.is_finite().then(|| format!("{percent:.1}"))
 }
 
-/// The name of a finding in words, without its unit.
 pub(crate) fn finding_name(finding: &Finding) -> String {
     in_words(without_unit(&finding.name))
 }
 
-/// The name of a field without its unit, which is shown beside the value.
 pub(crate) fn without_unit(name: &str) -> &str {
     ["_bytes_per_s", "_bytes", "_ns"]
         .into_iter()
@@ -362,7 +353,6 @@ pub(crate) fn without_unit(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The name of a field as words of a sentence.
 pub(crate) fn in_words(name: &str) -> String {
     let words = name.split('_').map(|word| match word {
         "spe" => "SPE",
@@ -374,7 +364,6 @@ pub(crate) fn in_words(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The value of a finding with its unit.
 pub(crate) fn finding_value(finding: &Finding) -> String {
     let Finding { value, unit, .. } = finding;
     match unit.as_str() {
@@ -386,8 +375,7 @@ pub(crate) fn finding_value(finding: &Finding) -> String {
     }
 }
 
-/// The circumstances of a finding: `block 64 KB, 8 SPEs`. The number of SPEs is before the word,
-/// because `SPE 8` would be a single SPE.
+/// Returns the parameters of a finding, such as `block 64 KB, 8 SPEs`.
 pub(crate) fn finding_parameters(finding: &Finding) -> String {
     let pairs = finding.parameters.iter().map(|(name, value)| {
         let (name, value) = match (name.strip_suffix("_bytes"), value) {
@@ -406,12 +394,11 @@ pub(crate) fn finding_parameters(finding: &Finding) -> String {
     pairs.collect::<Vec<_>>().join(", ")
 }
 
-/// A quota of CPU time: `1.5 CPUs`.
 pub(crate) fn quota(cpus: f64) -> String {
     format!("{} CPUs", (cpus * 100.0).round() / 100.0)
 }
 
-/// The CPUs that are not used, grouped by the reasons: `CPU 1, 4-7 (offline)`.
+/// Returns the CPUs that are not used, grouped by reason: `CPU 1, 4-7 (offline)`.
 pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
     let mut by_reason: Vec<(&str, Vec<u32>)> = Vec::new();
     for CpuLeftOut { cpu, why } in &host.cpus_left_out {
@@ -426,7 +413,7 @@ pub(crate) fn left_out(host: &Conditions) -> Vec<String> {
         .collect()
 }
 
-/// Sorted numbers, in which neighbours form a range: `1, 4-7`.
+/// Sorts numbers, and joins neighbouring numbers to ranges: `1, 4-7`.
 pub(crate) fn ranges(mut numbers: Vec<u32>) -> String {
     numbers.sort_unstable();
     numbers.dedup();
@@ -438,7 +425,7 @@ pub(crate) fn ranges(mut numbers: Vec<u32>) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-/// The reasons to read the numbers of a result with care: a heading and sentences for each kind.
+/// Returns the reasons why a result may be wrong or incomplete: headings with sentences.
 pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     let mut doubts = Vec::new();
     if !envelope.trust.trustworthy {
@@ -455,7 +442,7 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
     doubts
 }
 
-/// Sentences about measurements with samples from two states of the computer.
+/// Returns sentences about measurements with samples from two states of the computer.
 pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     let both = |measurement: &Measurement| match &measurement.states[..] {
         [fast, slow] => Some(format!(
@@ -471,7 +458,7 @@ pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     measurements.iter().filter_map(both).collect()
 }
 
-/// A number with three figures and without a unit; commas separate thousands.
+/// Formats a number with three figures, with commas between thousands.
 pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -486,7 +473,6 @@ pub(crate) fn figures(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// A count; commas separate thousands.
 pub(crate) fn whole(count: usize) -> String {
     thousands(&count.to_string())
 }

@@ -1,17 +1,17 @@
 //! The words for the parts of a machine.
 //!
-//! All sentences of this project are written in the words of a Cell: an SPE, its local store, the
-//! PPE. Users of a computer expect the words of computers. A table in this module therefore
-//! translates sentences about computers. The names of fields and values in JSON and CSV are not
-//! translated.
+//! All sentences of this project are written in the words of a Cell, such as SPE and PPE. For a
+//! computer they are translated into the words of computers. The names of fields and values in JSON
+//! and CSV are not translated.
 
 use crate::MachineInfo;
 
-/// The words of a Cell and of a computer. A longer word precedes each word with which it begins.
+/// Texts about a Cell with their translations. The first match is used, so a text must be before
+/// every shorter text with which it begins.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
-    // This is the name of a processor, so it stays.
+    // The name of this processor is not translated.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
-    // In these phrases an SPE stands for the program that it runs.
+    // In these phrases an SPE means the program that it runs.
     ("Place SPEs", "Place threads"),
     ("Keep SPEs", "Keep threads"),
     ("Let SPEs", "Let threads"),
@@ -63,7 +63,7 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("memory module", "NUMA node"),
     ("modules", "nodes"),
     ("module", "node"),
-    // Names of values as they are shown to people.
+    // Names of values in tables and pages.
     ("ppe-spe", "main-CPU"),
     ("spe-spe", "CPU-CPU"),
     ("memory-spe", "memory-CPU"),
@@ -71,25 +71,23 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("partly-spe", "partly-CPU"),
 ];
 
-/// The meaning of the words of a computer, for a reader who does not know them.
 const COMPUTER_IN_A_LINE: &str = "an L3 group is the CPUs under one last-level cache, a NUMA node the memory \
      beside some CPUs, a local buffer 256 KB that one CPU has for itself; the main thread starts the others";
 
-/// The meaning of the words of a Cell.
 const CELL_IN_A_LINE: &str = "an SPE is a core with a local store of its own, into which it moves data by DMA; a \
      Cell is a chip with SPEs and a PPE, the core that starts their programs; a memory module is memory beside a \
      Cell";
 
-/// The words for one machine.
+/// The words for the parts of a machine.
 #[derive(Clone, Copy)]
 pub struct Words<'m> {
     is_computer: bool,
-    /// The place of each SPE, such as `CPU 3`. On a computer this is the name of the SPE.
+    /// The place of each SPE, such as `CPU 3`. On a computer the place is also the name of the SPE.
     places: &'m [String],
 }
 
 impl<'m> Words<'m> {
-    /// The words for a machine.
+    /// Returns the words for a machine.
     pub fn of(machine: &'m MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer(),
@@ -97,7 +95,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// The words that suit both given machines.
+    /// Returns the words of computers if both machines are computers, else the words of a Cell.
     pub fn of_both(machine: &'m MachineInfo, other: &MachineInfo) -> Self {
         Self {
             is_computer: machine.is_this_computer() && other.is_this_computer(),
@@ -105,7 +103,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// The meaning of the words, in a line.
+    /// Returns the meaning of the words, in a line.
     pub fn in_a_line(&self) -> &'static str {
         match self.is_computer {
             true => COMPUTER_IN_A_LINE,
@@ -113,13 +111,12 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// The words of a Cell.
     pub(crate) const OF_A_CELL: Self = Self {
         is_computer: false,
         places: &[],
     };
 
-    /// The heading of a column, in a short form.
+    /// Translates the heading of a column. On a computer `Cell` becomes `L3`.
     pub(crate) fn heading(&self, text: &str) -> String {
         match text {
             "Cell" if self.is_computer => "L3".to_owned(),
@@ -127,7 +124,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// Translates a text into the words of the machine. `SPE 3` becomes the name of its CPU.
+    /// Translates a text into the words of the machine. On a computer `SPE 3` becomes its CPU.
     pub fn say(&self, text: &str) -> String {
         if !self.is_computer {
             return text.to_owned();
@@ -153,7 +150,7 @@ impl<'m> Words<'m> {
         translated
     }
 
-    /// The replacement for the beginning of a text, and the length of the replaced part.
+    /// Translates the beginning of `text`. Returns its length and its translation.
     fn first_word(&self, text: &str) -> Option<(usize, &'m str)> {
         if let Some(number) = text.strip_prefix("SPE ") {
             let end = number.bytes().take_while(u8::is_ascii_digit).count();
@@ -201,7 +198,7 @@ mod tests {
             ("gets by SPEs of Cell 0", "copies in by CPUs of L3 group 0"),
             ("2 SPEs, SPE 7", "2 CPUs, CPU 7"),
             ("between ppe-spe, module 1", "between main-CPU, node 1"),
-            // These names are not changed.
+            // These names are not translated.
             (
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",
                 "Cellworks, spe_places, Cell Broadband Engine, dmaget, SPECjbb",

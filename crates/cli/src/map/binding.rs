@@ -6,7 +6,6 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::failure::Failure;
 
-/// The CPUs that this process may use.
 pub(super) fn allowed() -> Result<CpuSet, Failure> {
     sched_getaffinity(None).map_err(unchangeable)
 }
@@ -37,7 +36,6 @@ pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(
     )))
 }
 
-/// The binding in the form that reports use.
 pub(super) fn to_report(binding: &Binding) -> CpuBinding {
     CpuBinding {
         cpus: binding.cpus().to_vec(),

@@ -1,4 +1,4 @@
-//! The cost of communication between places, and the CPUs of the places.
+//! The costs of communication between places, and the CPUs of the places.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
-/// The unit of all costs, except those from files of hwloc and QAPLIB, which do not name a unit.
+/// The unit of all costs, except costs from files of hwloc and QAPLIB, which do not name a unit.
 const NS: &str = "ns";
 
 /// The places for tasks.
@@ -22,13 +22,13 @@ pub(crate) struct Places {
     pub cpus: Option<Vec<usize>>,
     /// The links between places, if places are SPEs of a simulated machine.
     pub ways: Option<Ways>,
-    /// Sentences with the reasons why the costs are not reliable.
+    /// The reasons why the costs are not reliable.
     pub warnings: Vec<String>,
 }
 
 impl Places {
-    /// Reads the costs of communication between the cores of a machine. The ending of the file name
-    /// determines the format. The name can also be that of a simulated machine.
+    /// Reads costs from a file, in the format of its extension. `file` may also be the name of a
+    /// simulated machine.
     pub fn read(file: &Path) -> Result<Self, Failure> {
         let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
         match file.extension() {
@@ -40,8 +40,8 @@ impl Places {
         }
     }
 
-    /// Places with the given costs, and with the given CPUs if places are CPUs. Everything else
-    /// about the places is unknown, and so is the unit of the costs.
+    /// Makes places with the given costs. If the places are CPUs, `cpus` has their numbers. The
+    /// machine gets the name of `file`.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {
@@ -69,19 +69,18 @@ impl Places {
         }
     }
 
-    /// The name of a place: its CPU or SPE, or else its number.
+    /// Returns the name of a place: its CPU or SPE, or else its number.
     pub fn name(&self, place: usize) -> &str {
         &self.machine.spe_places[place]
     }
 }
 
-/// The name of a file without its folder.
 pub(super) fn name_of(file: &Path) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// A square table of latencies. The cores have the numbers of the operating system.
+/// Reads a square table of latencies. Row and column n belong to CPU n.
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
     let cpus = (0..costs.places()).collect();
@@ -92,8 +91,8 @@ fn latencies(file: &Path) -> Result<Places, Failure> {
     })
 }
 
-/// A simulated machine. The cost of a unit of volume is the time in nanoseconds in which an idle
-/// machine moves a line of 128 bytes.
+/// Returns the SPEs of a simulated machine. The cost of a unit of volume is the time in nanoseconds
+/// in which an idle machine moves a line of 128 bytes.
 fn described(machine: &Path) -> Result<Places, Failure> {
     let name = machine.to_str().unwrap_or_default();
     let description =
@@ -113,13 +112,13 @@ fn described(machine: &Path) -> Result<Places, Failure> {
     Ok(places)
 }
 
-/// The distances in XML of hwloc.
+/// Reads the distances in XML of hwloc.
 fn topology(file: &Path) -> Result<Places, Failure> {
     let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(Places::of(costs, Some(cpus), file))
 }
 
-/// The result of `cellworks stats --matrix`.
+/// Reads the result of `cellworks stats --matrix`.
 fn measured(file: &Path) -> Result<Places, Failure> {
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     let report = match cellworks_report::read(file) {

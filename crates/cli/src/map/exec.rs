@@ -1,10 +1,9 @@
 //! `cellworks map exec`: starts a command on the CPUs of a placement.
 
-// Rejected: `map exec` as the parent of the command. It would have to pass on each signal and the
-// exit code, and the terminal would belong to two processes. Instead the process becomes the
-// command.
+// Rejected: `map exec` as the parent of the command. It would have to pass on signals and the exit
+// code, so the process becomes the command instead.
 // Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
-// ranks could then share a CPU unnoticed. It is an error that names the flag of the launcher.
+// ranks could then share a CPU unnoticed.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -87,7 +86,7 @@ pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
     )))
 }
 
-/// The CPU of each task.
+/// Returns the CPU of each task.
 fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
     if let Some(cpus) = placement.to_str().and_then(listed) {
         return Ok(cpus);
@@ -106,7 +105,7 @@ fn cpus_of(placement: &Path) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The numbers of a list such as `6,4,0-2`. `None` if the text is not such a list.
+/// Parses a list such as `6,4,0-2`. Returns `None` if the text is not such a list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
@@ -115,21 +114,21 @@ fn listed(text: &str) -> Option<Vec<usize>> {
         if first > last {
             return None;
         }
-        // A larger number is refused later because the CPU may not be used.
+        // A number that is too large is refused later, because there is no such CPU.
         cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
     }
     Some(cpus)
 }
 
-/// The variables in which a launcher sets the number of this process on this computer, and the
-/// number of its processes on this computer.
+/// The variables in which a launcher, such as `mpirun`, sets the number of this process and the
+/// number of processes.
 struct Launcher {
     rank: &'static str,
     processes: &'static str,
 }
 
-/// The launchers, the innermost first. If a launcher starts another one, the inner launcher passes
-/// on the variables of the outer one.
+/// The launchers. A launcher that another launcher started passes on the variables of both, so the
+/// inner launcher comes first.
 const LAUNCHERS: [Launcher; 4] = [
     // Open MPI.
     Launcher {
@@ -153,11 +152,11 @@ const LAUNCHERS: [Launcher; 4] = [
     },
 ];
 
-/// The number of this process among the processes that a launcher has started on this computer, and
-/// the name of the variable with the number. `None` if there is only one process.
+/// Returns the number that a launcher has given this process, and the variable with this number.
+/// Returns `None` without a launcher, or if there is only one process.
 fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some();
-    // A batch script of Slurm does not belong to a step, although its number is 0.
+    // A batch script of Slurm has a number, but is not one of several processes.
     let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
     let launchers = LAUNCHERS.iter();
     let mut launchers =

@@ -124,7 +124,6 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
     session.conclude(End::Done)
 }
 
-/// The placement that an argument names.
 fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
     let (tasks, places) = (problem.volumes().tasks(), problem.costs().places());
     let wrong = |why: String| Failure::Usage(format!("{name}: {why}"));
@@ -150,13 +149,12 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
         .map_err(|error| wrong(error.to_string()))
 }
 
-/// The numbers of a list such as `0,2,4`. `None` if the text is not such a list.
+/// Parses a list such as `0,2,4`. Returns `None` if the text is not such a list.
 fn listed(text: &str) -> Option<Vec<usize>> {
     let number = |part: &str| part.trim().parse().ok();
     text.split(',').map(number).collect()
 }
 
-/// The costs of the placements.
 fn results(
     problem: &Problem,
     placements: &[Placement; 2],
@@ -191,7 +189,7 @@ fn results(
     known.collect()
 }
 
-/// The cost of a placement when transfers wait for each other on the links of the machine.
+/// Returns the cost of a placement if transfers wait for each other on the links of the machine.
 fn contended(problem: &Problem, placement: &Placement, ways: &Ways) -> f64 {
     let kept = |link: usize| ways.kept_by_a_line(link).as_nanoseconds_f64();
     let links: Vec<f64> = (0..ways.links().len()).map(kept).collect();
@@ -214,7 +212,7 @@ fn pairs(problem: &Problem, [a, b]: &[Placement; 2]) -> Vec<ExplainedPair> {
         .collect()
 }
 
-/// The volume on each link, and the volume that leaves and enters each place.
+/// Returns the volume on each link, and the volume that leaves and enters each place.
 fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec<LinkLoad> {
     let count = problem.costs().places();
     let links = places.ways.as_ref().map_or(&[][..], Ways::links);
@@ -253,7 +251,8 @@ fn links(problem: &Problem, placements: &[Placement; 2], places: &Places) -> Vec
     loads
 }
 
-/// All places. If the machine has an order of neighbours, the places have this order.
+/// Returns all places. If the machine has an order in which near places are neighbours, uses this
+/// order.
 fn around(places: &Places) -> Vec<usize> {
     match &places.ways {
         Some(ways) => ways.around().iter().map(|spe| spe.index()).collect(),
@@ -261,7 +260,7 @@ fn around(places: &Places) -> Vec<usize> {
     }
 }
 
-/// The explanation, which is already complete when the session begins.
+/// The explanation, which is complete before the session begins.
 struct Explained {
     file: String,
     costs: Option<String>,

@@ -12,10 +12,9 @@ use super::binding::{allowed, refuse, to_report};
 use crate::failure::Failure;
 use crate::session::End;
 
-/// The number of runs with each binding.
+/// The number of runs with each placement, and of runs without a binding.
 pub(super) const ROUNDS: usize = 10;
 
-/// A command that is measured.
 pub(super) struct Measured<'a> {
     command: &'a [OsString],
     /// The CPUs on which this process may run. The command inherits them.
@@ -23,11 +22,8 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Prepares to run the command on the given CPUs.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if this process may not use one of the CPUs.
+    /// Prepares to run the command on the given CPUs. Fails if this process may not use one of the
+    /// CPUs.
     pub fn new(command: &'a [OsString], cpus: &[usize]) -> Result<Self, Failure> {
         let allowed = allowed()?;
         refuse(
@@ -52,11 +48,9 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Runs the command in turn without a binding and with each of the given placements, [`ROUNDS`]
-    /// times. `go_on` gets the number of finished runs after each run, and returns whether to go
-    /// on.
-    ///
-    /// The error is the reason why a run failed. Returns `None` if `go_on` ended the runs.
+    /// Runs the command without a binding and with each placement, [`ROUNDS`] times in turn. After
+    /// each run `go_on` gets the number of runs. If it returns false, the result is `None`. The
+    /// error is the reason why a run failed.
     pub fn run(
         &self,
         placements: Vec<PlacementTrial>,
@@ -75,8 +69,7 @@ impl<'a> Measured<'a> {
             if !go_on(run) {
                 return Ok(None);
             }
-            // Each round begins with another binding, because a run may affect the next one. This
-            // effect should not always hit the same binding.
+            // Each round begins with another binding, because a run may affect the next run.
             let (round, way) = (run / ways, run % ways);
             match ((way + round) % ways).checked_sub(1) {
                 None => trials.unbound_ns.push(self.time(self.unbound())?),
@@ -113,7 +106,7 @@ impl<'a> Measured<'a> {
         time
     }
 
-    /// The time of the command in ns.
+    /// Returns the time of the command in nanoseconds.
     fn time(&self, mut command: Command) -> Result<f64, String> {
         let begun = Instant::now();
         let ended = command

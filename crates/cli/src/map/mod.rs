@@ -23,7 +23,7 @@ pub(crate) struct MapArgs {
 }
 
 impl MapArgs {
-    /// Whether the command starts another program, and prints nothing itself.
+    /// Returns true if the command starts another program, and prints nothing itself.
     pub fn starts_a_command(&self) -> bool {
         matches!(self.command, MapCommand::Exec(_))
     }

@@ -56,7 +56,7 @@ pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
 }
 
 impl ProblemArgs {
-    /// The name of the tasks in messages and reports: the name of the file or of the pattern.
+    /// Returns the name of the file or of the pattern of the tasks, for messages and reports.
     pub fn name(&self, file: Option<&Path>) -> String {
         match (file, self.pattern) {
             (Some(file), _) => file.display().to_string(),
@@ -65,7 +65,6 @@ impl ProblemArgs {
         }
     }
 
-    /// Reads the volumes and the costs.
     pub fn read(&self, file: Option<&Path>) -> Result<(Volumes, Places), Failure> {
         let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
@@ -96,7 +95,7 @@ impl ProblemArgs {
         }
     }
 
-    /// The names of the files of the problem, for messages.
+    /// Returns the names of the files, for messages.
     pub fn files(&self, file: Option<&Path>) -> String {
         let name = self.name(file);
         match &self.costs {
@@ -106,7 +105,7 @@ impl ProblemArgs {
     }
 }
 
-/// The parameters that distinguish the results of a problem from those of other problems.
+/// Returns the parameters that distinguish the results of different problems.
 pub(super) fn parameters(
     file: &str,
     costs: Option<&Path>,

@@ -6,7 +6,7 @@ use cellworks_report::{Measured, PlacementReport};
 
 use crate::failure::Failure;
 
-/// The placement in a file. `instead` is the part of the error about other possible arguments.
+/// Reads a placement. `instead` is the part of the error about other possible arguments.
 pub(super) fn read(file: &Path, instead: &str) -> Result<PlacementReport, Failure> {
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     if !file.exists() {

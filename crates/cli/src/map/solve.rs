@@ -50,7 +50,7 @@ best placement so far is printed.";
 /// The number of placements with which a command is run.
 const TRIALS: usize = 3;
 
-/// The time that a finished search waits for the bound.
+/// The time that a finished search waits for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
 /// Searches for the placement of tasks with the lowest cost.
@@ -135,12 +135,10 @@ pub(crate) struct SolveArgs {
     pub command: Vec<OsString>,
 }
 
-/// Places that stay empty.
 #[derive(Clone)]
 pub(crate) struct Forbidden(BTreeSet<u32>);
 
 impl SolveArgs {
-    /// All forbidden places, in ascending order.
     fn forbidden(&self) -> BTreeSet<usize> {
         let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
         places.map(|place| *place as usize).collect()
@@ -208,7 +206,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     session.conclude(session.end_reason().unwrap_or(end))
 }
 
-/// The command to measure, if the user has given one.
+/// Returns the command to measure, if the user has given one.
 fn measured<'a>(
     arguments: &'a SolveArgs,
     cpus: Option<&[usize]>,
@@ -272,7 +270,7 @@ fn solve(
     }
 }
 
-/// The problem with the constraints that flags add.
+/// Makes the problem with the constraints of the flags.
 fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
     for (task, place) in &arguments.fix {
@@ -287,7 +285,6 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     })
 }
 
-/// The problem in the form that reports use.
 fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
@@ -309,8 +306,7 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
 /// Searches, and records the best placements.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // The bound is computed on a separate thread. The bound of thousands of places can take longer
-    // than the search may. The search then ends without waiting for that thread.
+    // Computing the bound can take longer than the search, which does not wait for this thread.
     let (sender, receiver) = mpsc::channel();
     let bounded = Arc::clone(problem);
     // If the thread cannot be started, the placement has no bound.
@@ -365,7 +361,6 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
     });
 }
 
-/// The results of a search so far.
 struct Solving {
     problem: PlacementProblem,
     seed: u64,
@@ -377,7 +372,7 @@ struct Solving {
     best: Vec<Best>,
     /// The times of a command with each of the best placements, if a command was run.
     trials: Option<PlacementTrials>,
-    /// A proven lower bound of the cost. The bound is 0 until a better bound is known.
+    /// A proven lower bound of the cost. It is 0 until a better bound is known.
     bound: f64,
     ended: Option<Ended>,
 }
@@ -390,7 +385,6 @@ struct Best {
     after: Duration,
 }
 
-/// The end of a search.
 struct Ended {
     solution: Solution,
     after: Duration,
@@ -398,19 +392,19 @@ struct Ended {
 }
 
 impl Solving {
-    /// The placement with which the command was fastest, or without a command the cheapest.
+    /// Returns the placement with which the command was fastest, or the cheapest without a command.
     fn kept(&self) -> Option<&Best> {
         let trials = self.trials.as_ref();
         self.best.get(trials.map_or(0, PlacementTrials::fastest))
     }
 
-    /// The CPUs of the tasks, if the places are CPUs.
+    /// Returns the CPUs of the tasks, if the places are CPUs.
     fn binding(&self, best: &Best) -> Option<Binding> {
         let cpus = self.cpus.as_ref()?;
         Some(Binding::new(&best.placement, |place| cpus[place.0]))
     }
 
-    /// A trial of a placement, without times.
+    /// Returns a trial of a placement, without times.
     fn trial(&self, best: &Best) -> PlacementTrial {
         let binding = self.binding(best);
         PlacementTrial {
@@ -421,7 +415,7 @@ impl Solving {
         }
     }
 
-    /// The known results. Scripts rely on the names of the results.
+    /// Returns the known results. Scripts rely on the names of the results.
     fn results(&self) -> Vec<Finding> {
         let cost = self.kept().map(|best| best.cost);
         let bound = match self.is_exhaustive() || self.is_optimal() {
@@ -470,14 +464,14 @@ impl Solving {
         known.collect()
     }
 
-    /// Whether the search has evaluated all placements.
+    /// Returns true if the search has evaluated all placements.
     fn is_exhaustive(&self) -> bool {
         let ended = self.ended.as_ref();
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Whether the kept placement is optimal: either the search evaluated all placements, and this
-    /// one is the cheapest, or its cost equals the bound.
+    /// Returns true if no placement costs less than the kept placement: it is the cheapest of all,
+    /// or its cost equals the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;
@@ -534,7 +528,6 @@ impl Steps for Solving {
     }
 }
 
-/// The place of each task in the form that reports use.
 fn numbers(placement: &Placement) -> Vec<usize> {
     placement.places().iter().map(|place| place.0).collect()
 }

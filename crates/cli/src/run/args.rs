@@ -1,13 +1,11 @@
-//! The arguments of `cellworks run`. Each program is a subcommand. Its flags are made from the
-//! flags of the program.
+//! The arguments of `cellworks run`. Each program is a subcommand, with a flag for each parameter.
 //!
 //! ```text
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
 
-// Rejected: for each program a struct of lists for its flags, in addition to the struct of its
-// values. Each parameter appeared in both structs, and in a loop that converted lists to values.
-// Clap's derive describes flags with one value each, and this file turns them into flags with
+// Rejected: for each program a struct of lists for its flags, besides the struct of its values.
+// Each parameter was then in two structs and a loop. Here flags with one value become flags with
 // lists.
 
 use std::path::PathBuf;
@@ -65,11 +63,8 @@ pub(crate) struct ProgramArgs {
     pub name: String,
     /// The flags of the program. Each of them takes a list.
     pub flags: ArgMatches,
-    /// The flags that all programs have.
     pub common: CommonArgs,
-    /// The flags of programs that draw.
     pub drawing: DrawingArgs,
-    /// The flags for several runs.
     pub sweep: SweepArgs,
 }
 
@@ -118,12 +113,11 @@ impl Subcommand for ProgramArgs {
     }
 }
 
-/// The kind of program with the given name, which clap has already accepted.
+/// Returns the kind of program with the given name, which clap has already accepted.
 pub(super) fn known(name: &str) -> Kind {
     kind(name).expect("clap lets only names of programs pass")
 }
 
-/// Makes the subcommand of a program.
 fn described(kind: Kind) -> Command {
     let program = kind.flags().mut_args(listed);
     let program = program.mut_args(|flag| match kind.repeats {
@@ -136,7 +130,7 @@ fn described(kind: Kind) -> Command {
         }
         _ => flag,
     });
-    // Without this line, the documentation of these flags would replace that of the program.
+    // Flags added directly to the program would replace its documentation.
     let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(kind.name)));
     if kind.draws {
         common = DrawingArgs::augment_args(common);
@@ -145,8 +139,8 @@ fn described(kind: Kind) -> Command {
     program.args(common.get_arguments().map(after))
 }
 
-/// A program for each combination of the values of all flags. The values of the first flag change
-/// fastest. The error is the reason why there is no program.
+/// Returns a program for each combination of the values of all flags. The values of the first flag
+/// change fastest. The error is the reason why there is no program.
 pub(super) fn programs(
     kind: Kind,
     flags: &ArgMatches,
@@ -187,7 +181,7 @@ pub(super) fn programs(
     Ok(kind.complete(&asked))
 }
 
-/// A message about a parameter, which begins with the flag of the parameter.
+/// Returns a message about a parameter, which begins with the flag of the parameter.
 pub(super) fn about_parameter(kind: Kind, parameter: &str, message: &str) -> String {
     let command = kind.flags();
     let mut flags = command.get_arguments();

@@ -13,7 +13,6 @@ use cellworks_stats::Finding;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// The results so far, and the runs that have no result yet.
 pub(super) struct Found {
     kind: Kind,
     titles: Vec<String>,
@@ -21,7 +20,6 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The given programs, without results.
     pub fn empty(kind: Kind, programs: &[Choice]) -> Self {
         Self {
             kind,
@@ -30,7 +28,6 @@ impl Found {
         }
     }
 
-    /// Records the result of a run.
     pub fn record_run(&mut self, step: usize, program: Choice, quantities: Vec<Quantity>) {
         self.done.insert(step, (program, quantities));
     }
@@ -102,7 +99,6 @@ impl Steps for Found {
     }
 }
 
-/// A number in the form that reports use.
 fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     Finding {
         name: quantity.name.to_owned(),
@@ -112,7 +108,6 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     }
 }
 
-/// A figure in the form that reports use.
 fn drawn(figure: Figure) -> ProgramFigure {
     let axis = |axis: cellworks_apps::Axis| FigureAxis {
         label: axis.label.to_owned(),

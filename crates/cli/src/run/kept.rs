@@ -1,4 +1,4 @@
-//! The results of runs in files. A result is a list of names and values.
+//! The results of runs in files, as lists of names and values.
 
 use cellworks_apps::Quantity;
 use cellworks_runner::Kind;
@@ -7,9 +7,8 @@ use crate::session::Session;
 
 use super::found::Found;
 
-/// Converts the values in a file to the results of a run.
-///
-/// The error names a value that is not a result of the program.
+/// Converts the values in a file to the results of a run. The error names a value that is not a
+/// result of the program.
 pub(super) fn read(kind: Kind, values: Vec<(String, f64)>) -> Result<Vec<Quantity>, String> {
     let quantities = values.iter().map(|(name, value)| {
         let mut metrics = kind.metrics.iter();
@@ -20,9 +19,8 @@ pub(super) fn read(kind: Kind, values: Vec<(String, f64)>) -> Result<Vec<Quantit
     quantities.collect()
 }
 
-/// Adds the result of a run to the file, if there is one.
-///
-/// The error is the reason why this failed.
+/// Appends the result of a run to the file, if there is one. The error is the reason why this
+/// failed.
 pub(super) fn keep(
     session: &Session<Found>,
     step: usize,

@@ -24,7 +24,7 @@ const VALUES_MAX: usize = 1_000;
 enum Values {
     /// Whole numbers: `1,2,4-8` means 1, 2, 4, 5, 6, 7 and 8.
     Counts,
-    /// Orders of matrices, with the multipliers of sizes.
+    /// Orders of matrices: `1k-4k` means 1,024, 2,048 and 4,096.
     Orders,
     /// Bytes: `8-16k` means 8 and its doubles up to 16k.
     Sizes,
@@ -35,7 +35,7 @@ enum Values {
 }
 
 impl Values {
-    /// The notation of a flag that takes one value.
+    /// Returns the notation of a flag.
     fn of(flag: &Arg) -> Self {
         let name = flag.get_id().as_str();
         let parser = flag.get_value_parser();
@@ -81,7 +81,7 @@ pub(super) fn listed(flag: Arg) -> Arg {
         })
 }
 
-/// The parser of one word of a list of known words. Its error message shows the syntax of lists.
+/// A parser of one word of a list. Its error messages show the syntax of lists.
 #[derive(Clone)]
 struct OneOf {
     words: PossibleValuesParser,
@@ -129,7 +129,7 @@ impl TypedValueParser for OneOf {
     }
 }
 
-/// The values of a list for `flag`, which takes single values.
+/// Parses a list of values of `flag`.
 pub(super) fn parsed(flag: &Arg, text: &str) -> Result<Vec<Value>, String> {
     Values::of(flag).parse(text)
 }
@@ -138,7 +138,7 @@ fn values<T: Into<Value>>(all: Vec<T>) -> Vec<Value> {
     all.into_iter().map(T::into).collect()
 }
 
-/// Sizes in bytes: `8-16k` means 8 and its doubles up to 16k.
+/// Parses sizes in bytes: `8-16k` means 8 and its doubles up to 16k.
 pub(crate) fn sizes(text: &str) -> Result<Vec<u64>, String> {
     doubled(text, size, "128,1k-16k")
 }
@@ -153,7 +153,7 @@ fn counts(text: &str) -> Result<Vec<u64>, String> {
     })
 }
 
-/// A list in which a range means its first value and the doubles of it.
+/// Parses a list in which a range means its first value and the doubles of this value.
 fn doubled(
     text: &str,
     one: impl Fn(&str) -> Result<u64, String>,
@@ -199,8 +199,8 @@ fn cycles(text: &str) -> Result<Vec<f64>, String> {
     })
 }
 
-/// The values of a list with commas. `between` adds the values of a range. Error messages show
-/// `example`, a valid list.
+/// Parses a list. `between` adds the values of a range. Error messages show `example`, a valid
+/// list.
 fn split<T: Copy + PartialOrd>(
     text: &str,
     one: impl Fn(&str) -> Result<T, String>,
@@ -212,7 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A minus at the start means a negative number, which the parser of numbers refuses.
+            // A minus at the start is that of a negative number, which `one` refuses.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// An example that works on the machine of the flags, for use before the machine is made.
+/// Returns an example that works on the machine of the flags. The machine need not exist yet.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
     let host = match machine::Kind::of(&common.machine) {
         machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
@@ -66,7 +66,7 @@ fn example_here(kind: Kind, common: &CommonArgs) -> String {
     example(kind, common, host.map(|host| host.topology()))
 }
 
-/// An example that works on the given machine. `topology` is `None` if the machine is unknown.
+/// Returns an example that works on a machine. `topology` is `None` if the machine is not made yet.
 fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> String {
     let machine = common.machine_flag();
     let has_one = topology.is_some_and(|topology| topology.spes().len() == 1);
@@ -91,7 +91,7 @@ fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> Stri
     format!("\n  example: cellworks run {} {flags}{machine}", kind.name)
 }
 
-/// The message of the error, which begins with the flag.
+/// Returns the message of the error, which begins with the flag.
 fn explain(kind: Kind, error: &ParameterError) -> String {
     about_parameter(kind, error.parameter(), &error.to_string())
 }
@@ -102,11 +102,10 @@ struct Runs<'a> {
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<Choice>,
-    /// The files for the pictures, if a single program runs and it draws.
+    /// The files for the pictures of a single program that draws.
     pictures: Option<Pictures>,
 }
 
-/// Valid programs of one kind.
 struct Plan {
     kind: Kind,
     programs: Vec<Choice>,
@@ -165,7 +164,7 @@ impl Job for Runs<'_> {
     }
 }
 
-/// Runs each program, and calls `after` with the name of the program after each run.
+/// Runs each program, and calls `after` with its name when the run has ended.
 fn run_all(
     machine: &dyn Runner,
     plan: Plan,
@@ -222,8 +221,8 @@ fn run_all(
     session.end_reason().unwrap_or(End::Done)
 }
 
-/// Refuses the flags of sweeps on this computer. Also refuses them together with flags that show
-/// the events of a run, because a result from a file has no run.
+/// Fails if flags of sweeps are given for this computer, or together with flags that show the
+/// events of a run. A result from a file has no events.
 fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     let Some(flag) = asked.sweep.first_given() else {
         return Ok(());
@@ -240,8 +239,8 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     }
 }
 
-/// Refuses programs that allocate more memory than the limit of the address space leaves. Otherwise
-/// the failed allocation would end the process.
+/// Fails if a program would allocate more memory than the limit of the address space leaves.
+/// Without this check the failed allocation would end the process.
 fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     let largest = programs
         .iter()
@@ -255,7 +254,7 @@ fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     })
 }
 
-/// Refuses to draw if several runs would write to the same files.
+/// Fails if several runs would write pictures to the same files.
 fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     match drawing.png {
         Some(_) if runs > 1 => Err(format!(
@@ -265,8 +264,8 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
     }
 }
 
-/// Refuses the flags of simulated machines on this computer. Refuses the flags of a single run if
-/// there are several runs.
+/// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
+/// runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
     if machine::Kind::of(&common.machine) != machine::Kind::Simulated {

@@ -10,21 +10,17 @@ use crate::output_file::OutputFile;
 
 const FLAG: &str = "--png";
 
-/// The files of a folder, with a picture in each.
+/// A folder with a file for each picture.
 #[derive(Clone)]
 pub(super) struct Pictures {
     folder: PathBuf,
     written: usize,
-    /// The reason why a picture was not written. Later pictures are not written either.
+    /// The reason why a picture was not written. Later pictures are then not written.
     failure: Option<String>,
 }
 
 impl Pictures {
-    /// Makes the folder for the files, if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] if the folder cannot be made.
+    /// Makes the folder, if it does not exist. Fails if this is impossible.
     pub fn into(folder: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(folder).map_err(|error| {
             let folder = folder.display();
@@ -53,7 +49,7 @@ impl Pictures {
         };
     }
 
-    /// The reason why a picture was not written. `None` if all pictures were written.
+    /// Returns the reason why a picture was not written, if any.
     pub fn failure(&mut self) -> Option<String> {
         self.failure.take()
     }

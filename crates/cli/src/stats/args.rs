@@ -1,7 +1,5 @@
-//! The arguments of `stats`.
-//!
-//! The flags are those of CellStats (section 3.1 of the paper) and some more. This file only parses
-//! the flags. [`Request::plan`] checks whether they fit together, and whether they fit the machine.
+//! The arguments of `stats`: the flags of CellStats (section 3.1 of the paper) and some more.
+//! [`Request::plan`] checks whether the flags fit together, and whether they fit the machine.
 
 use std::time::Duration;
 
@@ -14,13 +12,13 @@ use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
 use crate::machine::Kind;
 use crate::surroundings::this_computer;
 
-/// The longest time for the measurement of everything.
+/// The default time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 
-/// The longest time for a matrix.
+/// The default time for a matrix.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
-/// A text about the multipliers of numbers, and examples.
+/// Returns the multipliers of numbers, and examples.
 fn after_help() -> String {
     let flags = |is_size| {
         let settings = Setting::ALL.into_iter();
@@ -181,7 +179,7 @@ impl FromArgMatches for SettingsArgs {
     }
 }
 
-/// A parser for the value of a setting.
+/// Parses the value of a setting.
 fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let number = match setting.is_size {
         true => such_as(setting.example, size)(text)?,
@@ -198,14 +196,13 @@ fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     }
 }
 
-/// The request of the arguments.
 pub(crate) enum Wanted {
     Everything,
     These(Vec<Request>),
 }
 
 impl StatsArgs {
-    /// Combines the flags. The error is the reason why the flags do not fit together.
+    /// Combines the flags to a request. The error is the reason why the flags do not fit together.
     pub fn wanted(&self) -> Result<Wanted, String> {
         self.check_simulation()?;
         if let Some(function) = self.matrix {
@@ -274,7 +271,7 @@ impl StatsArgs {
         Ok(Wanted::These(requests.collect()))
     }
 
-    /// The functions that the user has named, without repetitions.
+    /// Returns the functions that the user has named, without repetitions.
     fn distinct_functions(&self) -> Vec<Function> {
         let mut functions = Vec::new();
         for function in &self.functions {
@@ -333,8 +330,7 @@ impl StatsArgs {
         })
     }
 
-    /// Whether the machine is this computer and has one SPE. The result is `false` for a simulated
-    /// machine, because it is not made yet.
+    /// Returns true if the machine is this computer and has one SPE.
     fn has_one_spe(&self) -> bool {
         let common = &self.common;
         Kind::of(&common.machine) == Kind::ThisComputer
@@ -342,8 +338,8 @@ impl StatsArgs {
                 .is_ok_and(|host| host.topology().spes().len() == 1)
     }
 
-    /// The flag that chooses the machine in the example of a matrix. A matrix needs several SPEs,
-    /// so if this computer has one SPE, the flag chooses a simulated machine.
+    /// Returns the flag that chooses the machine in the example of a matrix. If this computer has
+    /// one SPE, the flag chooses a simulated machine, because a matrix needs several SPEs.
     fn machine_of_a_matrix(&self) -> String {
         match self.has_one_spe() {
             true => " --machine qs20".to_owned(),
@@ -351,13 +347,12 @@ impl StatsArgs {
         }
     }
 
-    /// The flag of [`CommonArgs::machine_flag`].
     pub fn machine_flag(&self) -> String {
         self.common.machine_flag()
     }
 
-    /// Refuses the flags of simulated machines on this computer, and the flags of this computer on
-    /// simulated machines. Refuses the flags of a single run if there are several runs.
+    /// Fails if a flag does not fit the machine, or if a flag of a single run is given for several
+    /// runs.
     fn check_simulation(&self) -> Result<(), String> {
         let (simulation, kind) = (&self.common.simulation, Kind::of(&self.common.machine));
         let machine = self.machine_flag();
@@ -396,19 +391,18 @@ impl StatsArgs {
         }
     }
 
-    /// The longest time for the measurement of everything.
     pub fn budget_of_everything(&self) -> Duration {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// The longest time for a matrix. `None` if every pair is wanted, or if times repeat.
+    /// Returns the longest time for a matrix, or `None` if every pair is wanted or if times repeat.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
-    /// The flags that have no meaning for the measurement of everything, and whether the user gave
-    /// them. A matrix accepts `-b`, `-m` and `--pages`.
+    /// Returns the flags of single functions, and whether the user gave them. A matrix accepts some
+    /// of these flags.
     fn single_function_flags(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();
@@ -427,8 +421,8 @@ impl StatsArgs {
     }
 }
 
-/// Converts a number to `usize`. A number that is too large becomes the largest `usize`, which
-/// every check refuses.
+/// Converts a number to `usize`. Numbers that do not fit become the largest `usize`, which every
+/// check refuses.
 fn clamp(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
@@ -457,7 +451,6 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
     })
 }
 
-/// A parser for the longest time of a run.
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
     above_0(text, "nothing can be measured in no time", RULE)
@@ -475,7 +468,7 @@ fn function_parser() -> impl TypedValueParser<Value = Function> {
         .map(|name| Function::from_name(&name).expect("clap lets only names of functions pass"))
 }
 
-/// A parser for the number of a Cell or of a memory module.
+/// Parses the number of a Cell or of a memory module.
 fn index(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| {
         format!(

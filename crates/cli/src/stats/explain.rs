@@ -1,11 +1,10 @@
-//! Explains errors of requests in terms of the command line.
+//! Explains errors of requests by the flags of the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
 
-/// Returns the error in terms of the command line. The text begins with the flag, and has an
-/// example that works. The example keeps `-s` if it is not wrong. `machine` is the flag that
-/// chooses the machine, with a blank before it. It is empty if the example needs no such flag.
+/// Returns a message that begins with the flag of the error and ends with an example that works.
+/// `machine` is the flag that chooses the machine of the example, with a blank before it, or empty.
 pub(super) fn explain(
     error: &RequestError,
     request: &Request,
@@ -14,7 +13,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // The refused function is not the function of the example.
+    // The function that the user named cannot be in the example.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }
@@ -29,7 +28,7 @@ pub(super) fn explain(
         instead if request.between_spes && has_pair && *flag != "-s" => format!(" {instead} -s"),
         instead => format!(" {instead}"),
     };
-    // A machine with a single SPE cannot have a matrix.
+    // A machine with one SPE has no matrix.
     let machine = match *flag {
         "--matrix" if !has_pair => " --machine qs20",
         _ => machine,

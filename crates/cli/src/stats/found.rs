@@ -18,25 +18,21 @@ use crate::session::{Circumstances, End, Steps};
 /// An interval of a median is wide if it is wider than this share of the median.
 const WIDE: f64 = 0.2;
 
-/// If at least this share of the intervals is wide, the run is not trustworthy, because the median
-/// of the intervals is then wide. On an idle virtual machine that probably shared its cores, 18 to
-/// 28 % of the intervals were wide.
+/// The numbers are not reliable if more than this share of the intervals is wide. On an idle
+/// virtual machine that probably shared its cores, 18 to 28 % of the intervals were wide.
 const WIDE_SHARE_MAX: f64 = 0.5;
 
-/// The results so far, and the steps that have no result yet.
 pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
     matrices: Vec<Matrix>,
     memory_matrix: Option<MemoryMatrix>,
-    /// The readings of the reference so far.
     pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
     /// The reasons why the numbers are not reliable.
     reasons: Vec<Reason>,
 }
 
-/// A step: a measurement or a matrix.
 struct Step {
     title: String,
     state: State,
@@ -52,7 +48,6 @@ enum State {
 }
 
 impl Found {
-    /// The given work on the given machine, without results.
     pub fn empty(work: &Work, topology: &Topology) -> Self {
         let step = |title| Step {
             title,
@@ -95,7 +90,7 @@ impl Found {
         self.not_measured.push(NotMeasured { what, why });
     }
 
-    /// Whether all steps are without a result and without a refusal.
+    /// Returns true if no step has a result or was refused.
     pub fn is_empty(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| matches!(step.state, State::Waiting))
@@ -149,9 +144,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // These reasons are not added in two cases. An interrupted run has fewer visits than an
-        // interval needs. If the times of the machine repeat, another run would have the same
-        // result.
+        // Wide intervals are accepted in two cases. An interrupted run has too few visits, and a
+        // machine with repeating times would give the same result again.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -195,7 +189,7 @@ impl Steps for Found {
     }
 }
 
-/// The reason why a matrix is not reliable, if its data was in the wrong memory module.
+/// Returns the reason to doubt a matrix, if its data was in the wrong memory module.
 fn misplaced(matrix: &Matrix) -> Option<String> {
     let home = matrix.home?;
     let module = match home.module {
@@ -210,7 +204,7 @@ fn misplaced(matrix: &Matrix) -> Option<String> {
     })
 }
 
-/// The reason why a memory matrix is not reliable, if a block was in the wrong memory module.
+/// Returns the reason to doubt a memory matrix, if a block was in the wrong memory module.
 fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     let mut modules = BTreeSet::new();
     for cells in &matrix.cells {
@@ -234,8 +228,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     })
 }
 
-/// The reason why the numbers are not reliable, if too many of them would differ in another run.
-/// With a given number of iterations there is one round, which does not show such differences.
+/// Returns a reason to doubt the numbers, if too many of them would differ in another run.
+/// Measurements with one round do not show such differences.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

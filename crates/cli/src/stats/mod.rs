@@ -23,7 +23,7 @@ use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
 
-/// The longest time for one measurement when everything is measured.
+/// The longest time for one measurement if `stats` measures everything.
 const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
@@ -32,7 +32,6 @@ pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     on_machine(&arguments.common, files, &Stats { arguments, wanted })
 }
 
-/// The request to measure, with its arguments.
 struct Stats<'a> {
     arguments: &'a StatsArgs,
     wanted: Wanted,
@@ -52,9 +51,9 @@ impl Job for Stats<'_> {
 
     fn hazards(&self) -> HazardWatch {
         match &self.wanted {
-            // The measurement of everything intentionally puts to shared buffers.
+            // The measurement of everything puts to shared buffers, which is a hazard.
             Wanted::Everything => HazardWatch::Off,
-            // The blocks intentionally overwrite each other in one window of the local store.
+            // The blocks overwrite each other in one window of the local store, which is a hazard.
             Wanted::These(requests) if requests[0].function == Function::Memory => HazardWatch::Off,
             Wanted::These(_) => HazardWatch::Warn,
         }
@@ -70,13 +69,10 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Visits each plan once, and then all plans again. Each plan is measured at several times, so its
-/// interval shows whether the computer was in the same state at these times. A matrix is visited
-/// once.
-///
-/// The reference is read before the first visit, between the visits, and after the last visit.
-///
-/// After each run, `after` is called with the title of the measurement.
+/// Measures all plans in turn, several times, so that the intervals show changes of the computer's
+/// state. Each of these times is a visit. A matrix is visited once. The reference, the time of one
+/// pair of SPEs, is read between visits. After each visit, `after` is called with the title of the
+/// measurement.
 fn measure_all(
     machine: &dyn Runner,
     mut work: Work,
@@ -94,7 +90,6 @@ fn measure_all(
     }
 }
 
-/// Takes a reading of the reference.
 fn read(
     machine: &dyn Runner,
     readings: &mut Readings,
@@ -151,8 +146,7 @@ fn measure_plans(
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return out_of_time(session);
                 };
-                // The time is limited before the multiplication, because the product of a long
-                // budget would overflow.
+                // Limiting the time before the multiplication avoids an overflow.
                 let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * work.visits;
                 visits.set_span(span(of_visits.min(MEASUREMENT_TIME_MAX)));
             }
@@ -176,7 +170,7 @@ fn measure_plans(
                 }
                 Err(error) => return End::Failed(session.say(&format!("{title}: {error}"))),
             }
-            // An interrupted matrix has no times for some pairs, so the run ends as interrupted.
+            // An interrupted matrix lacks times, so the run ends here.
             if let (true, Some(end)) = (is_matrix, session.end_reason()) {
                 return end;
             }
@@ -186,7 +180,7 @@ fn measure_plans(
     End::Done
 }
 
-/// The end of a run when its budget is spent.
+/// Returns the end of a run when its time is over.
 fn out_of_time(session: &Session<Found>) -> End {
     let mut end = End::Done;
     session.update(|found| {

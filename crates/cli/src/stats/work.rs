@@ -1,4 +1,4 @@
-//! Converts the arguments of the command line to checked plans.
+//! Checked plans, made from the arguments of the command line.
 
 use std::time::Duration;
 
@@ -15,43 +15,39 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// The number of visits of each measurement. Three visits are enough to show that the computer was
-/// in another state during one of them.
+/// The number of visits. Each measurement is taken in parts at several times, called visits, which
+/// shows changes of the computer's state.
 const VISITS: u32 = 3;
 
-/// The longest time for each matrix when everything is measured.
+/// The longest time for each matrix if `stats` measures everything.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The longest simulated time for each matrix, if the times of the machine repeat. It is enough for
-/// all pairs of 64 SPEs, and the simulation takes some seconds.
+/// The longest simulated time for each matrix. It is enough for all pairs of 64 SPEs, and takes
+/// some seconds of real time.
 const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
-/// A matrix may take at most the time for everything divided by this number.
+/// A matrix may take at most the time of the whole run divided by this number.
 const MATRIX_PER_BUDGET: u32 = 20;
 
-/// The plans, in the order in which they are measured.
 pub(super) struct Work {
-    /// The plans, the matrices first.
+    /// The plans in the order of their measurement, matrices first.
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
-    /// The time for everything. `None` if each plan has its own time.
+    /// The time of the whole run. `None` if each plan has its own time.
     pub budget: Option<Duration>,
-    /// The time after which a matrix ends, even if pairs are left. If each SPE has a CPU, the plan
-    /// ends within this time anyway. If SPEs take turns on CPUs, the matrix would take much longer.
+    /// The time after which a matrix ends, even if pairs are left. If several SPEs share a CPU, a
+    /// matrix takes longer than planned.
     pub budget_of_a_matrix: Option<Duration>,
-    /// The reference, which is timed between the measurements to detect changes of the computer. If
-    /// the user gives a number of iterations, it is `None`, because nothing else should be
-    /// measured.
+    /// The times of one pair of SPEs, which are read between measurements to detect changes of the
+    /// computer. `None` if the user gives a number of iterations.
     pub reference: Option<Readings>,
-    /// The titles of the steps for which the time is too short.
+    /// The titles of the matrices for which the time is too short.
     pub no_time: Vec<String>,
-    /// The measurements that the machine cannot do.
     pub not_measured: Vec<NotMeasured>,
 }
 
 impl Work {
-    /// Plans the request for a machine.
     pub fn of(
         wanted: &Wanted,
         topology: &Topology,
@@ -89,10 +85,9 @@ impl Work {
         let is_visited_once = topology.capabilities().repeats || has_iterations;
         Ok(Self {
             plans: plans?,
-            // The flag gives the total number of iterations, so there is one visit.
+            // If the user gives the total number of iterations, there is one visit.
             visits: if is_visited_once { 1 } else { VISITS },
             budget: None,
-            // A time limit would make the results of a simulation depend on its speed.
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
             reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
             no_time: Vec::new(),
@@ -101,8 +96,8 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // If the times of the machine repeat, a second visit would have the same result, and a time
-        // limit would change the result.
+        // If the times of the machine repeat, a second visit has the same result, and a limit of
+        // real time would change the result.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));
@@ -137,15 +132,15 @@ impl Work {
         }
     }
 
-    /// The titles of the steps: first those of the plans, then those without enough time.
+    /// Returns the titles of the plans, and then of the matrices without enough time.
     pub fn titles(&self) -> Vec<String> {
         let plans = self.plans.iter().map(title_of);
         plans.chain(self.no_time.clone()).collect()
     }
 }
 
-/// The matrices in the measurement of everything. CSV contains no matrices, because its only header
-/// is that of measurements.
+/// Returns the matrices that belong to the measurement of everything. CSV with measurements has no
+/// matrices.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {
@@ -172,7 +167,7 @@ fn plans_of(
     requests.into_iter().map(plan).collect()
 }
 
-/// The parts of the measurement of everything for which the local stores are too small.
+/// Returns the measurements for which the local stores are too small.
 fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
     let block = Request::new(Function::DmaGet).with_block(16 << 10);
     let list = Request::new(Function::DmaListGet).with_block(1 << 10);
@@ -186,7 +181,6 @@ fn too_large(topology: &Topology, limits: &Limits) -> Vec<NotMeasured> {
         .collect()
 }
 
-/// The title of a plan.
 pub(super) fn title_of(plan: &Plan) -> String {
     match plan.function() {
         matrix if matrix.is_matrix() => matrix.to_string(),
@@ -194,7 +188,7 @@ pub(super) fn title_of(plan: &Plan) -> String {
     }
 }
 
-/// The parts of the measurement of everything for which the machine has too few SPEs.
+/// Returns the measurements for which the machine has too few SPEs.
 fn impossible(topology: &Topology) -> Vec<NotMeasured> {
     if topology.spes().len() > 1 {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Files of results. The first line describes the sweep, each other line a finished step.
+//! Files of results. The first line describes the sweep, each other line has the result of a step.
 //!
 //! ```text
 //!   {"cellworks_results":1,"cellworks_version":"0.1.0","arguments":["run", ...],"machine":"...",
@@ -19,21 +19,21 @@ use crate::failure::Failure;
 /// The version of the format of the files.
 const FORMAT: u32 = 1;
 
-/// The description of the sweep to which the results of a file belong.
+/// The description of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     cellworks_results: u32,
     cellworks_version: String,
     /// The arguments after `cellworks`.
     pub arguments: Vec<String>,
-    /// A text with everything that determines the results of the machine.
+    /// A text that determines the results of the machine.
     machine: String,
     /// The parameters of each step.
     pub steps: Vec<Value>,
 }
 
 impl Header {
-    /// The header for the sweep of this process.
+    /// Describes the sweep of this process.
     pub fn of(machine: String, steps: Vec<Value>) -> Self {
         let arguments = std::env::args_os().skip(1);
         Self {
@@ -48,12 +48,11 @@ impl Header {
     }
 }
 
-/// A file of results that this process has read.
 #[derive(Clone, Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
     pub header: Header,
-    /// Each finished step, its result, and the number of its line.
+    /// Each finished step with its result, and the number of its line.
     pub found: Vec<(usize, Value, usize)>,
 }
 
@@ -65,11 +64,7 @@ struct Line<T> {
 }
 
 impl ResultFile {
-    /// Reads a file.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] with the file, the line and the reason.
+    /// Reads a file of results. The error has the file, the line and the reason.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let text = read_to_string(path).map_err(|error| unreadable(path, &error))?;
         Self::parse(path, &text)
@@ -134,11 +129,7 @@ impl ResultFile {
         })
     }
 
-    /// Checks that the file has results of the given sweep.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Usage`] with the difference.
+    /// Fails if the file has results of another sweep. The error has the difference.
     pub fn check(&self, sweep: &Header) -> Result<(), Failure> {
         let Header {
             cellworks_results,
@@ -181,13 +172,12 @@ impl ResultFile {
         )))
     }
 
-    /// The file and a line of the file, for messages.
     pub fn place(&self, line: usize) -> String {
         at(&self.path, line)
     }
 }
 
-/// A file to which this process adds results.
+/// A file to which this process appends results.
 #[derive(Debug)]
 pub(super) struct Appended {
     path: PathBuf,
@@ -200,8 +190,8 @@ impl Appended {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if the file has other content, if another process adds to the file, or if
-    /// the file cannot be written. The file is then unchanged.
+    /// [`Failure::Usage`] if the file has other content, if another process appends to the file, or
+    /// if the file cannot be written. The file is then unchanged.
     pub fn open(path: &Path, header: &Header) -> Result<(Self, Option<ResultFile>), Failure> {
         let has_no_end = path
             .metadata()
@@ -248,14 +238,14 @@ impl Appended {
         Ok((this, before))
     }
 
-    /// Adds the result of a step. The error is a message that the file cannot be written.
+    /// Appends the result of a step. The error is a message that the file cannot be written.
     pub fn append(&mut self, step: usize, found: &impl Serialize) -> Result<(), String> {
         self.write(&Line { step, found })?;
         self.steps += 1;
         Ok(())
     }
 
-    /// The number of steps in the file.
+    /// Returns the number of steps in the file.
     pub fn steps(&self) -> usize {
         self.steps
     }
@@ -264,7 +254,7 @@ impl Appended {
         &self.path
     }
 
-    /// Writes a line by a single call: if the process is killed, the file has all of it or nothing.
+    /// Writes a line in a single call, so that a killed process leaves a whole line or nothing.
     fn write(&mut self, line: &impl Serialize) -> Result<(), String> {
         let mut text = serde_json::to_string(line).expect("results are numbers and texts");
         text.push('\n');

@@ -1,14 +1,13 @@
-//! A sweep consists of many independent simulations, which can be divided among processes and
-//! computers. The results are kept in files, and the files can be merged.
+//! A sweep consists of many independent simulations, the steps. They can be divided among processes
+//! and computers. Each process writes its results to a file, and the files can be merged.
 //!
 //! ```text
 //!   share 1/2:  step 0   step 2   step 4 ──► lu.1-of-2.jsonl ──┐
 //!   share 2/2:  step 1   step 3          ──► lu.2-of-2.jsonl ──┴─► cellworks merge ──► the whole
 //! ```
 //!
-//! A file has the description of its sweep, and a line for each finished step. A command that
-//! prints a sweep uses the results that files contain, and simulates the other steps. `merge`
-//! therefore prints with the same code as the divided command.
+//! A command that prints a sweep reads the results of steps from files, and simulates the other
+//! steps. `merge` therefore prints with the code of the command that was divided.
 
 mod file;
 mod share;
@@ -49,19 +48,19 @@ pub(crate) struct SweepArgs {
 }
 
 impl SweepArgs {
-    /// The first of these flags that the user has given.
+    /// Returns the first of these flags that the user has given.
     pub fn first_given(&self) -> Option<&'static str> {
         let share = self.share.map(|_| "--share");
         share.or(self.results.as_ref().map(|_| "--results"))
     }
 
-    /// The number of steps of the sweep that is merged from files. `None` without a merge.
+    /// Returns the number of steps of the merged sweep, or `None` without a merge.
     pub fn merged_steps(&self) -> Option<usize> {
         self.merged.first().map(|file| file.header.steps.len())
     }
 
-    /// Begins a sweep of the given steps: reads the results that files have, and opens the file for
-    /// new results. If no flag names the file, its name is made from `name`.
+    /// Begins a sweep: reads the results that files have, and opens the file for new results. If no
+    /// flag names this file, its name is made from `name`.
     ///
     /// # Errors
     ///
@@ -107,9 +106,9 @@ impl SweepArgs {
 pub(crate) struct Sweep {
     steps: usize,
     part: Part,
-    /// The result of each known step, and the file and line of the result.
+    /// The results from files: for each step its value, and the file and line of the value.
     known: BTreeMap<usize, (Value, String)>,
-    /// The file for the results of steps, if there is one.
+    /// The file for the results of this process, if there is one.
     file: Option<Mutex<Appended>>,
 }
 
@@ -124,17 +123,17 @@ enum Part {
 
 /// The origin of the result of a step.
 pub(crate) enum Step<T> {
-    /// The result is known from a file.
+    /// A file has the result.
     Known(T),
     /// This process simulates the step.
     ToDo,
-    /// Another process simulates the step, or the files of a merge do not have the result.
+    /// Another process simulates the step, or the files of a merge do not have its result.
     Elsewhere,
 }
 
 impl Sweep {
-    /// The origin of the result of a step. `read` converts the value in a file to a result. The
-    /// error is a message that the value is not a result.
+    /// Returns the origin of the result of a step. `read` converts a value from a file to a result.
+    /// The error is a message that the value is not a result.
     pub fn step<T: DeserializeOwned, R>(
         &self,
         step: usize,
@@ -161,8 +160,8 @@ impl Sweep {
         })
     }
 
-    /// Adds the result of a step to the file, if there is one. The error is a message that the file
-    /// cannot be written.
+    /// Appends the result of a step to the file, if there is one. The error is a message that the
+    /// file cannot be written.
     pub fn keep(&self, step: usize, found: &impl Serialize) -> Result<(), String> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -171,17 +170,17 @@ impl Sweep {
         file.append(step, found)
     }
 
-    /// Whether all results come from files.
+    /// Returns true if all results come from files.
     pub fn is_merged(&self) -> bool {
         matches!(self.part, Part::None)
     }
 
-    /// Whether this process does a share and therefore prints no result.
+    /// Returns true if this process does a share. A share prints no result.
     pub fn is_a_share(&self) -> bool {
         matches!(self.part, Part::Share(_))
     }
 
-    /// A sentence about the file with the results of the share. Empty without a share.
+    /// Returns a sentence about the file of the share, or an empty text without a share.
     pub fn share_note(&self) -> String {
         let (Part::Share(share), Some(file)) = (self.part, &self.file) else {
             return String::new();
@@ -196,7 +195,6 @@ impl Sweep {
         )
     }
 
-    /// Takes over the results of a file.
     fn know(&mut self, file: &ResultFile) -> Result<(), Failure> {
         for (step, found, line) in &file.found {
             let place = file.place(*line);

@@ -1,9 +1,7 @@
 //! The steps of a sweep that a process does.
 
-// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Steps are
-// independent and take about as long as their neighbours, so every n-th step is a fair share. Slurm
-// and MPI set the number of a process in its environment. Files for each process need no library
-// and no network, and a failed share can be simulated again by itself.
+// Rejected: communication between the processes of a divided sweep, or a crate for MPI. Files need
+// no network, and a failed share can be repeated by itself.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -31,13 +29,12 @@ impl Share {
         }
     }
 
-    /// Whether the step belongs to the share.
     pub fn has(self, step: usize) -> bool {
         step % self.of == self.number - 1
     }
 
-    /// The file of this share, from the file name `whole` for all shares. `lu.jsonl` becomes
-    /// `lu.03-of-64.jsonl`, so that a listing has the files in the order of the shares.
+    /// Returns the file of this share, from the file `whole` for all shares: `lu.03-of-64.jsonl`
+    /// for `lu.jsonl`. Sorted file names are in the order of the shares.
     pub fn file(self, whole: &Path) -> PathBuf {
         let Self { number, of } = self;
         let width = of.to_string().len();
@@ -50,12 +47,11 @@ impl Share {
         }
     }
 
-    /// The share of this process, from the variables of its environment. They are those of a job
-    /// array of Slurm, of the tasks that `srun` has started, or of the processes of an MPI program.
-    /// `None` if there is only one process.
+    /// Returns the share of this process from its environment, or `None` if there is only one
+    /// process. Job arrays of Slurm, `srun`, and MPI programs set the variables.
     ///
     /// Sources: the manual pages sbatch(1) and srun(1) of Slurm; the variables of Open MPI's
-    /// `mpirun`, and those of the process manager of MPICH and Intel MPI.
+    /// `mpirun`, and of the process manager of MPICH and Intel MPI.
     ///
     /// # Errors
     ///
@@ -84,7 +80,7 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // A batch script also has these variables, but is a single process. Only srun makes steps.
+        // A batch script has these variables, too. Only `srun` starts several processes.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true),

@@ -73,7 +73,6 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether A or B has several runs.
     fn has_several(&self) -> bool {
         self.runs_of_a.len().max(self.runs_of_b.len()) > 1
     }
@@ -164,26 +163,24 @@ pub enum Verdict {
 }
 
 impl Comparison {
-    /// Compares B with A. Two measurements belong together if their functions and parameters are
-    /// equal. Two findings or results of programs belong together if their names, units and
-    /// parameters are equal. Medians of matrices belong together if carrier, polling, block size,
-    /// memory module and class are equal.
+    /// Compares B with A. Measurements are paired if their functions and parameters are equal.
+    /// Findings and results of programs are paired if their names, units and parameters are equal.
+    /// Medians of matrices are paired if the parameters of the matrices and the distance of the
+    /// SPEs are equal.
     ///
-    /// `names` are the names of A and B, such as those of their files.
+    /// `names` are the names of A and B, such as the names of their files.
     ///
     /// # Errors
     ///
-    /// [`CompareError`] if different commands or programs printed the reports, or if the reports
-    /// have no value in common. Also if a report has a number twice, or an impossible number: a
-    /// measured time of 0 or less, or a number that is not 0 and has a size above 2⁶⁴ or below
-    /// 2⁻⁶⁴.
+    /// [`CompareError`] if different commands or programs printed the reports, if the reports have
+    /// no value in common, or if a value is impossible or appears twice. A measured time must be
+    /// above 0. The absolute value of other numbers must be 0, or from 2⁻⁶⁴ to 2⁶⁴.
     pub fn of(a: &Measured, b: &Measured, names: [&str; 2]) -> Result<Self, CompareError> {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with those of A, each run with its name. The value of a side is the
-    /// median of the values of its runs. The interval of a side covers the values of all its runs
-    /// and their intervals.
+    /// Compares the runs of B with the runs of A, each run with its name. A value of A or B is the
+    /// median of its runs. Its interval covers the values and the intervals of all runs.
     ///
     /// # Errors
     ///
@@ -285,9 +282,8 @@ impl Comparison {
         })
     }
 
-    /// Returns the ratios that have a slower side. Each comes with the slowdown: how many times as
-    /// long B takes. These are ratios of times, cycles and rates, in measurements, matrices and
-    /// results of programs. Findings are not included, because they follow from measurements.
+    /// Returns each ratio of times, cycles or rates with its slowdown. The slowdown is above 1 if B
+    /// is slower. Findings are left out, because they follow from measurements.
     pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
         let judged = self
             .results
@@ -296,9 +292,8 @@ impl Comparison {
         judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 
-    /// Returns the [`slowdowns`](Self::slowdowns) in which B takes more than `1 + share` times as
-    /// long as A, or has a rate below that of A divided by `1 + share`. If the intervals of both
-    /// sides are known, they must not overlap.
+    /// Returns the [`slowdowns`](Self::slowdowns) above `1 + share`. If the intervals of both sides
+    /// are known, they must not overlap.
     pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
         let is_certain =
             |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
@@ -311,7 +306,6 @@ fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {
     runs.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// Returns the name of a side, which has one or more runs.
 fn name_of(runs: &[(&str, &Measured)]) -> String {
     match runs {
         [(name, _)] => (*name).to_owned(),
@@ -320,12 +314,13 @@ fn name_of(runs: &[(&str, &Measured)]) -> String {
 }
 
 impl Ratio {
-    /// Returns the name and the circumstances in one line, such as `mailbox (cell=0, spes=1)`.
+    /// Returns the name and the parameters in one line, such as `mailbox (cell=0, spes=1)`.
     pub fn describe(&self) -> String {
         described(self.kind, &self.name, &self.parameters)
     }
 
-    /// Returns how many times as slow B is, or `None` if the unit does not determine this.
+    /// Returns the slowdown of B, which is above 1 if B is slower. Returns `None` if the unit is
+    /// neither a time nor a rate.
     fn slowdown(&self) -> Option<f64> {
         let slowdown = match is_a_rate(&self.value_unit)? {
             true => 1.0 / self.value,
@@ -334,7 +329,7 @@ impl Ratio {
         Some(slowdown)
     }
 
-    /// Divides B by A. If A or B is not above 0, returns `None`.
+    /// Divides B by A. Returns `None` if A or B is not above 0.
     fn of(a: &Compare, b: &Compare) -> Option<Self> {
         let quotient = |b: f64, a: f64| {
             let ratio = b / a;
@@ -364,8 +359,7 @@ impl Ratio {
     }
 }
 
-/// Returns true if a larger value is better, as for a rate, and false if it is worse, as for a
-/// time. If the unit is unknown, returns `None`.
+/// Returns true for the unit of a rate, false for the unit of a time, and `None` for other units.
 fn is_a_rate(unit: &str) -> Option<bool> {
     match unit {
         "ns" | "us" | "s" | "cycles" => Some(false),
@@ -411,7 +405,7 @@ impl Summary {
     }
 }
 
-/// Returns possible explanations of differences between A and B, and between runs of one side.
+/// Returns possible reasons why A and B differ, or why the runs of one side differ.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
@@ -469,7 +463,6 @@ fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     })
 }
 
-/// Returns the differences between the circumstances of two runs.
 fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     let [name_a, name_b] = names;
     let mut notes = Vec::new();
@@ -514,7 +507,7 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
         Some(cpus) => crate::text::quota(cpus),
         None => "none".to_owned(),
     };
-    // The results of a simulation do not depend on the simulating computer.
+    // The results of a simulation do not depend on the computer that simulates.
     if is_real(a) && is_real(b) {
         differ("Operating systems", system(env_a), system(env_b));
         differ("Frequency governors", governors(env_a), governors(env_b));
@@ -525,7 +518,6 @@ fn differences(a: &Envelope, b: &Envelope, names: [&str; 2]) -> Vec<String> {
     notes
 }
 
-/// Returns the reasons to doubt the numbers of a run.
 fn doubts(envelope: &Envelope, name: &str) -> Vec<String> {
     let mut doubts = Vec::new();
     if envelope.environment.build == "debug" && is_real(envelope) {

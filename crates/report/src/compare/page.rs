@@ -15,19 +15,17 @@ use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
 /// The possible ends of the axis. The axis gets the smallest end within which nearly all ratios
-/// lie, so that it shows small differences between two days as well as large ones between two
-/// computers.
+/// lie, so that small differences are visible.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
-/// The share of the ratios that may lie beyond the ends.
+/// The share of the ratios that may lie beyond the ends of the axis.
 const BEYOND: f64 = 0.05;
 
-/// The size of the drawing of a ratio, in units of the drawing. A unit is about a pixel.
+/// The size of the drawing of a ratio. A unit is about a pixel.
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 18.0;
-/// The room for arrows at both ends.
 const MARGIN: f64 = 8.0;
 
-/// The comparison as an HTML page that needs no other file and no network.
+/// Returns the comparison as an HTML page that needs no other file and no network.
 pub fn html(comparison: &Comparison) -> String {
     let heading = views::heading(comparison);
     let groups: Vec<Group<'_>> = groups(comparison).collect();
@@ -53,7 +51,6 @@ pub fn html(comparison: &Comparison) -> String {
     .render()
 }
 
-/// The machines of A and B.
 fn about(comparison: &Comparison) -> Markup {
     let compared = &comparison.compared;
     let other = &comparison.other;
@@ -69,7 +66,6 @@ fn about(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The notes with possible explanations, and whether each report is reliable.
 fn notices(comparison: &Comparison) -> Markup {
     let is_sound = comparison.envelope.trust.trustworthy && comparison.envelope.complete;
     let (kind, heading) = match is_sound {
@@ -85,7 +81,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         return None;
     }
     let extremes = extremes(groups);
-    // These ratios can lie beyond the ends of the other axis.
+    // This axis includes all of the extremes.
     let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }
@@ -162,7 +158,6 @@ fn not_compared(comparison: &Comparison) -> Option<Markup> {
     })
 }
 
-/// The number of entries above which a list is folded.
 const LISTED_MAX: usize = 12;
 
 fn circumstances(comparison: &Comparison) -> Markup {
@@ -191,18 +186,19 @@ fn circumstances(comparison: &Comparison) -> Markup {
     }
 }
 
-/// The positions of ratios from `1 / end` to `end` by their logarithm.
+/// A logarithmic axis from `1 / end` to `end`.
 struct Axis {
     end: f64,
 }
 
 impl Axis {
-    /// The axis on which nearly all of the given ratios lie.
+    /// Makes the shortest axis of [`ENDS`] on which 95 % of the ratios lie, or else the longest
+    /// axis.
     fn for_most<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0 - BEYOND)
     }
 
-    /// The axis on which all of the given ratios lie.
+    /// Makes the shortest axis of [`ENDS`] on which all ratios lie, or else the longest axis.
     fn for_all<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> Self {
         Self::for_share(ratios, 1.0)
     }
@@ -221,12 +217,12 @@ impl Axis {
         }
     }
 
-    /// A number from -1 to 1 for a ratio on the axis, and outside of this range for other ratios.
+    /// Returns -1 for the ratio `1 / end`, 0 for 1, and 1 for `end`.
     fn position(&self, ratio: f64) -> f64 {
         ratio.ln() / self.end.ln()
     }
 
-    /// The position of a ratio on the drawing. A ratio beyond the axis is at the nearest end.
+    /// Returns the position on the drawing. A ratio beyond the axis is at its nearest end.
     fn place(&self, ratio: f64) -> f64 {
         let position = self.position(ratio).clamp(-1.0, 1.0);
         WIDTH / 2.0 + position * (WIDTH / 2.0 - MARGIN)

@@ -1,13 +1,11 @@
-//! Comparisons of made-up reports.
-
 use cellworks_stats::{Function, Interval, Primitive};
 use serde_json::json;
 
 use super::*;
 use crate::{ProgramReport, ReasonKind, Report, SCHEMA_VERSION, made_up};
 
-/// Two days of one machine. On the second day the mailbox is slower, a get is the same, and a put
-/// is faster. One measurement has no interval.
+/// Returns two days of one machine. On the second day the mailbox is slower, a get is the same, and
+/// a put is faster. One measurement has no interval.
 fn days() -> [Report; 2] {
     let mut a = made_up::report();
     a.measurements
@@ -38,7 +36,8 @@ fn try_compared(a: &Report, b: &Report, names: [&str; 2]) -> Result<Comparison, 
     Comparison::of(&a, &b, names)
 }
 
-/// Two runs of one program. In the second run bandwidths are half, and the crossover is equal.
+/// Returns two runs of one program. In the second run bandwidths are half, and the crossover is
+/// equal.
 fn programs() -> [ProgramReport; 2] {
     let a = made_up::program();
     let mut b = a.clone();
@@ -342,7 +341,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     let ratios: Vec<_> = ratios
         .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
         .collect();
-    // The results are sorted by name, although the program has them by run.
+    // The comparison is sorted by name, the results of a program by run.
     assert_eq!(
         ratios,
         [
@@ -356,7 +355,6 @@ fn a_run_of_a_program_is_compared_result_by_result() {
         comparison.summary,
         Summary {
             compared: 4,
-            // A larger bandwidth is better, but a larger time is worse.
             geometric_mean_ratio: None,
             median_deviation: Some(0.25),
             largest_deviation: Some(0.5),
@@ -614,8 +612,8 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
     for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The latency doubled and the put halved. The axis therefore goes from 1/2 to 2, and the put is
-    // at its left end.
+    // The latency doubled, so the axis goes from 1/2 to 2. The put halved, so it is at the left
+    // end.
     let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
     let put = put.split("</svg>").next().unwrap();
     assert!(put.contains("<circle cx=\"8.0\""), "{put}");
@@ -647,8 +645,8 @@ fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Two days with 40 sizes. All sizes except the last take the same time on both days. The last size
-/// takes 50 times as long on the second day.
+/// Returns two days with 40 sizes. Only the last size takes longer on the second day, 50 times as
+/// long.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);
@@ -675,7 +673,7 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
     assert!(page.contains("<span>0.91</span><span>1</span><span>1.10</span>"));
     let arrow = "<polygon points=\"240.0,9 232.0,4 232.0,14\">";
     assert_eq!(page.matches(arrow).count(), 1, "{page}");
-    // The summary draws this ratio on the axis of the ratios that differ most.
+    // The axis for the largest differences includes this ratio.
     assert!(page.contains("<span>0.01</span><span>1</span><span>100</span>"));
 }
 
@@ -683,7 +681,6 @@ fn what_is_far_off_the_axis_is_an_arrow_and_does_not_stretch_it() {
 fn the_table_names_what_differs_most_and_keeps_to_100_columns() {
     let mut days = one_far_off();
     for report in &mut days {
-        // Every parameter has different values.
         for (at, measurement) in report.measurements.iter_mut().enumerate() {
             let parameters = &mut measurement.parameters;
             parameters.spes = 2 + at % 2;

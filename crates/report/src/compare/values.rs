@@ -1,4 +1,4 @@
-//! The values by which two reports are compared, with their circumstances.
+//! The values of reports, in a form in which they can be compared.
 
 use std::collections::BTreeMap;
 
@@ -35,13 +35,13 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// An error: two reports cannot be compared. The message has the reason, and what to do.
+/// The reason why two reports cannot be compared. The message also tells the user what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
-/// The largest number that a report may contain, which is 584 years in nanoseconds. Its reciprocal
-/// is the smallest size of a number that is not 0. The ratio of two such numbers is finite.
+/// The largest number that a report may contain: 584 years in nanoseconds. The absolute value of a
+/// number that is not 0 must be at least `1.0 / LARGEST`, so that ratios are finite.
 const LARGEST: f64 = u64::MAX as f64;
 
 /// A value of a report that can be compared with the same value of another report.
@@ -51,17 +51,14 @@ pub(super) struct Compare {
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// The interval of the median. For several runs it includes all values and their intervals.
+    /// The interval of the median. For several runs it covers all their values and intervals.
     pub interval: Option<Interval>,
     /// The range of the values of several runs. `None` if only one run has the value.
     pub spread: Option<Spread>,
 }
 
-/// All values of the report with the given name that can be compared.
-///
-/// # Errors
-///
-/// [`CompareError`] if a value is impossible or appears twice.
+/// Returns all values of a report that can be compared. A value that is impossible or appears twice
+/// is an error, with the `name` of the report.
 fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
@@ -91,11 +88,7 @@ fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareErr
     Ok(values)
 }
 
-/// The values of the runs of a side, each value once: the median of the runs that have it.
-///
-/// # Errors
-///
-/// Like [`values_of`].
+/// Returns the median of each value over the runs that have the value.
 pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>, CompareError> {
     let mut alike: Vec<Vec<Compare>> = Vec::new();
     for (name, run) in runs {
@@ -109,8 +102,7 @@ pub(super) fn values_of_side(runs: &[(&str, &Measured)]) -> Result<Vec<Compare>,
     Ok(alike.into_iter().map(Compare::of_runs).collect())
 }
 
-/// The results of a program, sorted so that all results with one name are together. The report has
-/// them sorted by run.
+/// Returns the results of a program, grouped by name instead of by run.
 fn values_of_results(results: &[Finding]) -> Vec<Compare> {
     let mut by_name: Vec<(&str, Vec<Compare>)> = Vec::new();
     for result in results {
@@ -165,7 +157,6 @@ fn of_measurement(measurement: &Measurement) -> Compare {
     }
 }
 
-/// The values of the classes in which pairs were measured.
 fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     let mut parameters = BTreeMap::new();
     if let Some(polling) = matrix.polling {
@@ -196,7 +187,6 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
     })
 }
 
-/// The two figures of each measured cell.
 fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
     let mut values = Vec::new();
     for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
@@ -234,7 +224,7 @@ fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
     values
 }
 
-/// The fields of the parameters, without fields that have no meaning.
+/// Returns the parameters as JSON fields, without those that do not apply.
 fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
     match plain(parameters) {
         Value::Object(fields) => fields
@@ -245,13 +235,11 @@ fn fields(parameters: &Parameters) -> BTreeMap<String, Value> {
     }
 }
 
-/// A value as JSON writes it.
 fn plain(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("numbers, strings and structs of them")
 }
 
 impl Compare {
-    /// Combines the values of one or more runs into one value.
     fn of_runs(mut alike: Vec<Self>) -> Self {
         alike.sort_by(|a, b| a.value.total_cmp(&b.value));
         let values: Vec<f64> = alike.iter().map(|value| value.value).collect();
@@ -277,13 +265,12 @@ impl Compare {
         }
     }
 
-    /// The number of runs that have the value.
     pub(super) fn runs(&self) -> usize {
         self.spread.map_or(1, |spread| spread.runs)
     }
 
-    /// The first of the value's numbers that is impossible, if any. A measured time must be above
-    /// 0. A finding or a result may be 0 or less.
+    /// Returns the first number of this value that is impossible. A measured time must be above 0.
+    /// A finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
         let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);
@@ -304,7 +291,6 @@ impl Compare {
     }
 }
 
-/// The name and the circumstances in one line.
 pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Value>) -> String {
     let noun = match kind {
         Kind::Measurement | Kind::Finding | Kind::Result => "",
@@ -316,7 +302,7 @@ pub(super) fn described(kind: Kind, name: &str, parameters: &BTreeMap<String, Va
     }
 }
 
-/// Parameters as `name=value`. Strings have no quotes.
+/// Joins parameters as `name=value`. Strings have no quotes.
 pub(super) fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> String {
     let parameters: Vec<String> = parameters
         .iter()
@@ -328,7 +314,6 @@ pub(super) fn listed(parameters: &BTreeMap<String, Value>, separator: &str) -> S
     parameters.join(separator)
 }
 
-/// The contents of a report, in a few words.
 pub(super) fn contents(values: &[Compare]) -> String {
     let mut names: Vec<&str> = values.iter().map(|value| value.name.as_str()).collect();
     names.dedup();

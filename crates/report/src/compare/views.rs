@@ -1,4 +1,4 @@
-//! Comparisons as a table and as CSV, and the parts that the page shares with them.
+//! Comparisons as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,11 @@ use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 
-/// The number of blanks between columns.
 const GAP: usize = 2;
 
-/// The number of measurements that the summary names in each direction.
+/// The number of slowest and of fastest measurements that the summary names.
 const EXTREMES: usize = 5;
 
-/// The columns after those of the parameters.
 const COLUMNS: [&str; 7] = [
     "A",
     "range of A",
@@ -30,8 +28,8 @@ const COLUMNS: [&str; 7] = [
     "B is",
 ];
 
-/// The comparison as a table of at most `width` columns, with a block for each function, finding
-/// and matrix. Titles contain ANSI styles.
+/// Returns the comparison as a table of at most `width` columns, with a block for each function,
+/// finding and matrix. Titles contain ANSI styles.
 pub fn table(comparison: &Comparison, width: usize) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let words = words(comparison);
@@ -69,8 +67,8 @@ pub fn table(comparison: &Comparison, width: usize) -> String {
     text
 }
 
-/// The comparison as CSV: a header, and a line for each ratio. `parameters` is a list of
-/// `name=value`, separated by semicolons. A field that contains a comma or a quote is quoted.
+/// Returns the comparison as CSV: a header, and a line for each ratio. The field `parameters` has
+/// the form `name=value`, separated by semicolons.
 pub fn csv(comparison: &Comparison) -> String {
     comparison
         .results
@@ -98,12 +96,11 @@ pub fn csv(comparison: &Comparison) -> String {
         .fold(CSV_HEADER.to_owned(), |text, line| text + &line)
 }
 
-/// The ratios of one function, finding or matrix.
 pub(super) struct Group<'a> {
     pub title: String,
     /// The parameters that have the same value in all ratios.
     pub common: String,
-    /// The names of the other parameters.
+    /// The names of the parameters that differ between the ratios.
     varying: Vec<&'a str>,
     pub ratios: &'a [Ratio],
 }
@@ -146,8 +143,7 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
 }
 
 impl Group<'_> {
-    /// The headings and the cells of each ratio. If all cells of a column are empty, it is left
-    /// out.
+    /// Returns the headings, and then a row for each ratio. Empty columns are left out.
     pub(super) fn lines(&self) -> Vec<Vec<String>> {
         let mut lines = vec![self.headings()];
         lines.extend(self.ratios.iter().map(|ratio| self.row(ratio)));
@@ -161,7 +157,7 @@ impl Group<'_> {
         lines
     }
 
-    /// The lines in columns. A cell that is too long for the width is broken.
+    /// Arranges the lines in columns. Cells that are too long are broken.
     fn table(&self, words: Words<'_>, width: usize) -> String {
         let mut lines = self.lines();
         for (at, line) in lines.iter_mut().enumerate() {
@@ -223,8 +219,8 @@ impl Group<'_> {
         parameters.chain(values).collect()
     }
 
-    /// The name of a ratio in one line, with the parameters in which the ratios of its group
-    /// differ: `dmaget (block 1 KB, SPEs 2)`.
+    /// Returns the name of a ratio with the parameters in which the ratios of the group differ,
+    /// such as `dmaget (block 1 KB, SPEs 2)`.
     fn name_of(&self, ratio: &Ratio) -> String {
         let varying = self.varying.iter().zip(self.headings());
         let varying: Vec<String> = varying
@@ -239,7 +235,7 @@ impl Group<'_> {
     }
 }
 
-/// A ratio with enough digits for two days of one computer, which differ by a few per cent.
+/// Formats a ratio with enough digits for differences of less than a per cent.
 pub(super) fn factor(ratio: f64) -> String {
     match ratio {
         ..10.0 => format!("{ratio:.3}"),
@@ -247,7 +243,7 @@ pub(super) fn factor(ratio: f64) -> String {
     }
 }
 
-/// The value of a parameter. It is empty if the parameter has no meaning for this ratio.
+/// Returns the value of a parameter, or an empty text if the ratio does not have the parameter.
 fn parameter(ratio: &Ratio, name: &str) -> String {
     match ratio.parameters.get(name) {
         None => String::new(),
@@ -260,14 +256,13 @@ fn parameter(ratio: &Ratio, name: &str) -> String {
     }
 }
 
-/// A measurement with a large difference.
 pub(super) struct Extreme<'a> {
     pub what: String,
     pub ratio: &'a Ratio,
 }
 
-/// The few measurements that became slowest and fastest, if their intervals do not overlap. If
-/// there are none in a direction, its title is left out.
+/// Returns the [`EXTREMES`] measurements with the largest slowdowns, and those with the largest
+/// speed-ups. Measurements are left out if the intervals of A and B overlap.
 pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extreme<'a>>)> {
     let of = |verdict: Verdict| {
         let mut found: Vec<Extreme<'a>> = groups
@@ -299,7 +294,6 @@ pub(super) fn extremes<'a>(groups: &[Group<'a>]) -> Vec<(&'static str, Vec<Extre
     .collect()
 }
 
-/// The lines before the ratios: the names of the compared reports, the summary, and the notes.
 fn headline(comparison: &Comparison) -> Vec<String> {
     let Compared {
         runs_of_a,
@@ -317,7 +311,7 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// The words of a comparison. If both machines are computers, these are the words of computers.
+/// Returns the words of computers if both machines are computers, else the words of a Cell.
 pub(super) fn words(comparison: &Comparison) -> Words<'_> {
     Words::of_both(&comparison.envelope.machine, &comparison.other.machine)
 }
@@ -329,7 +323,6 @@ pub(super) fn heading(comparison: &Comparison) -> String {
     )
 }
 
-/// All measurements or results of a program in a few sentences, if there are any.
 pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     let summary = &comparison.summary;
     let (Some(median), Some(largest)) = (summary.median_deviation, summary.largest_deviation)
@@ -375,7 +368,7 @@ pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// The values without a ratio, in lists with titles. Empty lists are left out.
+/// Returns the lists of values without a ratio, with their titles. Empty lists are left out.
 pub(super) fn left_out(comparison: &Comparison) -> impl Iterator<Item = (String, &[String])> {
     let only = |name: &str| format!("Only in {name}");
     [

@@ -84,7 +84,7 @@ pub struct LinkLoad {
 }
 
 impl ExplanationReport {
-    /// The result with the given name.
+    /// Returns the result with the given name.
     pub fn result(&self, name: &str) -> Option<f64> {
         let mut results = self.results.iter();
         results

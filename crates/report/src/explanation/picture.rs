@@ -17,24 +17,22 @@ use crate::placement::{amount, listed};
 use crate::scale::Scale;
 use crate::text::figures;
 
-/// The width and the height of a drawing.
 const SIZE: f64 = 360.0;
-/// The radius of the circle of places.
 const RADIUS: f64 = 138.0;
 /// The widths of the lines with the largest and with the smallest volume.
 const WIDEST: f64 = 7.0;
 const THINNEST: f64 = 1.5;
-/// The largest number of places that fit beside each other.
+/// The largest number of places that fit on the circle.
 const PLACES_MAX: usize = 128;
 
-/// The data that two places exchange, in both directions.
+/// The volume between two places, both directions together, and its cost.
 #[derive(Clone, Copy, Default)]
 struct Between {
     volume: f64,
     cost: f64,
 }
 
-/// The drawings of the two placements. `None` if no places communicate.
+/// Draws the two placements. Returns `None` if no places communicate.
 pub(super) fn picture(report: &ExplanationReport) -> Option<Markup> {
     let lines: Vec<_> = (0..2).map(|letter| between(report, letter)).collect();
     let all = || lines.iter().flat_map(BTreeMap::values);
@@ -79,7 +77,7 @@ fn swatch(colour: colorous::Color) -> Markup {
     }
 }
 
-/// The data that each two places exchange.
+/// Returns the volume and cost for pairs of places. `letter` is 0 for placement A and 1 for B.
 fn between(report: &ExplanationReport, letter: usize) -> BTreeMap<(usize, usize), Between> {
     let place = |task: usize| report.placements[letter].placement[task];
     let mut lines: BTreeMap<_, Between> = BTreeMap::new();
@@ -114,7 +112,7 @@ fn drawing(
         tasks[*place].push(task);
     }
     let name = |place: usize| &report.envelope.machine.spe_places[place];
-    // The circles are small enough to leave room for the names of neighbours.
+    // Small circles leave room for the names of their neighbours.
     let radius = (RADIUS * TAU / places as f64 / 2.4).min(19.0);
     let title = format!("{}: {}", ["A", "B"][letter], placement.name);
     html! {
@@ -156,7 +154,7 @@ fn drawing(
     }
 }
 
-/// A point that lies `by` units farther from the middle than the given point.
+/// Returns a point that is `by` units farther from the middle of the drawing than the given point.
 fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
     let middle = SIZE / 2.0;
     let factor = (RADIUS + by) / RADIUS;
@@ -166,7 +164,6 @@ fn outside(x: f64, y: f64, by: f64) -> (f64, f64) {
     )
 }
 
-/// The number of a place, which is at the end of its name.
 fn short(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }

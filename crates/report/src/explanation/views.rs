@@ -16,10 +16,10 @@ use crate::text::{bold, count, figures, whole, wrapped};
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";
 
-/// The number of rows of each kind that a person sees. The remaining rows differ less.
+/// The largest number of rows of a table for people. Rows with smaller differences are left out.
 const SHOWN: usize = 20;
 
-/// The difference for people at a terminal. Titles contain ANSI styles.
+/// Returns the difference as tables of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &ExplanationReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
@@ -48,7 +48,6 @@ fn sizes(report: &ExplanationReport) -> String {
     format!("{}, {}", count(tasks, "task"), count(places, "place"))
 }
 
-/// The cost of each placement, with its name and the places of its tasks.
 fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
     let placements = ["A", "B"].into_iter().zip(&report.placements);
     let costs = [report.result("cost_a"), report.result("cost_b")];
@@ -82,7 +81,6 @@ fn numbers(report: &ExplanationReport) -> Vec<[String; 3]> {
     rows
 }
 
-/// A number with its sign.
 fn signed(number: f64) -> String {
     match number {
         0.0 => "0".to_owned(),
@@ -91,19 +89,16 @@ fn signed(number: f64) -> String {
     }
 }
 
-/// A table of the explanation.
 struct Rows {
     id: &'static str,
     title: &'static str,
-    /// The number of rows, and the number of rows that are not shown.
     about: String,
     headings: &'static [&'static str],
-    /// Whether each column holds text.
     is_text: &'static [bool],
     rows: Vec<Vec<String>>,
 }
 
-/// The pairs and links that cause the difference.
+/// Returns tables of the pairs of tasks and of the links that cause the difference.
 fn parts(report: &ExplanationReport) -> Vec<Rows> {
     let pairs = report
         .pairs
@@ -175,7 +170,7 @@ fn parts(report: &ExplanationReport) -> Vec<Rows> {
     ]
 }
 
-/// The name of the place of a task, in placement A (0) or B (1).
+/// Returns the name of the place of a task. `letter` is 0 for placement A and 1 for placement B.
 fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
     let place = report.placements[letter].placement[task];
     let names = &report.envelope.machine.spe_places;
@@ -185,7 +180,8 @@ fn place_of(report: &ExplanationReport, letter: usize, task: usize) -> String {
         .unwrap_or_else(|| format!("place {place}"))
 }
 
-/// The difference as CSV, with a line for each pair of tasks. docs/csv.md has the columns.
+/// Returns the difference as CSV, with a line for each pair of tasks. docs/csv.md describes the
+/// columns.
 pub fn csv(report: &ExplanationReport) -> String {
     let mut text = CSV_HEADER.to_owned();
     for pair in &report.pairs {
@@ -208,7 +204,7 @@ pub fn csv(report: &ExplanationReport) -> String {
     text
 }
 
-/// The difference as an HTML page. The page needs no other file and no network.
+/// Returns the difference as an HTML page that needs no other file and no network.
 pub fn html(report: &ExplanationReport) -> String {
     let mut all = vec![
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),

@@ -9,14 +9,14 @@
 //!        LEFT                       RIGHT
 //! ```
 //!
-//! Colours are classes: the style sheet has colours for light and dark screens and for paper.
+//! Colours are CSS classes: the style sheet has colours for light and dark screens and for paper.
 
 use maud::{Markup, html};
 
-/// The size of the drawing in units of about a pixel, so that letters of 12 units are readable.
+/// The size of the drawing. A unit is about a pixel.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 290.0;
-/// The positions at which the area between the axes begins and ends.
+/// The edges of the area between the axes.
 const LEFT: f64 = 68.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const TOP: f64 = 12.0;
@@ -26,10 +26,9 @@ const BOTTOM: f64 = HEIGHT - 48.0;
 pub(crate) const STYLES: usize = 8;
 /// The preferred number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// If numbers span fewer powers of 10 than this, the axis has ticks between powers of 10, too.
+/// A logarithmic axis over fewer powers of 10 also has ticks at 2 and 5 times each power.
 const DECADES_FEW: f64 = 2.5;
 
-/// A drawing.
 pub(crate) struct Chart {
     pub title: String,
     pub x: Axis,
@@ -37,37 +36,33 @@ pub(crate) struct Chart {
     pub series: Vec<Series>,
 }
 
-/// The quantity of an axis, and the format of its numbers.
 #[derive(Clone)]
 pub(crate) struct Axis {
     /// The label. It contains the unit if the ticks do not.
     pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
-    /// Further numbers that the axis has to include, so that neighbouring charts have equal axes.
+    /// Further numbers that the axis must include. They give neighbouring charts equal axes.
     pub shows: Vec<f64>,
 }
 
-/// How the numbers of an axis are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// Equal distances, from zero on.
     Linear,
-    /// Equal distances between whole numbers.
+    /// Equal distances, with ticks at whole numbers.
     Whole,
     /// Logarithmic, with ticks at powers of 2.
     Log2,
-    /// Logarithmic, with ticks at powers of 10, and if these are few, at 2 and 5 times each power.
+    /// Logarithmic, with ticks at powers of 10, and at 2 and 5 times each power if there are few.
     Log10,
 }
 
-/// A line.
 pub(crate) struct Series {
     pub name: String,
     pub points: Vec<Point>,
 }
 
-/// A measured point.
 pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
@@ -77,19 +72,16 @@ pub(crate) struct Point {
     pub hover: String,
 }
 
-/// An axis with the positions of its numbers on the drawing.
 struct Placed<'a> {
     axis: &'a Axis,
-    /// The ends of the axis, as numbers or as logarithms of numbers.
+    /// The ends of the axis. For a logarithmic axis these are logarithms.
     from: f64,
     to: f64,
-    /// The positions of the ends on the drawing.
     start: f64,
     end: f64,
 }
 
 impl Chart {
-    /// The drawing with its title and the names of its lines.
     pub(crate) fn render(&self) -> Markup {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let x = Placed::new(&self.x, points().map(|p| p.x), LEFT, RIGHT);
@@ -162,8 +154,7 @@ fn line(series: &Series, x: &Placed<'_>, y: &Placed<'_>) -> Markup {
                 line.bar x1=(at_x) x2=(at_x) y1=(px(y.place(low))) y2=(px(y.place(high))) {}
             }
             circle cx=(at_x) cy=(at_y) r="3" {}
-            // The target is larger than the visible point, because a circle of three units is hard
-            // to touch with a finger.
+            // The larger, invisible circle is easier to touch with a finger.
             circle.target cx=(at_x) cy=(at_y) r="9" data-hover=(point.hover) {}
         }
     }
@@ -194,14 +185,13 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// The position of a number. A number without a logarithm is at the start.
+    /// Returns the position of a number. A number without a logarithm is at the start of the axis.
     fn place(&self, number: f64) -> f64 {
         let scaled = self.axis.spacing.scaled(number).unwrap_or(self.from);
         let share = ((scaled - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
         self.start + share * (self.end - self.start)
     }
 
-    /// The positions of the ticks, and the text beside each tick.
     fn ticks(&self) -> Vec<(f64, String)> {
         let numbers: Vec<f64> = match self.axis.spacing {
             Spacing::Linear => {
@@ -242,7 +232,7 @@ impl<'a> Placed<'a> {
 }
 
 impl Spacing {
-    /// The value to which positions are proportional. `None` for a number that has no position.
+    /// Returns the number or its logarithm. Returns `None` if the number has no logarithm.
     fn scaled(self, number: f64) -> Option<f64> {
         let scaled = match self {
             Self::Linear | Self::Whole => number,
@@ -253,7 +243,7 @@ impl Spacing {
     }
 }
 
-/// The smallest of 1, 2, 5, 10, ... that is not below `step`.
+/// Rounds `step` up to 1, 2 or 5 times a power of 10.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let factors = [1.0, 2.0, 5.0, 10.0];
@@ -264,7 +254,7 @@ fn round_step(step: f64) -> f64 {
             .unwrap_or(10.0)
 }
 
-/// A position on the drawing, rounded to a tenth of a unit. The rounding is not visible.
+/// Formats a position in tenths of a unit. Smaller differences are not visible.
 fn px(place: f64) -> String {
     format!("{place:.1}")
 }

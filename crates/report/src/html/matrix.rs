@@ -1,8 +1,7 @@
 //! Heat maps of matrices.
 //!
-//! A matrix of up to 16 SPEs is a table with a number in each cell. A larger matrix is a canvas
-//! with a pixel for each pair. The script paints the canvas from numbers in the page. With an HTML
-//! element for each pair, a page for 576 SPEs would have a third of a million elements.
+//! A matrix of up to 16 SPEs is a table with numbers. A larger matrix is a canvas with a pixel for
+//! each pair, because HTML elements for the 330,000 pairs of 576 SPEs would be too many.
 
 use cellworks_stats::Matrix;
 use colorous::VIRIDIS;
@@ -15,25 +14,23 @@ use crate::{MachineInfo, Report};
 
 /// The largest number of SPEs for which the cells have room for numbers.
 const NUMBERED_MAX: usize = 16;
-/// The number of colours in the script and the legend. A reader cannot distinguish more colours.
+/// The number of colours. More colours cannot be distinguished.
 const COLOURS: usize = 64;
 /// The preferred number of SPEs that are named at an edge of a canvas.
 const TICKS: usize = 8;
 
-/// The data that the script paints.
+/// The data from which the script of the page paints a canvas.
 #[derive(Serialize)]
 struct Painting<'a> {
     low_ns: f64,
     high_ns: f64,
-    /// The colours from fast to slow.
     colours: Vec<String>,
-    /// The names of the SPEs.
     names: Vec<String>,
-    /// Times in ns with one decimal. From 10 ns on this is at least three figures.
+    /// The times in nanoseconds, a row for each sending SPE.
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time with at most four figures, because a report of 576 SPEs has 330,000 times.
+/// A time that is written with at most four figures, because a page can have 330,000 times.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 
@@ -49,7 +46,6 @@ impl Serialize for Rounded {
     }
 }
 
-/// Each matrix as a heat map with its legend and the classes of its pairs, if there is a matrix.
 pub(super) fn figures(report: &Report) -> Option<Markup> {
     if report.matrices.is_empty() {
         return None;
@@ -138,7 +134,7 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
         rows: &rows,
     };
     let json = serde_json::to_string(&painting).expect("numbers and strings can be written");
-    // A name must not contain the end of the script element.
+    // A name with `</script>` would end the script element.
     let json = json.replace('<', "\\u003c");
     let step = spes.div_ceil(TICKS).next_power_of_two();
     let cpus = text::cpus(&machine.spe_places).filter(|_| machine.is_this_computer());
@@ -167,7 +163,7 @@ fn painted(matrix: &Matrix, machine: &MachineInfo, scale: &Scale) -> Markup {
     }
 }
 
-/// The colours of the scale, from fast to slow.
+/// Returns the colours of the scale, from fast to slow.
 fn colours() -> impl Iterator<Item = String> {
     (0..COLOURS).map(|at| format!("#{:x}", VIRIDIS.eval_rational(at, COLOURS)))
 }

@@ -8,13 +8,12 @@
 //!         └─ circumstances
 //! ```
 //!
-//! Curves are SVG and complete without the script. The script shows the text of the point under the
-//! pointer, and paints the large heat maps. A report of a small machine has 150 KB. It uses light
-//! or dark colours as the reader prefers, and can be printed. Comparisons have the same frame.
+//! Curves are complete without the script. The script shows the text of the point under the
+//! pointer, and paints the large heat maps. The page has light and dark colours, and can be
+//! printed.
 
-// Rejected: pages drawn with plotly or charming. plotly 0.14 embeds 6.8 MB of scripts in every
-// page, with or without formulas: 4.7 MB of plotly, and 2.1 MB of MathJax. charming 0.6 loads its
-// script from the network. The script of these pages has 3 KB.
+// Rejected: pages drawn with plotly or charming. plotly 0.14 adds 6.8 MB of scripts to every page,
+// and charming 0.6 loads its script from the network. The script of these pages has 3 KB.
 
 pub(crate) mod chart;
 mod matrix;
@@ -38,9 +37,9 @@ pub(crate) use page::{Page, Part, notice};
 pub(crate) use sweeps::short;
 pub(crate) use tables::counters;
 
-/// The report as one HTML file that loads no other file.
+/// Returns the report as an HTML page that loads no other file.
 ///
-/// The size is about 150 KB, and 5 bytes more for each pair of a matrix of more than 16 SPEs.
+/// The page has about 150 KB, and 5 bytes for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -73,7 +72,6 @@ pub fn render(report: &Report) -> String {
     .render()
 }
 
-/// The meaning of the words for the parts of a machine, and the CPU of each SPE.
 pub(crate) fn about(machine: &MachineInfo) -> Markup {
     html! {
         br; (Words::of(machine).in_a_line())
@@ -81,7 +79,6 @@ pub(crate) fn about(machine: &MachineInfo) -> Markup {
     }
 }
 
-/// The warnings that a reader must see before the numbers of a report.
 pub(crate) fn notices(envelope: &Envelope) -> Markup {
     let warnings = &envelope.environment.warnings;
     html! {
@@ -90,7 +87,6 @@ pub(crate) fn notices(envelope: &Envelope) -> Markup {
     }
 }
 
-/// The advice, grouped by topic.
 fn advice(report: &Report) -> Option<Markup> {
     (!report.advice.is_empty()).then(|| {
         html! {
@@ -106,13 +102,11 @@ fn advice(report: &Report) -> Option<Markup> {
     })
 }
 
-/// The latency and the bandwidth of reading each memory module.
 fn memory(report: &Report) -> Option<Markup> {
     let matrix = report.memory_matrix.as_ref()?;
     Some(memory_matrix::figure(matrix, &report.envelope.machine))
 }
 
-/// The measurements that were taken in two states of the computer.
 fn two_states(report: &Report) -> Option<Markup> {
     let states = text::two_states(&report.measurements);
     (!states.is_empty()).then(|| {
@@ -124,7 +118,6 @@ fn two_states(report: &Report) -> Option<Markup> {
     })
 }
 
-/// The measurements that are missing, and the reason for each.
 pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     let list = (!missing.is_empty()).then(|| {
         html! {
@@ -138,8 +131,7 @@ pub(crate) fn not_measured(missing: &[NotMeasured]) -> Part {
     Part::new("not-measured", "Not measured", list)
 }
 
-/// The time at which the run ended, to the minute. It is `None` if the number of seconds lies
-/// beyond the year 9999.
+/// Returns the time at which the run ended, to the minute, or `None` after the year 9999.
 fn finished(environment: &Environment) -> Option<String> {
     let end = UNIX_EPOCH.checked_add(Duration::from_secs(environment.finished_unix_s))?;
     let mut text = String::new();
@@ -148,7 +140,6 @@ fn finished(environment: &Environment) -> Option<String> {
     Some(format!("{day} {} UTC", time.get(..5)?))
 }
 
-/// The machine, the places of its SPEs, and the program that measured.
 pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     let machine = &envelope.machine;
     let content = html! {
@@ -179,7 +170,7 @@ pub(crate) fn circumstances(envelope: &Envelope) -> Part {
     Part::new("circumstances", "Machine and circumstances", Some(content))
 }
 
-/// The SPEs of a Cell, grouped by their nearest memory module. Most Cells have only one module.
+/// Groups the SPEs of a Cell by their nearest memory module. Most Cells have only one module.
 fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usize>> {
     let mut by_module = BTreeMap::<_, Vec<usize>>::new();
     for &spe in &cell.spes {
@@ -190,14 +181,13 @@ fn by_module(machine: &MachineInfo, cell: &CellInfo) -> BTreeMap<usize, Vec<usiz
     by_module
 }
 
-/// The facts about a measurement, each with its name: the machine, the program, and the state of
-/// the computer. Unknown facts are left out.
+/// Returns facts about the machine, the program and the computer. Unknown facts are left out.
 pub(crate) fn facts(
     machine: &MachineInfo,
     environment: &Environment,
 ) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Machine", format!("{} ({})", machine.name, machine.kind))];
-    // For a matrix of costs nothing else is known.
+    // For a matrix of costs only the number of places is known.
     if !machine.cells.is_empty() {
         facts.extend([
             ("SPEs", machine.spes.to_string()),
@@ -230,7 +220,6 @@ pub(crate) fn facts(
     facts
 }
 
-/// The state of the computer. Values that could not be read are left out.
 fn conditions(host: &Conditions) -> Vec<(&'static str, String)> {
     let share = |share: Option<f64>| share.map(|share| format!("{:.1} %", share * 100.0));
     let governors = (!host.governors.is_empty()).then(|| host.governors.join(", "));

@@ -7,16 +7,13 @@ use crate::Words;
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// A page that loads no other file: it contains its style and its script.
+/// A page that contains its style and its script, and loads no other file.
 pub(crate) struct Page<'a> {
-    /// The command that made the page, such as `stats`.
     pub command: &'a str,
     pub heading: &'a str,
-    /// The text below the heading.
     pub about: Markup,
-    /// The warnings that a reader must see before the numbers.
     pub notices: Markup,
-    /// The words in which the notices and parts are shown.
+    /// The words into which the notices and parts are translated.
     pub words: Words<'a>,
     pub parts: Vec<Part>,
 }
@@ -25,7 +22,7 @@ pub(crate) struct Page<'a> {
 pub(crate) struct Part {
     id: &'static str,
     heading: &'static str,
-    /// The content. If it is `None`, the page does not have this part.
+    /// The content. A part without content is left out of the page.
     content: Option<Markup>,
 }
 
@@ -42,8 +39,7 @@ impl Part {
 impl Page<'_> {
     pub(crate) fn render(&self) -> String {
         let parts = || self.parts.iter().filter(|part| part.content.is_some());
-        // The replaced words and their replacements contain no `<`, `&` or quote, so the markup
-        // does not change.
+        // Only plain words are translated, so the HTML stays valid.
         let translated = |markup: &Markup| PreEscaped(self.words.say(&markup.0));
         html! {
             (DOCTYPE)
@@ -79,7 +75,7 @@ impl Page<'_> {
     }
 }
 
-/// Warnings before the numbers, as sentences. `kind` is `doubt` or `warning`.
+/// Returns warnings as a box with a heading. `kind` is `doubt` or `warning`.
 pub(crate) fn notice(kind: &'static str, heading: &str, sentences: &[String]) -> Markup {
     html! {
         aside class=(kind) role=[(kind == "doubt").then_some("alert")] {

@@ -1,12 +1,9 @@
-//! Which measurements form a curve. The measurements of a curve differ in only one quantity.
+//! The curves of a report. A curve is a line of measurements that differ in only one quantity, such
+//! as the block size.
 //!
-//! A curve is drawn against a quantity. For each function and quantity, measurements that agree in
-//! all other parameters form a line. The name of a line consists of the parameters in which the
-//! lines of the chart differ.
-//!
-//! A chart has no more lines than there are styles. If there are more lines, the chart is divided
-//! by the values of a parameter in which lines differ. Each value gets a chart with the same axes.
-//! The title of each chart has the parameters that its lines have in common:
+//! The name of a line has the parameters in which the lines of its chart differ. A chart has at
+//! most [`STYLES`] lines. More lines are divided into charts with the same axes, by the values of a
+//! parameter. The title of a chart has the parameters that its lines have in common:
 //!
 //! ```text
 //!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
@@ -24,22 +21,21 @@ use super::chart::{Axis, Chart, Point, STYLES, Series, Spacing};
 use crate::Report;
 use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
-/// The smallest number of points that form a curve.
+/// The smallest number of points of a line.
 const POINTS_MIN: usize = 3;
-/// The smallest ratio of the slowest to the fastest time for which times are logarithmic.
+/// The axis of times is logarithmic if the slowest time is more than this many times the fastest.
 const WIDE_RATIO: f64 = 10.0;
 
-/// The quantity that a curve is drawn against.
+/// The quantity of the horizontal axis.
 #[derive(Clone, Copy)]
 enum Against {
     Block,
-    /// The table of a chase, which has the block size.
+    /// The size of the table of a chase, which is stored as the block size.
     Table,
     Spes,
     Setting(&'static Setting, &'static SettingView),
 }
 
-/// The curves of one function.
 pub(super) struct Curves {
     function: Function,
     charts: Vec<Chart>,
@@ -48,8 +44,7 @@ pub(super) struct Curves {
 /// Measurements that differ in one quantity, sorted by this quantity.
 #[derive(Clone)]
 struct Line<'a> {
-    /// The parameters that the measurements have in common: all except the quantity and the
-    /// parameters that depend on it.
+    /// The parameters that all measurements of the line share.
     common: Common,
     points: Vec<(usize, &'a Measurement)>,
 }
@@ -61,7 +56,6 @@ struct Common {
     list_bytes: Option<usize>,
 }
 
-/// All curves of a report.
 pub(super) fn of(report: &Report) -> Vec<Curves> {
     let mut functions: Vec<Function> = Vec::new();
     for measurement in &report.measurements {
@@ -80,7 +74,7 @@ pub(super) fn of(report: &Report) -> Vec<Curves> {
     curves.filter(|curves| !curves.charts.is_empty()).collect()
 }
 
-/// Returns the curves as figures. If there are no curves, returns `None`.
+/// Returns the curves as figures, or `None` if there are no curves.
 pub(super) fn figures(curves: &[Curves]) -> Option<Markup> {
     if curves.is_empty() {
         return None;
@@ -112,10 +106,9 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // A chart of sizes and numbers of SPEs at the same time would need a surface. Numbers of
-        // SPEs are therefore drawn only if sizes are not. `fetchadd` is measured with intermediate
-        // numbers of SPEs, so it is always drawn. On a machine with two SPEs its lines have only
-        // two points, so two are enough.
+        // A chart against both sizes and numbers of SPEs would be a surface, so numbers of SPEs are
+        // drawn only if sizes are not. On a machine with two SPEs, two points of `fetchadd` are
+        // enough.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -135,7 +128,6 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
     charts
 }
 
-/// Returns the lines of at least `points_min` points.
 fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for measurement in measured.iter().copied() {
@@ -162,7 +154,8 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
     lines
 }
 
-/// The variable of a single SPE is both shared and private, so its point begins both lines.
+/// Adds the point of a single SPE to the lines of private buffers. A single SPE is measured only
+/// once, with a shared buffer.
 fn share_single_spes(lines: &mut [Line<'_>]) {
     fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
         line.points.iter().find(|(spes, _)| *spes == 1).copied()
@@ -194,7 +187,7 @@ impl Against {
 
     fn common(self, parameters: &Parameters) -> Common {
         let mut rest = parameters.clone();
-        // The distance of private buffers follows from their size or number, so it is ignored.
+        // The distance of private buffers follows from their size or number.
         rest.settings.stride_bytes = None;
         let mut list_bytes = None;
         match self {
@@ -299,7 +292,6 @@ fn spacing(lines: &[Line<'_>], height: impl Fn(&Measurement) -> Option<Height>) 
     }
 }
 
-/// A chart, or several neighbouring charts with the same axes.
 fn charts_of(
     what: &str,
     against: Against,
@@ -356,27 +348,26 @@ fn charts_of(
     groups.map(chart).collect()
 }
 
-/// Lines of one chart.
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The names of the first and the last line, if the lines have no circumstance in common.
+    /// The names of the first and the last line, for the title. `None` if the lines share a
+    /// parameter.
     range: Option<[String; 2]>,
 }
 
-/// Divides all lines into groups of at most [`STYLES`].
+/// Divides lines into groups of at most [`STYLES`].
 fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     if lines.len() <= STYLES {
         return vec![Group { lines, range: None }];
     }
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // A chart should show the effect of the number of SPEs, so this number does not divide lines.
+    // Lines with different numbers of SPEs stay in one chart, so that readers can compare them.
     let aspects = (0..all[0].len()).filter(|at| *at != SPES);
     let Some((at, values)) = aspects
         .map(|at| (at, values(&all, at)))
         .find(|(_, values)| values.len() > 1)
     else {
         let names = names(&lines);
-        // The charts get about the same number of lines.
         let each = lines.len().div_ceil(lines.len().div_ceil(STYLES));
         let groups = lines.chunks(each).zip(names.chunks(each));
         return groups
@@ -388,14 +379,14 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     };
     let with = |value: &&str| {
         let lines = lines.iter().zip(&all);
-        // The point of a single SPE begins the lines of shared and of private buffers.
+        // The line of a single SPE has no such value, so it is in all groups.
         let lines = lines.filter(|(_, aspects)| aspects[at].is_empty() || aspects[at] == **value);
         lines.map(|(line, _)| line.clone()).collect::<Vec<_>>()
     };
     values.iter().map(with).flat_map(readable).collect()
 }
 
-/// Returns the values of an aspect in the order of the lines, without empty values.
+/// Returns the different values of the parameter with index `at`, without empty values.
 fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for aspects in all {
@@ -407,8 +398,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// Returns the aspects that the lines of this group have in common, among the aspects in which
-    /// `all` lines differ. If the group contains all lines, the text is empty.
+    /// Returns the parameters that all lines of this group share, in words. Parameters that all
+    /// lines share are left out. `all` is the result of [`aspects`] for each line.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -434,12 +425,10 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
     text
 }
 
-/// Names each line by the aspects in which the lines differ. If these aspects give a line no name,
-/// its name has all aspects of the line.
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // If an aspect has one value for some lines and no meaning for the others, the brief names
-    // leave this aspect out. The brief names are used only if all brief names differ.
+    // Short names leave out parameters that have only one value. They are used only if no two lines
+    // get the same name.
     let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
@@ -450,8 +439,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by the aspects with values for which `matter` returns true. If a line has none
-/// of these aspects, its name has all aspects of the line.
+/// Names each line by some of its parameters. `matter` returns true for the values of a parameter
+/// that belongs to the names. A line without such a parameter is named by all of its parameters.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();
@@ -468,12 +457,12 @@ fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Ve
     all.iter().map(name).collect()
 }
 
-/// The index of the number of SPEs among the aspects.
+/// The index of the number of SPEs in the result of [`aspects`].
 const SPES: usize = 1;
-/// The number of aspects before those of the settings.
+/// The number of parameters before the settings in the result of [`aspects`].
 const BEFORE_SETTINGS: usize = 4;
 
-/// Returns the circumstances in words. An aspect without a meaning is an empty string.
+/// Returns each parameter in words. The text of a parameter that does not apply is empty.
 fn aspects(common: &Common) -> Vec<String> {
     let p = &common.parameters;
     let spes = match (p.spes, p.between) {
@@ -504,7 +493,7 @@ fn aspects(common: &Common) -> Vec<String> {
     aspects
 }
 
-/// Returns a number, with its unit if it has one, without zeros at the end of its fraction.
+/// Removes zeros at the end of a decimal fraction, before the unit.
 pub(crate) fn short(text: &str) -> String {
     let (number, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
     if !number.contains('.') {

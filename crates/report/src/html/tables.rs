@@ -10,8 +10,7 @@ use crate::text::{
 };
 use crate::{Counters, Report};
 
-/// The columns before those of the settings, in the order of the table. If no measurement of a
-/// function has a value in a column, the column is left out.
+/// The columns before the columns of the settings. A column without values is left out.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -27,7 +26,6 @@ const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("pages", |m| m.huge_page_share.map(pages)),
 ];
 
-/// The columns after those of the settings.
 const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("mean (ns)", |m| Some(figures(m.latency_ns.mean))),
     ("min (ns)", |m| Some(figures(m.latency_ns.min))),
@@ -45,17 +43,15 @@ const AFTER_SETTINGS: [FixedColumn; 11] = [
     ("outliers", |m| Some(whole(m.outliers))),
 ];
 
-/// The number of rows above which a table is folded. The curves show its content at once.
+/// A table with more rows is folded, because the curves show the same numbers.
 const ROWS_MAX: usize = 8;
 
-/// The columns that are aligned to the left.
 const LEFT: [&str; 2] = ["between", "buffers"];
 
 fn text(number: Option<impl ToString>) -> Option<String> {
     number.map(|number| number.to_string())
 }
 
-/// A table for each function. `None` without measurements.
 pub(super) fn measurements(report: &Report) -> Option<Markup> {
     if report.measurements.is_empty() {
         return None;
@@ -115,7 +111,6 @@ fn grouped(group: &[Measurement]) -> Markup {
     }
 }
 
-/// The counters of the parts of a simulated machine.
 pub(crate) fn counters(counters: &Counters) -> Markup {
     html! {
         p.note { (about(counters)) "; times are shares of it." }
@@ -140,7 +135,6 @@ pub(crate) fn counters(counters: &Counters) -> Markup {
     }
 }
 
-/// The findings. `None` without findings.
 pub(super) fn findings(report: &Report) -> Option<Markup> {
     if report.results.is_empty() {
         return None;

@@ -104,7 +104,7 @@ pub struct CpuBinding {
 }
 
 impl PlacementReport {
-    /// The result with the given name, if it is known.
+    /// Returns the result with the given name, if it is known.
     pub fn result(&self, name: &str) -> Option<f64> {
         let mut results = self.results.iter();
         results
@@ -114,7 +114,7 @@ impl PlacementReport {
 }
 
 impl CpuBinding {
-    /// The environment of an OpenMP program with a thread for each task.
+    /// Returns the environment variables for an OpenMP program with a thread for each task.
     pub fn openmp(&self) -> [(&'static str, String); 3] {
         [
             ("OMP_NUM_THREADS", self.cpus.len().to_string()),

@@ -31,8 +31,7 @@ pub struct PlacementTrial {
 }
 
 impl PlacementTrials {
-    /// The index of the placement with the smallest median. If several are equal, it is the first
-    /// of them. Returns 0 without placements.
+    /// Returns the index of the placement with the smallest median, or 0 without placements.
     pub fn fastest(&self) -> usize {
         let medians: Vec<f64> = self
             .placements
@@ -43,10 +42,10 @@ impl PlacementTrials {
         least.unwrap_or(0)
     }
 
-    /// The ratios of the command's time without a binding to its time with the fastest placement:
-    /// the second-smallest of all runs, the median, and the second-largest. With ten runs, the
-    /// first and the last are an interval that contains the median with a probability of 98 %.
-    /// `None` if there are fewer than three runs.
+    /// Returns the second-smallest, the median and the second-largest speed-up of all rounds. A
+    /// speed-up is the time without a binding divided by the time with the fastest placement. With
+    /// ten rounds, the true median is between the outer values with a probability of 98 %. Returns
+    /// `None` for fewer than three rounds.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);
@@ -55,14 +54,14 @@ impl PlacementTrials {
         (ratios.len() >= 3).then(|| [ratios[1], median, ratios[ratios.len() - 2]])
     }
 
-    /// The median of the runs without a binding, and of the runs with the fastest placement.
+    /// Returns the median of the runs without a binding, and the median with the fastest placement.
     pub fn medians_ns(&self) -> Option<[f64; 2]> {
         let trial = self.placements.get(self.fastest())?;
         Some([ascending(&self.unbound_ns).1, ascending(&trial.ns).1])
     }
 }
 
-/// The numbers in ascending order, and their median.
+/// Sorts numbers, and returns them with their median.
 pub(super) fn ascending(numbers: &[f64]) -> (Vec<f64>, f64) {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

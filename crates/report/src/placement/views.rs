@@ -17,7 +17,7 @@ use crate::text::{bold, count, figures, ranges, whole, wrapped};
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
 time_to_best_ns,time_ns,iterations,placement,cpus\n";
 
-/// The placement for people at a terminal. Titles contain ANSI styles.
+/// Returns the placement as tables of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &PlacementReport, width: usize) -> String {
     let title = format!("{}: {}", bold(&names(report)), sizes(report));
     let mut text = wrapped(&title, "  ", width) + &cautions(&report.envelope, width);
@@ -54,7 +54,7 @@ fn names(report: &PlacementReport) -> String {
     on_costs(&problem.file, problem.costs.as_deref())
 }
 
-/// The names of the files of a problem.
+/// Returns the name of the file with the tasks, and of the file with the costs if there is one.
 pub(crate) fn on_costs(file: &str, costs: Option<&str>) -> String {
     match costs {
         Some(costs) => format!("{file} on {costs}"),
@@ -62,7 +62,6 @@ pub(crate) fn on_costs(file: &str, costs: Option<&str>) -> String {
     }
 }
 
-/// The size of the problem, and its constraints.
 fn sizes(report: &PlacementReport) -> String {
     let problem = &report.problem;
     let mut text = format!(
@@ -84,7 +83,7 @@ fn sizes(report: &PlacementReport) -> String {
     text
 }
 
-/// The numbers, each with its name before it and its meaning after it.
+/// Returns the name, the value and the meaning of each number.
 fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     let limit = report.time_limit_s;
     let meaning = match report.optimal {
@@ -130,7 +129,7 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         .collect()
 }
 
-/// A cost. Whole costs have all digits, because users compare them with published costs.
+/// Formats a cost. Whole costs have all digits, because users compare them with published costs.
 pub(crate) fn amount(cost: f64) -> String {
     match cost {
         _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
@@ -143,13 +142,12 @@ pub(crate) fn amount(cost: f64) -> String {
     }
 }
 
-/// Numbers with a separator between them.
 pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
     numbers.join(between)
 }
 
-/// The command line for each tool. `COMMAND` stands for a program and its arguments.
+/// Returns a command line for each tool. `COMMAND` stands for a program and its arguments.
 fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let CpuBinding {
         cpu_list,
@@ -160,7 +158,7 @@ fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let variables = binding
         .openmp()
         .map(|(name, value)| match value.contains('{') {
-            // Without quotes a shell would interpret the braces.
+            // A shell would interpret braces without quotes.
             true => format!("{name}='{value}'"),
             false => format!("{name}={value}"),
         });
@@ -176,7 +174,7 @@ fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The placement as CSV: a header and one line. docs/csv.md describes the columns.
+/// Returns the placement as CSV: a header and one line. docs/csv.md describes the columns.
 pub fn csv(report: &PlacementReport) -> String {
     let problem = &report.problem;
     let cpus = report
@@ -203,7 +201,7 @@ pub fn csv(report: &PlacementReport) -> String {
     format!("{CSV_HEADER}{}\n", fields.join(","))
 }
 
-/// The placement as an HTML page. The page needs no other file and no network.
+/// Returns the placement as an HTML page that needs no other file and no network.
 pub fn html(report: &PlacementReport) -> String {
     let parts = vec![
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
@@ -223,7 +221,6 @@ pub fn html(report: &PlacementReport) -> String {
     .render()
 }
 
-/// Numbers, each with its name before it and its meaning after it.
 pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
     html! {
         div.wide {
@@ -238,7 +235,6 @@ pub(crate) fn rows_on_page(rows: Vec<[String; 3]>) -> Markup {
     }
 }
 
-/// The command that was run, and the result of the runs.
 fn tried(trials: &PlacementTrials) -> String {
     let mut text = format!(
         "`{}` ran {} in each way, in turn",
@@ -255,7 +251,7 @@ fn tried(trials: &PlacementTrials) -> String {
 
 const TRIAL_HEADINGS: [&str; 5] = ["CPUs", "cost", "median", "fastest", "slowest"];
 
-/// A line for each way in which the command was run.
+/// Returns a row for the runs without a binding, and a row for each placement.
 fn ways(trials: &PlacementTrials) -> Vec<[String; 5]> {
     let row = |cpus: String, cost: Option<f64>, ns: &[f64]| {
         let (sorted, median) = ascending(ns);

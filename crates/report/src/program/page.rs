@@ -1,4 +1,4 @@
-//! The results of a program as a page.
+//! The HTML page of a program.
 
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
@@ -10,13 +10,13 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
 
-/// The smallest ratio of the largest to the smallest number for which an axis is logarithmic.
+/// An axis is logarithmic if the largest number is more than this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
-/// The largest number of whole numbers for which each number has a tick.
+/// The largest number of threads or SPEs for which an axis has ticks at whole numbers.
 const WHOLE_MAX: f64 = 64.0;
 
-/// The report as an HTML page. The page needs no other file and no network.
+/// Returns the report as an HTML page that needs no other file and no network.
 pub fn html(report: &ProgramReport) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -101,8 +101,7 @@ fn chart(figure: &ProgramFigure) -> Chart {
     }
 }
 
-/// An axis for the given numbers. Zero has no logarithm. If the other numbers need a logarithmic
-/// axis, zero is left out.
+/// Makes an axis for the given numbers. The spacing is chosen without 0, which has no logarithm.
 fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);
@@ -112,8 +111,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
-        // On a linear axis the ideal speed-up is a straight line, and each mapping has the same
-        // width.
+        // Ideal speed-ups are a straight line on a linear axis, and ranks have equal distances.
         "times" | "rank" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,

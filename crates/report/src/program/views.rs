@@ -1,4 +1,4 @@
-//! The results of a program as a table and as CSV, and the parts that the page shares with them.
+//! The results of a program as a table and as CSV, and functions that the HTML page also uses.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -13,16 +13,16 @@ use crate::csv::quoted;
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
 
-/// Numbers with the same parameters.
+/// Parameters, and the results that have these parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);
 
-/// Rows that have the same parameters and quantities, with their headings.
+/// A table of rows with the same quantities.
 pub(super) struct Block {
     pub headings: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// The results as a table, below their common parameters. Titles contain ANSI styles.
+/// Returns the results as a table below their common parameters. Titles contain ANSI styles.
 pub fn table(report: &ProgramReport, width: usize) -> String {
     let words = Words::of(&report.envelope.machine);
     let mut text = head(&report.envelope.machine, width);
@@ -63,7 +63,6 @@ fn aligned(block: &Block, words: Words<'_>, width: usize) -> String {
     columns_within(rows, |_| false, width)
 }
 
-/// The parameters that all results share, in words.
 pub(super) fn common(report: &ProgramReport) -> String {
     let Some(first) = report.results.first() else {
         return String::new();
@@ -81,7 +80,6 @@ fn is_common(report: &ProgramReport, name: &str) -> bool {
     first.is_some() && values.all(|value| value == first)
 }
 
-/// The results in blocks of rows.
 pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for result in &report.results {
@@ -90,7 +88,7 @@ pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
             None => rows.push((&result.parameters, vec![result])),
         }
     }
-    // Quantities of single runs have other parameters than quantities of several runs.
+    // Results of single runs have other quantities and parameters than results of several runs.
     let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
     for row in rows {
         let same = groups.iter_mut().find(|group| {
@@ -122,7 +120,7 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     }
     let headings = parameters.iter().map(|name| called(name));
     let of_quantity = quantities.iter().map(|(name, unit)| match *unit {
-        // The unit is beside each value.
+        // These units are written behind each value, not in the heading.
         "ns" | "bytes/s" | "bytes" | "times" | "rank" => called(name),
         unit => format!("{}\n({unit})", called(name)),
     });
@@ -142,12 +140,11 @@ fn block(report: &ProgramReport, rows: &[Row<'_>]) -> Block {
     }
 }
 
-/// Replaces the underscores of a name by blanks.
 fn called(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// A value in words. If the unit is in the heading, the text is only a number.
+/// Formats a value. Units that are in the heading are left out.
 pub(super) fn in_unit(value: f64, unit: &str) -> String {
     match unit {
         "ns" => time(value),
@@ -168,8 +165,8 @@ fn of_parameter(name: &str, value: &Value) -> String {
     }
 }
 
-/// The results as CSV: a line for each result. There is a column for each parameter of a result,
-/// sorted by name. docs/csv.md describes the columns.
+/// Returns the results as CSV: a line for each result, with a column for each parameter, sorted by
+/// name. docs/csv.md describes the columns.
 pub fn csv(report: &ProgramReport) -> String {
     let mut parameters: Vec<&String> = report
         .results

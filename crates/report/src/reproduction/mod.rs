@@ -274,7 +274,6 @@ impl Errors {
 }
 
 impl Reproduced {
-    /// The value of a parameter, as text.
     fn parameter(&self, name: &str) -> &str {
         self.parameters
             .get(name)

@@ -1,4 +1,4 @@
-//! Reproductions as a page: the numbers, and the figures of the papers from simulated numbers.
+//! The page of a reproduction: numbers, and the figures of the papers from simulated numbers.
 
 use cellworks_stats::figures::{bandwidth, size, time};
 use maud::{Markup, html};
@@ -10,10 +10,10 @@ use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
 
-/// The smallest ratio of the largest to the smallest number for which an axis is logarithmic.
+/// An axis is logarithmic if the largest number is more than this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
-/// The reproduction as an HTML page. The page needs no other file and no network.
+/// Returns the reproduction as an HTML page that needs no other file and no network.
 pub fn html(reproduction: &Reproduction) -> String {
     let heading = match reproduction.papers.as_slice() {
         [paper] => format!("{}, simulated", paper.title),
@@ -96,13 +96,11 @@ fn numbers(reproduction: &Reproduction) -> Markup {
     }
 }
 
-/// The rule of a shape, or the reason why a number is missing.
 fn rule(result: &Reproduced) -> Option<&str> {
     let rule = result.shape.as_ref().map(|shape| shape.rule.as_str());
     rule.or(result.failed.as_deref())
 }
 
-/// The figures. `None` without figures.
 fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     if figures.is_empty() {
         return None;
@@ -127,7 +125,7 @@ fn drawn(figures: &[ReproducedFigure]) -> Option<Markup> {
     })
 }
 
-/// The name of a figure: `Figure 4`, `Figures 10 and 11`, or `Listings 7 to 9`.
+/// Returns the name of a figure: `Figure 4`, `Figures 10 and 11`, or `Listings 7 to 9`.
 fn called(figure: &ReproducedFigure) -> String {
     if figure.number.starts_with("Listing") {
         return figure.number.clone();
@@ -146,8 +144,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// The speed-ups. If the horizontal axis is the number of SPEs, the ideal speed-up is drawn, too.
-/// `None` if the figure has no speed-ups.
+/// Draws the speed-ups, or returns `None` without them. If the horizontal axis is the number of
+/// SPEs, the ideal speed-up is drawn, too.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
@@ -176,7 +174,7 @@ fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart
     Some(chart)
 }
 
-/// The bandwidths. `None` if no data is moved.
+/// Draws the bandwidths, or returns `None` if no data is moved.
 fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = panel.curves.iter().flat_map(|curve| &curve.points);
     points
@@ -192,8 +190,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// The spacing of the vertical axis. If the horizontal axis is linear, the vertical axis is linear,
-/// too, so that linear growth is a straight line. Otherwise distant points make it logarithmic.
+/// Returns the spacing of the vertical axis. If the horizontal axis is linear, so is the vertical
+/// axis: linear growth is then a straight line.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,

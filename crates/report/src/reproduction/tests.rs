@@ -1,7 +1,6 @@
 use super::*;
 use crate::made_up;
 
-/// Removes the colours from a text.
 fn plain(styled: &str) -> String {
     let mut parts = styled.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().to_owned();

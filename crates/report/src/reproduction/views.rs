@@ -1,4 +1,4 @@
-//! A reproduction as a table and as CSV, and the parts that the page shares with them.
+//! A reproduction as a table and as CSV, and functions that the HTML page also uses.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
@@ -10,10 +10,9 @@ pub(crate) const CSV_HEADER: &str = "paper,name,quantity,conditions,machine,sour
 reading,kept_back,at_least,at_most,simulated,error_percent,holds,served_for_calibration,not_simulated,failed,\
 relation,follows_from\n";
 
-/// A column: its heading, and a function that returns its text for a number.
 pub(super) type Column = (&'static str, fn(&Reproduced) -> String);
 
-/// A kind of numbers, with its own columns.
+/// A kind of numbers, such as fitted numbers, with its own columns.
 pub(super) struct Kind {
     pub title: &'static str,
     pub about: &'static str,
@@ -125,7 +124,6 @@ fn is_simulated(result: &Reproduced) -> bool {
     result.not_simulated.is_none()
 }
 
-/// The numbers of one paper and kind.
 pub(super) fn of_kind<'a>(
     reproduction: &'a Reproduction,
     paper: &'a str,
@@ -137,8 +135,8 @@ pub(super) fn of_kind<'a>(
         .collect()
 }
 
-/// The reproduction as a table of at most `width` columns, with a block for each paper and kind of
-/// number. Titles contain ANSI styles.
+/// Returns the reproduction as a table of at most `width` columns, with a block for each paper and
+/// kind of number. Titles contain ANSI styles.
 pub fn table(reproduction: &Reproduction, width: usize) -> String {
     let mut text = String::new();
     for line in summary(reproduction) {
@@ -178,14 +176,12 @@ fn block(kind: &Kind, results: &[&Reproduced], width: usize) -> String {
             column.set_cell_alignment(CellAlignment::Right);
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
         } else if *heading == FITTED.0 {
-            // The names of quantities are not broken.
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(24)));
         }
     }
     trimmed(&table.to_string())
 }
 
-/// Whether a column is aligned to the right.
 pub(super) fn is_number(heading: &str) -> bool {
     matches!(
         heading,
@@ -193,7 +189,7 @@ pub(super) fn is_number(heading: &str) -> bool {
     )
 }
 
-/// The reproduction as CSV, with a line for each number. Figures are only in JSON and on the page.
+/// Returns the reproduction as CSV, with a line for each number. Figures are left out.
 pub fn csv(reproduction: &Reproduction) -> String {
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let line = |result: &Reproduced| {
@@ -246,7 +242,6 @@ const fn reading(reading: Published) -> &'static str {
     }
 }
 
-/// The summary in sentences.
 pub(super) fn summary(reproduction: &Reproduction) -> Vec<String> {
     let summary = &reproduction.summary;
     let mut sentences = Vec::new();
@@ -295,7 +290,6 @@ fn errors_in_words(errors: &Errors) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The circumstances. If a paper has several machines, they include the machine.
 fn conditions(result: &Reproduced) -> String {
     let machine = result.parameter("machine");
     match result.parameter("conditions") {
@@ -329,7 +323,7 @@ fn simulated(result: &Reproduced) -> String {
     }
 }
 
-/// A value with its unit. The value has four figures, as in most papers.
+/// Formats a value with its unit and at most four figures.
 fn in_unit(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         _ if unit == "rank" => format!("{value:.0}"),
@@ -344,7 +338,7 @@ fn in_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// A number with at most the given number of decimals, without zeros at the end.
+/// Formats a number with at most `decimals` decimals, without zeros at the end.
 fn figures_of(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if !text.contains('.') {

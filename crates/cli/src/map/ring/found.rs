@@ -1,4 +1,4 @@
-//! The results of the runs of a ring so far, and the figures made from them.
+//! The results of `map ring` so far, and the figures made from them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,6 @@ use crate::session::{Circumstances, End, Steps};
 /// The largest number of points of a curve. More points are not visible, and make the page slow.
 const POINTS_MAX: usize = 600;
 
-/// The times of the runs so far.
 pub(super) struct Found {
     plan: SweepPlan,
     /// The name of the graph of the tasks.
@@ -27,7 +26,7 @@ pub(super) struct Found {
     times: BTreeMap<usize, Vec<f64>>,
 }
 
-/// The mappings with one size of packets, if all of their runs have ended.
+/// The mappings that were timed with packets of one size.
 struct OfSize<'a> {
     packet_bytes: u32,
     /// The mappings in the order of the plan.
@@ -40,7 +39,6 @@ struct Timed<'a> {
     average_ns: f64,
 }
 
-/// The sweep in the form that reports use.
 fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     SweepInfo {
         pattern: pattern.to_owned(),
@@ -56,7 +54,8 @@ fn info(sweep: &Sweep, pattern: &str) -> SweepInfo {
     }
 }
 
-/// The number of directions in which packets go around. `None` if the tasks do not form a ring.
+/// Returns the number of directions in which packets go around, or `None` if the tasks form no
+/// ring.
 fn directions(sweep: &Sweep) -> Option<usize> {
     match sweep.traffic {
         Traffic::Ring { one_way: true } => Some(1),
@@ -65,7 +64,7 @@ fn directions(sweep: &Sweep) -> Option<usize> {
     }
 }
 
-/// The value of the flag `--placement`.
+/// Returns the value of the flag `--placement`.
 pub(super) fn placement(sweep: &Sweep) -> &'static str {
     match sweep.threads {
         Threads::Pinned => "pinned",
@@ -74,7 +73,6 @@ pub(super) fn placement(sweep: &Sweep) -> &'static str {
 }
 
 impl Found {
-    /// The plan without results.
     pub fn empty(plan: SweepPlan, pattern: String) -> Self {
         Self {
             plan,
@@ -88,7 +86,7 @@ impl Found {
         self.times.insert(step, runs_ns);
     }
 
-    /// The mappings that were not run, if the run ends for the reason `end`.
+    /// Returns the mappings that were not run. `end` is the reason why the run ends.
     fn missing(&self, end: &End) -> Vec<NotMeasured> {
         let steps = 0..self.plan.steps();
         let missing = steps.filter(|step| !self.times.contains_key(step));
@@ -128,13 +126,12 @@ impl Found {
 }
 
 impl OfSize<'_> {
-    /// The average times of the mappings. `None` without mappings.
     fn times(&self) -> Option<Times> {
         let averages: Vec<f64> = self.mappings.iter().map(|one| one.average_ns).collect();
         Times::of(&averages)
     }
 
-    /// The mappings in the order of their times, the fastest first.
+    /// Returns the mappings sorted by their times, the fastest first.
     fn ranked(&self) -> Vec<&Timed<'_>> {
         let mut ranked: Vec<&Timed<'_>> = self.mappings.iter().collect();
         ranked.sort_by(|a, b| a.average_ns.total_cmp(&b.average_ns));
@@ -200,7 +197,8 @@ impl OfSize<'_> {
         results
     }
 
-    /// A figure with the averages and with each run. Mappings are sorted by their averages.
+    /// Returns a figure with a curve of the averages and a curve for each run, sorted by the
+    /// averages.
     fn figure(&self) -> Option<ProgramFigure> {
         let ranked = self.ranked();
         let runs = ranked.first()?.runs_ns.len();
@@ -219,8 +217,8 @@ impl OfSize<'_> {
     }
 }
 
-/// The times of mappings in the order of their ranks. If there are too many mappings, the curve has
-/// every second or third mapping and so on, and the last one.
+/// Returns a curve of the times of `ranked` mappings. It has every n-th mapping, and the last one,
+/// so that there are not too many points.
 fn curve(name: &str, ranked: &[&Timed<'_>], time: impl Fn(&Timed<'_>) -> f64) -> FigureCurve {
     let step = ranked.len().div_ceil(POINTS_MAX);
     let is_drawn = |at: &usize| at.is_multiple_of(step) || at + 1 == ranked.len();
@@ -246,7 +244,7 @@ fn figure(of: String, curves: Vec<FigureCurve>) -> ProgramFigure {
     }
 }
 
-/// A figure of all sizes, and then a figure of each size with its runs.
+/// Returns a figure of all sizes, and then a figure of each size with its runs.
 fn figures(sizes: &[OfSize<'_>]) -> Vec<ProgramFigure> {
     let averages = sizes.iter().map(|one| {
         let name = size(one.packet_bytes as usize);

@@ -173,7 +173,6 @@ pub(crate) struct RingArgs {
     pub quiet: bool,
 }
 
-/// The sizes of packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets(Vec<u32>);
 
@@ -188,7 +187,7 @@ pub(crate) enum Placement {
 fn packets(text: &str) -> Result<Packets, String> {
     let mut packets = Vec::new();
     for bytes in sizes(text)? {
-        // A size that is too large for DMA is refused later, with other sizes that DMA cannot move.
+        // A size that is too large is refused later, with other sizes that DMA cannot move.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if !packets.contains(&bytes) {
             packets.push(bytes);
@@ -281,7 +280,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
 }
 
-/// The description of each step, with everything that determines its result.
+/// Returns a description of each step that determines its result.
 fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
     let mut of_all = json!({
@@ -308,7 +307,7 @@ fn steps(plan: &SweepPlan) -> Vec<Value> {
     (0..plan.steps()).map(step).collect()
 }
 
-/// The times of a mapping from a file, if the numbers can be the times of its runs.
+/// Returns the times of a mapping from a file, if they are valid.
 fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     let is_time = |ns: &f64| ns.is_finite() && *ns > 0.0;
     match runs_ns.len() == runs && runs_ns.iter().all(is_time) {
@@ -319,7 +318,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// Runs the mappings on this computer one after the other, because each mapping uses all CPUs.
+/// Runs the mappings one after the other on this computer, because each of them uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
@@ -362,7 +361,7 @@ impl Job for OneByOne<'_> {
     }
 }
 
-/// The name of the graph of the tasks in reports.
+/// Returns the name of the graph of the tasks in reports.
 fn pattern(arguments: &RingArgs) -> String {
     match &arguments.graph {
         Some(file) => name_of(file),
@@ -370,7 +369,7 @@ fn pattern(arguments: &RingArgs) -> String {
     }
 }
 
-/// The plan that the flags request for a machine with the given SPEs.
+/// Returns the plan that the flags request for a machine.
 fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure> {
     let has = topology.spes().len();
     let one_cell = || topology.spes_of(CellId::new(0)).count().min(TASKS);
@@ -435,7 +434,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
-    // The first plan has no named mappings, because they can only be checked with valid numbers.
+    // Mappings can only be checked with valid numbers, so this first plan has none.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
         Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
