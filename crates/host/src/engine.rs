@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use cellworks_machine::bytemuck::cast_slice_mut;
 use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{
     Command, CommandQueue, Direction, EffectiveAddress, EntryId, ListCursor, ListElement, LsAddr,
@@ -213,11 +214,10 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
 
     /// Moves the elements of a list until the list ends or stalls, or a mailbox is full.
     fn walk(&self, mut cursor: ListCursor) -> Result<Performed, MfcFault> {
+        let direction = cursor.list().direction();
         let read = |at: LsAddr| {
-            let words = [
-                self.local_store.read_word(at),
-                self.local_store.read_word(LsAddr(at.0 + 4)),
-            ];
+            let mut words = [0_u32; 2];
+            self.local_store.read(at, cast_slice_mut(&mut words));
             ListElement::from_words(words)
         };
         loop {
@@ -227,7 +227,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
             };
             let moved = self.move_bytes(Move {
                 operation: element.operation(),
-                direction: cursor.list().direction(),
+                direction,
                 lsa: element.lsa(),
                 ea: element.ea(),
                 bytes: element.bytes() as usize,

@@ -189,6 +189,7 @@ impl LocalStore {
     /// # Panics
     ///
     /// Panics if the bytes leave the store.
+    #[inline]
     #[track_caller]
     pub fn read(&self, from: LsAddr, into: &mut [u8]) {
         let range = self.range(from, into.len());
@@ -201,6 +202,7 @@ impl LocalStore {
     /// # Panics
     ///
     /// Panics if the bytes leave the store.
+    #[inline]
     #[track_caller]
     pub fn write(&self, to: LsAddr, from: &[u8]) {
         let range = self.range(to, from.len());
@@ -213,6 +215,7 @@ impl LocalStore {
     /// # Panics
     ///
     /// Panics if the word leaves the store.
+    #[inline]
     #[track_caller]
     pub fn read_word(&self, from: LsAddr) -> u32 {
         let mut word = [0; 4];
@@ -225,16 +228,19 @@ impl LocalStore {
     /// # Panics
     ///
     /// Panics if the word leaves the store.
+    #[inline]
     #[track_caller]
     pub fn write_word(&self, to: LsAddr, word: u32) {
         self.write(to, &word.to_ne_bytes());
     }
 
     /// Returns the local store's bytes as a region of main memory, which machines use to move data.
+    #[inline]
     pub fn region(&self) -> &Region {
         &self.bytes
     }
 
+    #[inline]
     #[track_caller]
     fn range(&self, at: LsAddr, bytes: usize) -> usize {
         let start = at.0 as usize;

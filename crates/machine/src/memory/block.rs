@@ -145,6 +145,7 @@ impl Block {
     /// # Panics
     ///
     /// Panics if the bytes leave the block.
+    #[inline]
     pub fn read(&self, offset: usize, into: &mut [u8]) {
         let from = self.at(offset, into.len());
         // SAFETY: `at` checked `from`; `into` is an exclusive slice of the same length.
@@ -156,6 +157,7 @@ impl Block {
     /// # Panics
     ///
     /// Panics if the bytes leave the block.
+    #[inline]
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.at(offset, from.len());
         // SAFETY: `at` checked the target, and `from` is a slice.

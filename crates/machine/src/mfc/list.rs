@@ -32,6 +32,7 @@ pub struct ListElement {
 
 impl ListElement {
     /// Returns the element with these two words, which may be illegal.
+    #[inline]
     pub const fn from_words([first, eal]: [u32; 2]) -> ListElement {
         ListElement {
             stall_and_notify: first & STALL_AND_NOTIFY != 0,
@@ -131,6 +132,7 @@ impl ListCursor {
     }
 
     /// Returns the list that the cursor reads.
+    #[inline]
     pub const fn list(&self) -> &ListTransfer {
         &self.list
     }
@@ -141,6 +143,7 @@ impl ListCursor {
     /// # Errors
     ///
     /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. Ends the list.
+    #[inline]
     pub fn next(
         &mut self,
         mut read: impl FnMut(LsAddr) -> ListElement,
@@ -164,6 +167,7 @@ impl ListCursor {
         None
     }
 
+    #[inline]
     fn transfer(
         &mut self,
         index: u16,
