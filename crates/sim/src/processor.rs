@@ -27,8 +27,8 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// The lag: the time that the processor has used and the clock has not counted yet.
     pub lag: Cell<Femtoseconds>,
-    /// The time until which the processor computes after its running thread began to wait. While
-    /// all threads of the processor wait, conditions are checked only after this time.
+    /// The time at which the last wait of a thread began, including the lag of the processor.
+    /// Conditions of waits are not checked earlier.
     pub busy_until: Cell<Moment>,
 }
 

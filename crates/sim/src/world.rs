@@ -14,25 +14,20 @@
 //! Each part is a struct in its own file and does not use the parts above it. A function that needs
 //! several parts is a method of [`World`], in `engine`, `words` or `mfc`.
 //!
-//! # Order of borrowing
-//!
-//! A function that holds a borrow of one part may borrow only the parts that come later in this
-//! list:
+//! A function that has borrowed one of these parts may borrow only later ones:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,
 //! 3. the table of threads,
 //! 4. the watch for hazards, then the observer,
-//! 5. the caches of the atomic units, the words that are under way,
+//! 5. the caches of the atomic units, and the table of words on their way,
 //! 6. the fabric,
-//! 7. the planned events.
+//! 7. the queue of events.
 //!
-//! While a condition is checked, or while the run switches to another thread, no part may be
-//! borrowed, because conditions and threads may call any method.
+//! No part may be borrowed during a switch of threads or while the `ready` closure of a wait runs.
 
-// Rejected: a trait for each part, so that no part uses the whole world. An event needs several
-// parts at once: for example, an arrived line moves bytes, frees an entry, ends a command and leads
-// to a check of conditions. Each method would be generic over all parts.
+// Rejected: a trait for each part, so that no function uses the whole `World`. An event needs
+// several parts at once, so each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
