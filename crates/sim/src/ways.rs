@@ -18,6 +18,7 @@ const LINE_BYTES: u32 = 128;
 /// between two tiles of a mesh, or the link between two Cells. All rings of one direction count as
 /// one link. A crossbar and a measured matrix have no links. If both ways around the rings are
 /// equally short, `Ways` has the way that the bus arbiter tries first.
+///
 /// ```
 /// use cellworks_machine::SpeId;
 /// use cellworks_sim::{Description, Ways};
