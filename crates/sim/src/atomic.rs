@@ -1,20 +1,18 @@
-//! The caches of the atomic units: which SPEs hold a copy of a line of main memory, and which have
-//! changed it.
+//! The caches of the atomic units: which SPEs have a copy of a line of main memory, and which have
+//! changed it. The caches only decide the time of an atomic command. The bytes and the reservations
+//! are in main memory.
 //!
-//! The caches only decide the time of an atomic command. The bytes and the reservations are in main
-//! memory.
-//!
-//! If a cache holds a line, the line comes from that cache and not from memory, even if it is
-//! unchanged. Sources: D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"),
-//! and the paper CellStats (section 4.5.1), in which the memory module of the line makes no
-//! difference. If several caches hold the line, the one that got it last supplies it, as in the
-//! MERSI protocol of other PowerPC processors. No source confirms this for the Cell.
+//! A line comes from a cache that holds it, and not from memory, even if it is unchanged. Sources:
+//! D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"), and the paper
+//! CellStats (section 4.5.1), in which the module of the line makes no difference. Of several
+//! caches, the last to get the line supplies it, as in the MERSI protocol of other PowerPC
+//! processors. No source confirms this for the Cell.
 
-// Rejected: repeating a refused command when the line is free. The SPE that had the line gets it
-// again, and 16 SPEs on one line take 4.6 us (published: 9).
+// Rejected: repeating a refused command when the line is free. The SPE that had the line gets the
+// line again, and 16 SPEs on a line take 4.6 us (published: 9).
 //
-// Rejected: repeating it after 244 ns, the time of a command that both Cells answer. The 16 SPEs
-// take 7.4 to 7.9 us, and the time jumps by 1 us between two numbers of SPEs.
+// Rejected: repeating a refused command after 244 ns, the time of a command that both Cells answer.
+// 16 SPEs take 7.4 to 7.9 us, and at one number of SPEs the time jumps by 1 us.
 //
 // Rejected: refusing commands to a line under DMA. One SPE takes 276 us for a list of 1,024
 // elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
@@ -38,7 +36,7 @@ struct CachedLine {
     line: LineNumber,
     /// Whether the SPE has changed the line. No other cache holds a changed line.
     changed: bool,
-    /// Whether this cache was the last to get the line, so that it supplies the line to other SPEs.
+    /// Whether this cache was the last to get the line. Then it supplies the line to other SPEs.
     is_newest: bool,
 }
 
@@ -80,8 +78,7 @@ impl AtomicCaches {
         }
     }
 
-    /// Returns the SPE whose cache supplies a line: the last that has read or changed the line.
-    /// Returns `None` if memory supplies the line.
+    /// Returns the SPE whose cache supplies a line, or `None` if memory supplies the line.
     pub fn supplier(&self, line: LineNumber) -> Option<usize> {
         let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
         self.lines
@@ -99,9 +96,8 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Returns whether a command of `spe` to a line is refused. A claim by another SPE refuses all
-    /// commands to the line. While the cache of `spe` supplies the line, a claim by `spe` is
-    /// refused.
+    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or,
+    /// for a claim, while the cache of `spe` supplies the line.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {

@@ -1,5 +1,4 @@
-//! The fabric and the words that it carries between processors, a part of
-//! [`World`](crate::world::World).
+//! The fabric and the words that it carries, a part of [`World`](crate::world::World).
 
 use std::cell::RefCell;
 
@@ -32,8 +31,8 @@ impl Bus {
         fabric.begin(clock.now(), transaction, &mut clock.queue());
     }
 
-    /// Handles an event of the fabric. Returns the tokens of the transactions that are complete.
-    /// The caller returns the buffer by [`keep`](Self::keep).
+    /// Handles an event of the fabric. Returns the tokens of the complete transactions, in a buffer
+    /// that the caller returns by [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();
@@ -48,7 +47,6 @@ impl Bus {
         self.done.replace(done);
     }
 
-    /// Returns the counters of the rings, memory modules and links since the start of the run.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         self.fabric.borrow().resources()
     }

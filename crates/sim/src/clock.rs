@@ -7,7 +7,6 @@ use crate::time::Moment;
 
 pub(crate) struct Clock {
     now: Cell<Moment>,
-    /// The time limit of the run.
     limit: Moment,
     queue: RefCell<Queue>,
     /// The number of events that have been handled.
@@ -24,7 +23,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time of the event that is being handled.
     #[inline]
     pub fn now(&self) -> Moment {
         self.now.get()
@@ -44,8 +42,7 @@ impl Clock {
         self.queue.borrow_mut().push(time, event);
     }
 
-    /// Queues an event for the present time, after the events that are already queued for this
-    /// time.
+    /// Queues an event for the present time, after those already queued for this time.
     #[inline]
     pub fn plan_now(&self, event: Event) {
         self.plan(self.now.get(), event);

@@ -31,7 +31,6 @@ pub(crate) struct Costs {
     /// The time from one element of a list to the next: the time to fetch an element, or the time
     /// until the MFC's own Cell has answered the previous command on the bus, whichever is longer.
     pub list_interval: Femtoseconds,
-    /// The time of accessing a channel.
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
@@ -47,7 +46,6 @@ pub(crate) struct Costs {
     pub mailbox_call: Femtoseconds,
     /// The time of a library call that sends a signal.
     pub signal_call: Femtoseconds,
-    /// The time of starting a program.
     pub start_program: Femtoseconds,
     /// The time from the end of a program until the PPE notices it.
     pub end_program: Femtoseconds,

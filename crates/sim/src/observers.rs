@@ -1,4 +1,4 @@
-//! The observers of a run, a part of [`World`](crate::world::World). They do not change the run.
+//! The observers of a run, which do not change it, a part of [`World`](crate::world::World).
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -15,7 +15,6 @@ const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
 pub(crate) struct Observers {
     pub observer: RefCell<Observer>,
-    /// The watch for races between transfers and programs.
     pub hazards: RefCell<Hazards>,
     /// The numbers that the watchdog of the process reads.
     pub pulse: Arc<Pulse>,
@@ -53,8 +52,7 @@ impl Observers {
         self.next_sample.set(now.saturating_add(SAMPLE));
     }
 
-    /// Ends the observation of a run. Returns the counters of the run, or the error of writing its
-    /// trace.
+    /// Ends the observation of a run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

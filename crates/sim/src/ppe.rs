@@ -2,6 +2,7 @@
 //!
 //! The PPE reaches the registers of SPEs by loads and stores, or by library calls that enter the
 //! kernel. A store blocks the PPE until it has arrived, because a later load must not overtake it.
+//!
 //! | operation | loads and stores |
 //! |---|---|
 //! | write to an inbound mailbox | load of its status, store |
@@ -162,8 +163,8 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of reading a proxy queue's status. With library calls, this is the time of
-    /// the whole command or tag status.
+    /// Spends the time of reading a proxy queue's status. With library calls, this is the whole
+    /// time of a command or tag status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -180,8 +181,7 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of reading a command's status: whether the proxy queue has accepted the
-    /// command.
+    /// Spends the time of reading whether a proxy queue has accepted a command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
@@ -244,8 +244,8 @@ impl SimPpe {
         }
     }
 
-    /// Sends the words that `ready` has written while the wait goes on, because the program may
-    /// wait for an answer to these words.
+    /// Sends the words that `ready` has written, because the program may wait for an answer to
+    /// them.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -273,7 +273,7 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // A wait takes a cycle, so that an endless loop of waits ends at the time limit of the run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -281,8 +281,7 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // Reading the clock takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -341,8 +340,7 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -363,8 +361,8 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A failed call takes time also without a load, so that an endless loop of such calls
-            // ends at the time limit of the run.
+            // A failed call takes time also without a load, so that an endless loop ends at the
+            // time limit.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

@@ -11,7 +11,6 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor of the machine.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
     pub id: Processor,
@@ -27,12 +26,11 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// The lag: the time that the processor has used and the clock has not counted yet.
     pub lag: Cell<Femtoseconds>,
-    /// The time at which the last wait of a thread began, including the lag of the processor.
-    /// Conditions of waits are not checked earlier.
+    /// The time at which the last wait of a thread began, with the processor's lag. `ready`
+    /// closures of waits are not called earlier.
     pub busy_until: Cell<Moment>,
 }
 
-/// The threads of a processor that are not running.
 #[derive(Default)]
 pub(crate) struct ProcessorThreads {
     pub ready: VecDeque<ThreadIndex>,
@@ -42,7 +40,7 @@ pub(crate) struct ProcessorThreads {
 
 impl ProcessorThreads {
     /// Moves the waiting thread at the index `place` to the ready threads, and returns the thread.
-    // `inline(never)` keeps the code that handles an arriving word small.
+    // `inline(never)` keeps the path of an arriving word small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -58,8 +56,7 @@ pub(crate) struct ProcessorThread {
     pub number: u32,
 }
 
-/// A waiting thread, with all data that `check` needs. The pointers are valid while the thread
-/// waits.
+/// A waiting thread. Its pointers are valid while it waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,

@@ -18,7 +18,6 @@ use crate::spe::SimSpe;
 use crate::time::Femtoseconds;
 use crate::world::World;
 
-/// The programs of a run.
 pub(crate) struct Programs {
     pub world: Rc<World>,
     pub ppe_access: PpeAccess,
@@ -157,8 +156,7 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // Programs may panic with any payload, so the type of the payload is not enough to detect a
-        // cancellation.
+        // A program may panic with any payload, also with one that looks like a cancellation.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
@@ -174,7 +172,6 @@ impl Programs {
         self.world.notify(self.world.processor(PPE));
     }
 
-    /// Drops the queued programs.
     pub fn drop_queued(&self) {
         for at in self.world.topology.spes() {
             while let Some(program) = self.next_program(at) {

@@ -1,6 +1,6 @@
-//! The queue of the events of a simulation, ordered by time.
+//! The queue of the events of a run, ordered by time.
 //!
-//! An event is a number of 128 bits, so one instruction compares two events. Events with a payload
+//! An event is a 128-bit number, so that one instruction compares two events. Events with a payload
 //! take twice the time (measured).
 //!
 //! ```text
@@ -36,8 +36,7 @@ pub(crate) enum Kind {
     Fabric,
     /// Sends a word to a register, by the index of the word in [`Flights`](crate::words::Flights).
     SendWord,
-    /// Delivers a word that needs no bus transaction, by its index in
-    /// [`Flights`](crate::words::Flights).
+    /// Delivers a word without a transaction, by its index in [`Flights`](crate::words::Flights).
     Word,
 }
 
@@ -79,10 +78,9 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue. An event after all events in `run` is appended to `run`. Most events are,
-    /// because there are few different delays.
+    /// A sorted queue. Events after the last event in `run` are appended to `run`, as most events
+    /// are.
     run: VecDeque<u128>,
-    /// The last event that was appended to `run`.
     run_last: u128,
     /// The events that are not in `run`.
     heap: BinaryHeap<Reverse<u128>>,
@@ -180,8 +178,8 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// Permutes the 40-bit numbers, differently for each seed. Each step is invertible: it multiplies
-/// by an odd number, adds, or xors the upper bits of the number into the lower bits.
+/// Permutes the 40-bit numbers, differently for each seed. Each step is invertible: a
+/// multiplication by an odd number, an addition, or a xor with the upper bits.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

@@ -12,7 +12,7 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The `World`s of this OS thread that have remote wakers, by address. The `Weak` keeps the
+    /// The `World`s of this OS thread that have remote wakers, by address. A `Weak` keeps an
     /// address from being used again.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }

@@ -27,7 +27,6 @@ use crate::threads::OWNER;
 use crate::watchdog::{self, Pulse};
 use crate::world::{Failure, World};
 
-/// The writer of a trace.
 type Trace = Box<dyn io::Write + Send>;
 
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
@@ -69,8 +68,8 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // If the PPE has panicked, `run` cancels the programs, which may then panic too. Only a
-            // program that panicked earlier is the cause.
+            // If the PPE has panicked, `run` cancels the programs, which may panic too. The first
+            // panic is stored here.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

@@ -37,7 +37,7 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
     /// By loads and stores. The registers of SPEs are mapped into the address space of the main
-    /// program (the problem-state areas).
+    /// program.
     #[default]
     Direct,
     /// By library calls that enter the kernel.

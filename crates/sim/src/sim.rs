@@ -77,8 +77,8 @@ impl SimBuilder {
         self
     }
 
-    /// Ends a run at this simulated time with [`RunError::TimeLimit`]. The default and the maximum
-    /// are five hours.
+    /// Ends a run at this simulated time with [`RunError::TimeLimit`]. The default and maximum is 5
+    /// h.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -90,8 +90,7 @@ impl SimBuilder {
         self
     }
 
-    /// Sets the reaction of the machine to hazards, which are races between a transfer and a
-    /// program.
+    /// Sets the reaction of the machine to hazards: races between a transfer and a program.
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
@@ -209,20 +208,19 @@ impl Sim {
         &self.setup.description
     }
 
-    /// Returns the counters of the last run, or `None` before the first run or if writing the trace
-    /// of the last run failed.
+    /// Returns the counters of the last run. Returns `None` before the first run, or if the trace
+    /// of the last run could not be written.
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
 
-    /// Takes the error with which writing the trace of the last run failed. Later calls return
-    /// `None`.
+    /// Takes the error of writing the trace of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
-    /// Begins a run. Panics if this machine runs already, because both runs would use the same
-    /// local stores, or if this OS thread runs a machine already.
+    /// Begins a run. Panics if this machine or this OS thread has a run already: two runs of a
+    /// machine would use the same local stores.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -255,8 +253,7 @@ impl Sim {
     }
 }
 
-// SAFETY: `run` returns after all cooperative threads have ended, and drops queued programs that
-// have not begun.
+// SAFETY: `run` ends all cooperative threads and drops all queued programs before it returns.
 unsafe impl Machine for Sim {
     type Spe = SimSpe;
     type Core = SimPpe;
@@ -313,8 +310,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // If no memory is allocated, the region begins at a window. So its lines are in the
-            // same memory banks whatever was allocated and freed before.
+            // The memory banks of the first region do not depend on regions that were freed before.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -35,7 +35,6 @@ const UNWRITTEN: u8 = 0xff;
 /// The alignment in bytes that DMA requires.
 const QUADWORD_BYTES: usize = 16;
 
-/// An SPE of a [`Sim`](crate::Sim).
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
@@ -91,8 +90,8 @@ impl SimSpe {
         }
     }
 
-    /// Returns whether the SPE has all of its local store free, no DMA command, and no reserved
-    /// line.
+    /// Returns whether all local store is free, no DMA command is incomplete, and no line is
+    /// reserved.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -116,7 +115,7 @@ impl SimSpe {
     }
 
     /// Waits until `take` returns a word, and spends the time of a channel access. `is_there` is
-    /// true if a word can be taken at once.
+    /// true if `take` returns a word now.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -194,8 +193,8 @@ impl SimSpe {
         }
     }
 
-    /// Writes to the inbound mailbox of `to` if the mailbox has room. Returns whether it has
-    /// written.
+    /// Writes to the inbound mailbox of `to` and returns true, or returns false if the mailbox is
+    /// full.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -206,8 +205,7 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. `inline(never)`
-    /// keeps the usual path, which does not wait, small.
+    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -224,8 +222,7 @@ impl SimSpe {
             });
     }
 
-    /// Spends a cycle for a call that fails, so that an endless loop of such calls ends at the time
-    /// limit of the run.
+    /// Spends a cycle for a failed call, so that an endless loop ends at the time limit.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
@@ -281,7 +278,7 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A wait takes a cycle, so that an endless loop of waits ends at the time limit of the run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -290,8 +287,7 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // Reading the clock takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -353,7 +349,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // The calling thread is being unwound, and its destructors cannot start threads.
+            // The thread is unwinding, and a destructor cannot start threads.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -425,8 +421,8 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // This check must come first: if it panicked after threads have started, nothing would wait
-        // for the threads.
+        // This must come first: if it panicked after threads have started, nothing would wait for
+        // them.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -472,12 +468,11 @@ unsafe impl SpeCore for SimSpe {
             reserved = reserve();
         }
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
-        // SAFETY: `local_store` has reserved `bytes` bytes at the address of `buffer`, and `views`
-        // is as large as the local store.
+        // SAFETY: `local_store` has reserved `bytes` bytes at this address, and `views` is as
+        // large.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
-        // SAFETY: the caller promises that `memory` is valid for reads of `bytes` bytes. `local` is
-        // valid for writes of `bytes` bytes, which `buffer` reserves. Memory in `views` overlaps no
-        // other.
+        // SAFETY: the caller promises that `memory` is valid for reads of `bytes` bytes. `buffer`
+        // reserves `bytes` bytes at `local`, which no other memory overlaps.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -550,8 +545,7 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 
@@ -708,7 +702,7 @@ impl CellSpe for SimSpe {
     }
 }
 
-/// The text of a wait for threads. The number is the count of threads that have not ended.
+/// The text of a wait for child threads, with the number of those that have not ended.
 struct ThreadsToEnd<'a>(&'a Cell<usize>);
 
 impl fmt::Display for ThreadsToEnd<'_> {

@@ -1,5 +1,5 @@
-//! The cooperative threads of a run, a part of [`World`](crate::world::World). At each time one
-//! thread has its turn: only this thread may run.
+//! The cooperative threads of a run, a part of [`World`](crate::world::World). One may run at a
+//! time.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,11 +10,10 @@ use cellworks_threads::{Owner, Thread};
 use crate::index::{ProcessorIndex, ThreadIndex};
 
 /// The value that permits control of the cooperative threads of simulated machines.
-// SAFETY: `OWNER` is used only on cores whose `run` was begun with `OWNER`, and programs cannot
-// reach `OWNER`.
+// SAFETY: `OWNER` is only used on cores whose `run` was begun with it, and programs cannot reach
+// it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The cooperative threads of a run.
 pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
     /// The indices in `table` of ended threads, which new threads use again.
@@ -32,8 +31,7 @@ struct SimThread {
     processor: ProcessorIndex,
     /// The number of the thread on its processor. The main thread of a program has number 0.
     number: u32,
-    /// The panic of the `ready` closure of the thread's wait. The thread panics with it when it
-    /// continues.
+    /// The panic of the `ready` closure of the thread's wait, with which the thread will panic.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -48,8 +46,7 @@ impl Threads {
         }
     }
 
-    /// Adds the calling cooperative thread to a processor. The main thread of a program has
-    /// `number` 0.
+    /// Adds the calling thread to a processor. The main thread of a program has `number` 0.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -82,8 +79,7 @@ impl Threads {
         self.table.borrow()[thread as usize].processor
     }
 
-    /// Gives the turn to a thread. Returns its handle, its processor and its number on the
-    /// processor.
+    /// Makes `next` the thread that may run. Returns its handle, its processor and its number.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);

@@ -1,10 +1,7 @@
-//! Points in simulated time and lengths of simulated time, in femtoseconds with 64 bits.
-//!
-//! 64 bits suffice because a run ends after five hours at the latest. [`Time`] and [`Span`] have
-//! 128 bits for hosts that run longer.
+//! Points and lengths of simulated time in femtoseconds, with 64 bits. They suffice for a run,
+//! which ends after five hours at the latest. [`Time`] and [`Span`] have 128 bits for hosts.
 
-// Rejected: `Time` and `Span`. An event with its time would need more than 128 bits, and comparing
-// events more than one instruction.
+// Rejected: `Time` and `Span` here. An event with its time would not fit into 128 bits.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -15,8 +12,8 @@ const FEMTOSECONDS_PER_NANOSECOND: u64 = 1_000_000;
 const FEMTOSECONDS_PER_PICOSECOND: u64 = 1_000;
 const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
-/// A point in simulated time, counted from the start of the run. It is printed in microseconds,
-/// such as `1.234 us`, as in a trace.
+/// A point in simulated time since the start of the run. It is printed in microseconds, as `1.234
+/// us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -25,7 +22,6 @@ pub(crate) struct Moment(u64);
 pub(crate) struct Femtoseconds(pub u64);
 
 impl Moment {
-    /// The start of the run.
     pub const START: Self = Self(0);
     /// A point in time after all events.
     pub const NEVER: Self = Self(u64::MAX);

@@ -1,14 +1,12 @@
-//! A watchdog that warns of a program that runs for long without a call and so stops the
-//! simulation.
+//! A watchdog that warns of a program that stops the simulation by a loop without calls.
 //!
-//! All programs of a simulated machine run on one OS thread and switch only in calls, so a loop
-//! without calls may never end. The watchdog is an OS thread of the process that checks once a
-//! second whether simulated time has moved in each run. It only warns, because a program may
-//! compute for long. It blocks while nothing is simulated.
+//! All programs of a simulated machine run on one OS thread and switch only in calls. The watchdog,
+//! another OS thread, checks once a second whether simulated time has moved in each run. It only
+//! warns, because a program may compute for long. It blocks while nothing is simulated.
 //!
 //! The watchdog reads two numbers of a [`Pulse`], which the run writes with relaxed ordering. No
 //! result depends on them. If the `ready` closure of a wait never returns, the warning names the
-//! program that ran before the closure.
+//! program that ran before.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +20,8 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of successive checks without a change before a warning. Checks are counted, and not
-/// time, because the process may have been stopped meanwhile.
+/// The number of checks without a change before a warning. Time is not used, because the process
+/// may have been stopped.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
@@ -46,7 +44,6 @@ struct Program {
     spawned_at: &'static Location<'static>,
 }
 
-/// A run that the watchdog checks.
 struct Watched {
     pulse: Arc<Pulse>,
     before: (Moment, u64),

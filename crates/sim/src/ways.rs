@@ -49,7 +49,6 @@ pub struct Ways {
 
 #[derive(Clone, Debug)]
 struct Way {
-    /// The indices of the links in `Ways::links`.
     links: Vec<usize>,
     line: Span,
 }
@@ -99,8 +98,7 @@ impl Ways {
         &self.links
     }
 
-    /// Returns the links that data takes from one SPE to another, as indices into
-    /// [`links`](Self::links).
+    /// Returns the links from one SPE to another, as indices into [`links`](Self::links), in order.
     ///
     /// # Panics
     ///
@@ -120,8 +118,7 @@ impl Ways {
     }
 
     /// Returns the time in which an SPE writes a cache line of 128 bytes to the local store of
-    /// another SPE on an idle machine. It begins with the bus request and ends when the last byte
-    /// is stored.
+    /// another SPE on an idle machine, from the bus request until the last byte is stored.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The state of a run, and the parts of the state.
+//! The state of a run, and its parts.
 //!
 //! ```text
 //!   World ─┬─ topology, costs   the machine and its times, which never change
@@ -19,7 +19,7 @@
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,
 //! 3. the table of threads,
-//! 4. the watch for hazards, then the observer,
+//! 4. `Hazards`, then the observer,
 //! 5. the caches of the atomic units, and the table of words on their way,
 //! 6. the fabric,
 //! 7. the queue of events.
@@ -98,7 +98,6 @@ impl World {
         }
     }
 
-    /// Returns the time of the event that is being handled.
     #[inline]
     pub fn now(&self) -> Moment {
         self.clock.now()
@@ -154,8 +153,7 @@ impl World {
         self.threads.is_in_condition()
     }
 
-    /// Returns the number of the memory module nearest to the PPE. Typed views stage memory in this
-    /// module.
+    /// Returns the number of the module nearest to the PPE, in which typed views stage memory.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16

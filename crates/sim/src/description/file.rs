@@ -20,8 +20,7 @@ pub(super) struct File<'t> {
     problems: RefCell<Vec<DescriptionError>>,
     /// The paths of missing keys, with their errors. Keys missing in made-up values have no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// The paths of made-up values, which replace wrong values. Problems inside these are not
-    /// reported.
+    /// The paths of made-up values, which replace wrong values. Problems in them are not reported.
     made_up: RefCell<Vec<String>>,
 }
 

@@ -194,8 +194,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list. The list must have `count` elements, or at least one for
-    /// `None`.
+    /// Returns the elements of a list, which must be `count`, or at least one for `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {

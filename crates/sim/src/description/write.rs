@@ -36,8 +36,8 @@ impl Description {
     }
 
     /// Returns the keys, such as `memory[0].banks`, with different values in this machine and in
-    /// `other`, each with both values. A value is `None` if its machine lacks the key. Sources are
-    /// not compared.
+    /// `other`, each with both values. A value is `None` if the key is missing. Sources do not
+    /// count.
     ///
     /// ```
     /// # use cellworks_sim::Description;

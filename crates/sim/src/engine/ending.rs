@@ -9,14 +9,12 @@ use crate::time::Moment;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Takes the failure of the run, if there is one.
     pub fn take_failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }
 
-    /// Makes a thread of each processor panic with the late error of its MFC: an error that no
-    /// program has noticed. Called before a deadlock is reported, because the error may be its
-    /// cause. Returns whether there was a late error.
+    /// Makes a thread of each processor panic with the late error of its MFC, which no program has
+    /// noticed yet. Returns false if there is none. The error may be the cause of a deadlock.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {

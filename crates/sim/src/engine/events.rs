@@ -17,8 +17,7 @@ impl World {
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // If another thread then gets the turn for `me` in its event loop, that thread switches
-            // to `me`.
+            // Another thread, which then runs the event loop, switches to `me`.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -35,7 +34,7 @@ impl World {
         OWNER.park(&"its end");
     }
 
-    /// Gives the turn to a thread, and returns the handle that wakes the thread.
+    /// Makes `next` the thread that may run, and returns the handle that wakes it.
     #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
         let (handle, processor, number) = self.threads.give_turn(next);
@@ -44,13 +43,13 @@ impl World {
         handle
     }
 
-    /// Blocks a newly started thread until it has its first turn.
+    /// Blocks a newly started thread until it may run.
     pub fn first_turn(&self, me: ThreadIndex) {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Blocks the calling thread `me` until it has its turn. Returns at once if the run is
-    /// cancelled and `me` is unwinding.
+    /// Blocks the calling thread `me` until it may run. Returns at once if the run is cancelled and
+    /// `me` is unwinding.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {
@@ -62,8 +61,7 @@ impl World {
     /// queue is empty or the time limit is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // If the `ready` closure of a wait handled events, the closure could be called within
-        // itself.
+        // The `ready` closure of a wait must not handle events, which could call it again.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"

@@ -1,6 +1,4 @@
-//! The passing of simulated time on a processor.
-//!
-//! The time of a call is first added to the processor's *lag*, which `engine` explains.
+//! The passing of simulated time on a processor. The module `engine` explains the *lag*.
 
 use cellworks_threads as threads;
 
@@ -13,7 +11,7 @@ use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
 /// The maximum lag in cycles. A longer lag is added to the clock at once, so that an endless loop
-/// of `compute` ends at the time limit of the run.
+/// of `compute` ends at the time limit.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
@@ -61,8 +59,7 @@ impl World {
         }
     }
 
-    /// Begins a bus transaction after `start`, and blocks the processor until the transaction is
-    /// complete.
+    /// Begins a bus transaction after `start`, and blocks the processor until it is complete.
     pub fn transact(
         &self,
         processor: &SimProcessor,

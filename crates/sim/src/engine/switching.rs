@@ -13,8 +13,7 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Adds the calling cooperative thread to a processor. The main thread of a program has
-    /// `number` 0.
+    /// Adds the calling thread to a processor. The main thread of a program has `number` 0.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
@@ -35,7 +34,7 @@ impl World {
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets every other ready thread of an SPE run once. Does nothing in the `ready` closure of a
+    /// Lets each other ready thread of an SPE run once. Does nothing in the `ready` closure of a
     /// wait.
     pub fn yield_now(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
@@ -44,9 +43,8 @@ impl World {
         }
         let me = processor.running().thread;
         if !processor.has_ready() {
-            // The thread library saves and restores the registers even if no other thread is ready.
-            // A program without threads is not linked with that library, so its yield takes no
-            // switch time.
+            // Even without a switch, the thread library saves and restores the registers. A program
+            // without threads does not use this library, so its yield takes no switch time.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -55,8 +53,7 @@ impl World {
         self.go_behind_others(processor, me);
     }
 
-    /// Yields as [`yield_now`](Self::yield_now) does, but takes no switch time if no other thread
-    /// is ready.
+    /// Yields, but takes no switch time if no other thread is ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         let has_others = processor.has_ready();
@@ -65,8 +62,8 @@ impl World {
         }
     }
 
-    /// Switches an SPE from the calling thread `me` to the next ready thread, which must exist.
-    /// Places `me` at the end of the ready threads.
+    /// Switches an SPE to the next ready thread, which must exist. The calling thread `me` becomes
+    /// the last of the ready threads.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -76,8 +73,7 @@ impl World {
         self.suspend(me);
     }
 
-    /// Records that the running thread of a processor begins an activity that the program has
-    /// named.
+    /// Records that the running thread of a processor begins an activity named by the program.
     pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -122,8 +118,7 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if the switch takes no
-    /// time.
+    /// Gives a free processor to its next ready thread. Returns the thread if no switch is needed.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -134,8 +129,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if the switch takes no time, and
-    /// queues the event of its end otherwise.
+    /// Gives a free processor to a thread. Returns the thread if no switch is needed. Otherwise
+    /// queues the event that continues the thread.
     #[inline(always)]
     pub(super) fn give(
         &self,

@@ -1,5 +1,4 @@
-//! The waits of threads. The event loop calls the `ready` closure of a waiting thread on the stack
-//! of any thread.
+//! The waits of threads, with `ready` closures that the event loop calls on any thread's stack.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -81,9 +80,8 @@ impl World {
 
     /// Waits until `ready` returns true. Only an event of this processor may make it true. The lag
     /// is added to the clock during the wait, not before.
-    // This is inlined down to the switch of stacks, because each message takes this path. A call
-    // would cost about twenty instructions and a mispredicted return: after the switch, the
-    // return-address stack of the CPU holds the returns of another thread.
+    // This is inlined down to the switch of stacks. A call would cost each message about twenty
+    // instructions, and a mispredicted return because of the switch.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -151,8 +149,7 @@ impl World {
                 ),
             )
         };
-        // `Waits` removes the entry if this call unwinds, for example because a trace writer
-        // panics.
+        // If this call unwinds, for example in a trace writer, `Waits` removes the entry.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -196,8 +193,7 @@ impl World {
         true
     }
 
-    /// Panics in the `ready` closure of a wait. The closure must not wait, because it may run on
-    /// the stack of any thread.
+    /// Panics in the `ready` closure of a wait, which must not wait.
     pub fn assert_may_wait(&self, processor: &SimProcessor) {
         assert!(
             !self.threads.is_in_condition(),
@@ -267,8 +263,7 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Calls the `ready` closures of a processor's waiting threads. Returns the thread that
-    /// continues now, if any.
+    /// Calls the `ready` closures of a processor's threads. Returns the thread that continues now.
     #[inline(never)]
     pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         self.check_waiters(processor)

@@ -4,9 +4,8 @@
 //! shows it to all units of the Cell, and combines their answers. A single ordering point, which
 //! takes fewer commands per second, orders the coherent commands of several Cells.
 
-// Rejected: waiting until both Cells have answered the previous command to the same line (154 ns),
-// as on other PowerPC buses (IBM, JP 2000-082036 A). 8 SPEs then have half of the bandwidth of 16
-// SPEs.
+// Rejected: waiting until both Cells have answered the previous command to the line (154 ns), as
+// other PowerPC buses do (IBM, JP 2000-082036 A). 8 SPEs get half of the bandwidth of 16.
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};

@@ -31,7 +31,6 @@ impl Crossbar {
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// Returns the counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -57,7 +56,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// Returns the arrival of a packet.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,

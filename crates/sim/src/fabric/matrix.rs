@@ -55,7 +55,6 @@ impl Matrix {
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// Returns the counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -85,7 +84,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// Returns the arrival of a packet.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,

@@ -207,8 +207,7 @@ impl Memory {
         None
     }
 
-    /// Calls [`proceed`](Self::proceed) if `now` is the time that `proceed` or `wake` returned
-    /// last.
+    /// Calls [`proceed`](Self::proceed), if `now` is the last time that `proceed` has stored.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -257,9 +256,8 @@ impl Memory {
 
     /// Returns the bank of a line: the digit sum of the line's number in base `banks`. Each group
     /// of `banks` consecutive lines uses each bank once, in another order than the group before.
-    ///
-    /// Only the low 32 bits of the address count, because the high bits of a region change when a
-    /// machine is used again.
+    /// Only the low 32 bits count, because the high bits of a region change when a machine is used
+    /// again.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -305,8 +303,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // Continues a batch of writes. Writes that started because no read waited are
-                    // no batch.
+                    // Continues a batch. Writes that started because no read waited are no batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write

@@ -104,8 +104,7 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // The last byte leaves each link one hop before the next link, because it waits only while
-        // the head waits.
+        // The last byte leaves each link one hop before the next link, as the head did.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -209,7 +208,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// Returns the arrival of a packet.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -246,8 +244,8 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // The packet waits at the link from tile 1 to 2, which the first packet occupies from 2 to
-        // 10 ns.
+        // The packet waits at the link from tile 1 to 2, which the first packet uses from 2 to 10
+        // ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 

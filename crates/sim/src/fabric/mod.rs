@@ -15,8 +15,8 @@
 //! requester's Cell. One *phase* later all units of the Cell have *snooped* (seen) the command, and
 //! their combined response is known. The target starts when it has seen the command.
 //!
-//! A command to main memory is coherent: the units of both Cells snoop it. The requester gets no
-//! data before the responses of both Cells:
+//! A command to main memory is coherent: the units of both Cells, if there are two, snoop it. The
+//! requester gets no data before both Cells have responded:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:
@@ -27,7 +27,7 @@
 //!
 //! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
 //! command. The command crosses the link with the response of the requester's Cell, so the other
-//! Cell is the first to have both responses. The answer of the memory controller returns over the
+//! Cell is the first to have both responses. The answer of the memory controller comes over the
 //! link.
 //!
 //! # From Cell to Cell without coherence
@@ -44,9 +44,8 @@
 //! ```
 //!
 //! The near interface keeps the data until the far interface responds that its command was
-//! accepted. The near interface then acknowledges the response, and the far interface passes the
-//! data on. The response and the acknowledgement together take the time of one message over the
-//! link.
+//! accepted. It then acknowledges the response, and the far interface passes the data on. The
+//! response and the acknowledgement together take the time of one message over the link.
 //!
 //! So a read or a write between Cells takes 217 ns longer than within a Cell on the QS20: two
 //! messages, a second phase and a second interconnect. No source describes this protocol. It is the
@@ -88,8 +87,8 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction, of the rings or of a memory module. An event's index has the step in
-/// its upper bits.
+/// A step of a transaction, of the rings or of a memory module, in the upper bits of an event's
+/// index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
@@ -99,7 +98,7 @@ enum Step {
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
-    /// The command arrives in the Cell that is not the requester's.
+    /// The command arrives in the other Cell.
     Crossed,
     /// The response of the other Cell's units is known in the other Cell.
     Snooped,
@@ -113,7 +112,6 @@ enum Step {
     OffLink,
     /// Data arrives at the memory controller that writes it.
     AtMemory,
-    /// The transaction is complete.
     Complete,
 }
 
@@ -202,8 +200,8 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus, without the
-    /// time of memory.
+    /// Returns the time from the request for data until its first byte is at the bus, without
+    /// memory.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -228,7 +226,6 @@ impl Ends {
 pub(crate) struct Fabric {
     command: CommandBus,
     link: Option<Link>,
-    /// The interconnect of each Cell.
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
@@ -310,8 +307,7 @@ impl Fabric {
         }
     }
 
-    /// Handles an event that the fabric has added to `queue`. Appends the tokens of complete
-    /// transactions to `done`.
+    /// Handles an event of the fabric. Appends the tokens of complete transactions to `done`.
     pub fn handle(&mut self, now: Moment, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
         let (step, id) = Step::from_index(index);
         match step {
@@ -422,7 +418,6 @@ impl Fabric {
         self.link.as_mut().expect("two Cells have a link")
     }
 
-    /// Returns the Cell that is not the requester's.
     fn other_cell(&self, id: usize) -> usize {
         1 - usize::from(self.under_way[id].requester.cell)
     }
@@ -560,8 +555,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // This is the acknowledgement. Its time is part of that of the response (see the
-                // module).
+                // This is the acknowledgement, the time of which is part of that of the response.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -11,7 +11,6 @@ use crate::description::{Description, Interconnect, Quantity};
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An element that is attached to the interconnect of a Cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Element {
     Ppe,
@@ -20,7 +19,6 @@ pub(super) enum Element {
         number: u16,
         index: usize,
     },
-    /// The memory controller of a module.
     Memory {
         module: usize,
     },
@@ -69,8 +67,7 @@ impl Network {
         }
     }
 
-    /// Returns the number of an element in a [`Packet`]. Panics if the interconnect lacks the
-    /// element.
+    /// Returns the number of an element in a [`Packet`]. Panics if the element is missing.
     pub fn port(description: &Description, cell: usize, element: Element) -> u16 {
         let spes = description.cells[cell].spes.len();
         let port = match (&description.interconnect, element) {
@@ -124,9 +121,8 @@ impl Network {
     }
 }
 
-/// Returns the time of one direction of a measured exchange by compare-and-swap, without the
-/// latency of the line between the caches: its request, both caches, the body of the packet, and
-/// its claim.
+/// Returns the time of one direction of a measured exchange by compare-and-swap, less the latency
+/// of the line: the request for the line, both caches, the body of the packet, and the claim.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -147,8 +143,8 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // The waiting processor polls the line in its own cache, so a change is noticed after half a
-    // poll on average.
+    // The waiting processor polls the line in its cache. It notices a change after half a poll on
+    // average.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

@@ -74,7 +74,6 @@ impl Ports {
         head + body
     }
 
-    /// Returns the counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let ports = self.names.iter().zip(self.out.iter().zip(&self.into));
         ports.flat_map(|(name, (out, into))| {

@@ -10,8 +10,7 @@
 //!
 //! A packet holds all segments (ring pieces between neighbours) of its way from its start until its
 //! last byte arrives. It holds a port only while it passes the port, so the source can start its
-//! next packet on another ring earlier. The time from which a segment is free is stored, so
-//! releases are no events.
+//! next packet on another ring earlier. The time from which a segment is free is stored.
 //!
 //! The arbiter grants (starts) a packet if its way is free, both ports will be free when the packet
 //! passes them, and no packet has just started on the same ring. The memory controller goes first,
@@ -24,16 +23,16 @@
 //!
 //! At most one wake of the arbiter is queued, for the earliest time at which a packet can start.
 //!
-//! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and 3 cycles between two
-//! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
-//! Micro, 2006; recalled) for the grants and their order. It is not published how the arbiter
-//! avoids starvation, and which ring of a direction it takes.
+//! Sources: Krolak (developerWorks, 2005) for the 8 cycles of a packet and 3 between two starts;
+//! Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006;
+//! recalled) for the grants and their order. No source explains how the arbiter avoids starvation,
+//! and which ring of a direction it takes.
 
 // Rejected: freeing a segment when the packet has left it. The best pairing of eight SPEs is then
 // only 1.0 to 1.1 times as fast as the worst (published: 2.5; with the whole way held: 1.75).
 //
-// Rejected: this, and taking the rings of a direction in turn. All packets start 8 cycles apart, so
-// the turns change nothing.
+// Rejected: freeing segments early, and using the rings of a direction in turn. All packets start 8
+// cycles apart, so the turns change nothing.
 //
 // Rejected: claiming the whole way at the start, but freeing each segment when the packet has left
 // it. The pairings get 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
@@ -232,8 +231,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Corrects times in `next` that later
-    /// grants have made too early.
+    /// Returns the earliest time at which a packet can start. Corrects times in `next` that are too
+    /// early.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -261,8 +260,7 @@ impl Rings {
             .time
     }
 
-    /// Returns the start of an element's first packet now, or `Err` with the time of the next
-    /// attempt.
+    /// Returns the start of an element's first packet now, or `Err` with the time to try again.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -362,8 +360,7 @@ impl Rings {
         first.expect("a way from each element to each other")
     }
 
-    /// Returns the earliest start of an element's first packet on each permitted ring, from `now`
-    /// on.
+    /// Returns the earliest start of an element's first packet on each ring, from `now` on.
     #[inline]
     fn starts(&self, now: Moment, from: usize) -> impl Iterator<Item = Start> {
         let source = &self.elements[from];
@@ -412,8 +409,7 @@ impl Rings {
         (passed, packet)
     }
 
-    /// Returns the time from which all segments of a way are free, and a packet may start on the
-    /// ring.
+    /// Returns the time from which a ring can take a packet and all segments of its way are free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
         let segments = segments(from, way, ring.free_at.len());
@@ -482,8 +478,8 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets, and returns the arrival of each. A packet is its ready time, source and sink.
-    /// Times are in bus cycles.
+    /// Sends packets (ready time, source, sink), and returns their arrivals. Times are in bus
+    /// cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -576,8 +572,8 @@ mod tests {
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
         // The seventh packet waits for segment 1 until cycle 10. The packet of element 2 shares
-        // segment 2 with it and starts after it. The other packets do not delay the seventh and
-        // need not wait.
+        // segment 2 with the seventh and must wait. The other packets need not, because they do not
+        // delay it.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -610,8 +606,7 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The clockwise ways of five hops share segments. The other ways, of seven hops, are too
-        // long.
+        // The clockwise ways of five hops share segments. The other ways are too long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
@@ -629,8 +624,7 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // The memory controller goes first. Of the others, the one that has waited longer goes
-        // first.
+        // The memory controller goes first, then the packet that has waited longer.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -640,8 +634,8 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // Element 3 gets five packets from each of three elements: two hops away, a neighbour, and
-        // one on the other side.
+        // Element 3 gets five packets from each: from two hops away, a neighbour, and the other
+        // side.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);

@@ -5,13 +5,10 @@ use super::*;
 /// A bus cycle.
 const BUS: u64 = 625_000;
 const NS: u64 = 1_000_000;
-/// A command phase.
 const PHASE: u64 = 50 * BUS;
-/// The latency of the link.
 const LINK: u64 = 91 * NS;
 /// The time of a cache line on the link: 128 bytes and a header of 16 bytes at 20 GB/s.
 const LINE_ON_LINK: u64 = 7_200_000;
-/// The time of a word on the link.
 const WORD_ON_LINK: u64 = NS;
 const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
@@ -20,8 +17,8 @@ const MEMORY_ACCESS: u64 = 48 * NS;
 /// The time from a line's arrival at the memory controller until its Cell has the answer.
 const ACCEPT: u64 = 18 * NS;
 
-/// Returns the time of a packet alone on the rings. Their order is PPE, SPE 1, 3, 5, 7, IOIF1,
-/// IOIF0, SPE 6, 4, 2, 0, MIC.
+/// Returns the time of a packet alone on the rings. Their order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0,
+/// SPE 6, 4, 2, 0, MIC.
 const fn ring(hops: u64) -> u64 {
     (8 + hops) * BUS
 }

@@ -61,8 +61,7 @@ pub(crate) struct Transaction {
     pub token: Token,
 }
 
-/// The identifier of a transaction, chosen by its requester. The fabric returns the token when the
-/// transaction is complete.
+/// The identifier of a transaction, chosen by its requester and returned when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 

@@ -9,18 +9,15 @@
 //!          └┴─ which bytes are put: hazard
 //! ```
 //!
-//! Local stores have effective addresses too. Therefore the two ranges of a transfer, in its local
-//! store and at its effective address, are both ranges of effective addresses. Two transfers in
-//! flight are a hazard if a range of one overlaps a range of the other, one of them writes there,
-//! and nothing orders them.
+//! A transfer has two ranges of effective addresses, because local stores have effective addresses
+//! too. Two transfers in flight are a hazard if a range of one overlaps a range of the other, one
+//! of them writes there, and nothing orders them.
 //!
-//! The architecture orders some commands of the same queue (CBEA section 7.9). A command comes
-//! after all commands before an earlier barrier. A command with a fence or a barrier also comes
-//! after all earlier commands with its tag. [`Hazards::issue`] records this order in an [`Issue`],
-//! which all transfers of the command share.
+//! The architecture orders some commands of a queue (CBEA section 7.9). A command comes after all
+//! commands before an earlier barrier. A command with a fence or a barrier also comes after all
+//! earlier commands with its tag. [`Hazards::issue`] records this order in an [`Issue`].
 //!
-//! Commands of different SPEs are not ordered. The same is true of a command of an SPE's program
-//! and a command in the proxy queue of that SPE. Here a program must wait for the first command.
+//! Commands of different queues or SPEs are not ordered, so a program must wait between them.
 
 mod blocks;
 mod found;

@@ -15,8 +15,7 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Makes the text of a hazard. `local_stores` has the range of effective addresses of each
-    /// local store.
+    /// Makes the text of a hazard. `local_stores` has the effective addresses of each local store.
     pub fn new(found: Found<'a>, local_stores: &'a [Range<u64>]) -> Self {
         Self {
             found,

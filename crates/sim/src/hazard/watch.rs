@@ -37,9 +37,8 @@ pub enum HazardWatch {
 #[derive(Debug)]
 pub(crate) struct Hazards {
     watch: HazardWatch,
-    /// The range of effective addresses of each local store.
+    /// The effective addresses of each local store.
     local_stores: Vec<Range<u64>>,
-    /// The transfers in flight of each SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
     /// For each SPE, the issued commands of its program and of its proxy queue.
@@ -70,25 +69,22 @@ impl Hazards {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// Records that `barrier` is issued to a queue of an MFC: all later commands of the queue come
-    /// after all earlier ones.
+    /// Records that `barrier` is issued to a queue: all later commands come after all earlier ones.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
-    /// Records that `mfcsync`, `mfceieio` or a storage-control command is issued to a queue of an
-    /// MFC: all later commands of the tag group come after all earlier ones.
+    /// Records that `mfcsync`, `mfceieio` or a storage-control command is issued to a queue: all
+    /// later commands of the tag group come after all earlier ones.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// Records that a transfer, or an element of a list, begins. `id` identifies the transfer among
-    /// the transfers of the SPE until [`end`](Self::end). With [`HazardWatch::Error`], returns the
-    /// hazard.
+    /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end).
+    /// Returns the hazard with [`HazardWatch::Error`].
     ///
-    /// Transfers begin when they are issued, so that every order that the architecture permits is
-    /// checked, not only that of this run. Atomic commands must not be recorded, because they may
-    /// race.
+    /// Transfers begin when they are issued, so that all orders that the architecture permits are
+    /// checked. Atomic commands must not be recorded, because they may race.
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,
@@ -154,7 +150,6 @@ impl Hazards {
         self.local(now, what, spe, lsa, bytes)
     }
 
-    /// Records that a buffer in local store is allocated.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_reserved(
         &mut self,
@@ -166,7 +161,6 @@ impl Hazards {
         self.local(now, Use::Reserve, spe, lsa, bytes)
     }
 
-    /// Records that a buffer in local store is freed.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_released(
         &mut self,
@@ -178,9 +172,9 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// Records the first attempt to write a word to a full inbound mailbox. Here the writer waits.
-    /// On the hardware, the word replaces the newest word of the mailbox (IBM's programming
-    /// tutorial, "Mailboxes").
+    /// Records the first attempt to write a word to a full inbound mailbox. On the hardware the
+    /// word replaces the newest one (IBM's programming tutorial, "Mailboxes"), but here the writer
+    /// waits.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {

@@ -51,8 +51,8 @@ impl Mfcs {
         self.finished[spe.index()].replace(false)
     }
 
-    /// Returns an address in main memory for a typed transfer. Successive transfers get successive
-    /// addresses, because the addresses of this computer's memory differ from run to run.
+    /// Returns an address for a typed transfer. It does not depend on the real address of the
+    /// memory, which differs from run to run.
     pub fn next_typed_address(&self, bytes: u64) -> u64 {
         let address = self.typed_address.get();
         self.typed_address

@@ -1,5 +1,4 @@
-//! The MFCs (Memory Flow Controllers), which split DMA commands into bus requests of at most a
-//! cache line.
+//! The MFCs (Memory Flow Controllers), which split DMA commands into bus requests of a cache line.
 //!
 //! ```text
 //!   try_issue ─► CommandQueue ─ may start ─► work, oldest first ─ a line at a time ─► fabric
@@ -10,8 +9,7 @@
 //! ```
 //!
 //! An MFC has a queue of 16 entries for its SPU, and a proxy queue of 8 entries for the PPE. Each
-//! queue orders its own commands and tag groups. Started commands of both queues share the bus
-//! requests.
+//! queue orders only its own commands and tag groups.
 //!
 //! A raw command moves the bytes of a cache line when the line arrives, so a race changes the
 //! result. A typed transfer, which belongs to a view, only takes time: its bytes have moved before.

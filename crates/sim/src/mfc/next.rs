@@ -1,4 +1,4 @@
-//! The next bus request of a piece of work, with a function for each kind of work.
+//! The next bus request of a started command or typed transfer, with a function for each kind.
 
 use std::mem;
 
@@ -14,21 +14,21 @@ use crate::world::World;
 
 type Request = (Transaction, Effect);
 
-/// The next bus request of a piece of work, and the state of the work after it.
+/// The next bus request of a `Work`, and the state of the `Work` after it.
 #[derive(Default)]
 struct Next {
     /// The request to send now.
     request: Option<Request>,
-    /// Whether the work has no more requests.
+    /// Whether the `Work` has no more requests.
     is_sent: bool,
-    /// Whether the work waits for room in a mailbox.
+    /// Whether the `Work` waits for room in a mailbox.
     is_blocked: bool,
-    /// The earliest time of the next request. `None` leaves that time unchanged.
+    /// The earliest time of the next request, if it changes.
     not_before: Option<Moment>,
 }
 
 impl World {
-    /// Returns the next request of the work at index `place`, or `None` if there is none now.
+    /// Returns the next request of the `Work` at index `place`, or `None` if there is none now.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -244,8 +244,8 @@ impl World {
         })
     }
 
-    /// Reports to `Hazards` that a word does not fit into a mailbox. Reports only the first of the
-    /// attempts to send the word.
+    /// Reports to `Hazards` that a word does not fit into a mailbox. Later attempts are not
+    /// reported.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

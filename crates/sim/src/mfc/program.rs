@@ -45,8 +45,7 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics with the late error of the MFC, if there is one: an error found after the call that
-    /// caused it has returned.
+    /// Panics with the late error of the MFC, if there is one: an error that a call did not return.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
@@ -58,8 +57,7 @@ impl SimMfc {
         }
     }
 
-    /// Checks an atomic command, in a cycle. So an endless loop of invalid commands ends at the
-    /// time limit of the run.
+    /// Checks an atomic command, in a cycle, so that an endless loop ends at the time limit.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -72,8 +70,7 @@ impl SimMfc {
     }
 
     /// Spends the time of getting a line into the atomic unit, and calls `read` when the bus has
-    /// ordered the command. A later store by others is not in the result of `read`, and ends the
-    /// reservation even before the line arrives.
+    /// ordered the command. Stores after `read` end the reservation, even before the line arrives.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -88,8 +85,7 @@ impl SimMfc {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // The supplier gets the request long before this SPE gets the line, so both share it from
-        // now on.
+        // Both SPEs share the line from now on, because the supplier has the request already.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -128,9 +124,8 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Waits while a command to a line is refused, because another atomic unit has a command to it
-    /// on the bus. No source gives the interval between attempts. Here it is the time until the
-    /// SPE's own Cell has answered.
+    /// Waits while another atomic unit has a command to a line on the bus. No source gives the
+    /// interval between attempts. Here it is the time until the SPE's own Cell has answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -169,7 +164,7 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // A wait takes a cycle, so that an endless loop of waits ends at the time limit of the run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)
@@ -196,8 +191,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // An earlier command may still change a list in local store while the list command waits.
-        // Therefore only a list that starts now is checked here.
+        // An earlier command may change a list in local store before the list command starts.
+        // Therefore only a list that starts now is checked.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
@@ -314,8 +309,7 @@ impl World {
         is_memory == Some(true)
     }
 
-    /// Reads and reserves a line of main memory for an SPE. Returns `None` if the line does not
-    /// exist.
+    /// Reads and reserves a line of main memory, or returns `None` if the line does not exist.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let mut line = [0; LINE_BYTES];
@@ -329,8 +323,8 @@ impl World {
         Some(line)
     }
 
-    /// Stores a line if the SPE still has its reservation. Returns whether the line was stored, or
-    /// `None` if the line does not exist.
+    /// Stores a line if the SPE has reserved it. Returns whether the line was stored, or `None` if
+    /// the line does not exist.
     pub fn store_reserved_line(
         &self,
         spe: SpeId,

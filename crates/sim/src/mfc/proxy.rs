@@ -41,8 +41,7 @@ impl World {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Panics in the PPE with the late error of a proxy command, if there is one: an error found
-    /// after the call that caused it has returned.
+    /// Panics in the PPE with the late error of a proxy command, if there is one.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))

@@ -38,8 +38,8 @@ impl World {
         proxy.start(Issuer::Ppe, not_before, work);
     }
 
-    /// Drops the commands that a program has left in its MFC. Requests on the bus complete.
-    /// Commands of the PPE continue.
+    /// Drops the commands that a program has left in its MFC, except requests on the bus and
+    /// commands of the PPE.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
@@ -82,8 +82,7 @@ impl World {
         }
     }
 
-    /// Sends the bus requests of an MFC that are due. Returns the thread that continues now, if
-    /// any.
+    /// Sends the requests of an MFC that are due. Returns the thread that continues now, if any.
     #[inline(never)]
     pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -180,7 +179,7 @@ impl World {
         Sent::Something
     }
 
-    /// Returns the memory module of a line, of which the address has been checked.
+    /// Returns the memory module of a line, which must exist.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation
@@ -262,8 +261,7 @@ impl World {
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Queues a check of the waiting threads of an SPE if an MFC command has ended since the last
-    /// check.
+    /// Queues a check of the waiting threads of an SPE if an MFC command has ended.
     pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
@@ -303,7 +301,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Removes a piece of work if it has no more requests, on the bus or to send.
+    /// Removes a `Work` that has no more requests to send or on the bus.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -343,8 +341,8 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // The buffers are dropped after `forget_command`, because the drop of a buffer panics if
-        // `Hazards` finds a transfer in it. `catch_unwind`: the event loop must not unwind.
+        // Buffers are dropped after `forget_command`, because their drop panics if `Hazards` finds
+        // a transfer in them. The event loop, which calls this, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

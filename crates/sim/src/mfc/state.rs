@@ -18,23 +18,21 @@ use crate::time::Moment;
 /// areas (the registers of SPEs).
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// The distance between two local stores. It divides 4 GiB, so no local store contains a border
-/// that a list command cannot cross.
+/// The distance between two local stores. It divides 4 GiB, so no local store crosses a multiple of
+/// 4 GiB, which a list command cannot cross.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// The effective addresses from here identify typed transfers in `Hazards`. No transfer shares
-/// them.
+/// The lowest of the effective addresses that identify typed transfers in `Hazards`.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
 
-/// A queue of an MFC.
 #[derive(Default)]
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// The late error, found after the call that caused it has returned: a hazard, or a fault of a
-    /// waiting command. The next thread that uses the queue panics with it.
+    /// An error of a command found after its issue: a hazard, or a fault of a waiting command. The
+    /// next thread that uses the queue panics with it.
     pub late: Option<Payload>,
 }
 
@@ -80,8 +78,7 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the incomplete typed transfers.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of dropped views, each with the id of the transfer that must complete before the
-    /// buffer is freed.
+    /// The buffers of dropped views, with the ids of the transfers that must complete before.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// The lists that have stopped after a stall-and-notify element.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
@@ -98,14 +95,14 @@ pub(super) struct Work {
     pub task: Task,
     pub not_before: Moment,
     pub in_flight: u32,
-    /// Whether the work has no more requests to send.
+    /// Whether the `Work` has no more requests to send.
     pub is_sent: bool,
-    /// Whether the work waits for room in a mailbox.
+    /// Whether the `Work` waits for room in a mailbox.
     pub is_blocked: bool,
     /// Whether `Hazards` has a transfer with this `id`.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that `Hazards` knows as transfers. The last element is being sent.
+    /// The elements of a list that `Hazards` knows as transfers. The last one is being sent.
     pub watched: Vec<Watched>,
 }
 
@@ -127,8 +124,7 @@ impl Work {
     }
 }
 
-/// Returns whether `Hazards` has a transfer with the id of the command. A list has one for each
-/// element instead.
+/// Returns whether `Hazards` has the command as a transfer. Of a list, it has the elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
@@ -146,7 +142,7 @@ pub(super) struct Stalled {
     pub issue: Issue,
 }
 
-/// The transfers that a piece of work still has to send.
+/// The transfers that a `Work` still has to send.
 pub(super) enum Task {
     Move(Move),
     List {
@@ -154,8 +150,8 @@ pub(super) enum Task {
         element: Option<Move>,
         /// Whether the list stalls after the current element.
         stalls: bool,
-        /// The earliest time of the next element: when the first bus command of the current element
-        /// is answered. `None` before this bus command.
+        /// The earliest time of the next element: when the first command of the current element is
+        /// answered on the bus. `None` before this command.
         next_at: Option<Moment>,
     },
     Typed {
@@ -183,16 +179,14 @@ pub(super) struct Move {
     pub lsa: u32,
     pub ea: u64,
     pub left: u32,
-    /// Whether an attempt to send the word has found the mailbox full and was reported to
-    /// `Hazards`.
+    /// Whether the full mailbox was reported to `Hazards`.
     pub met_full_mailbox: bool,
 }
 
-/// A request on the bus.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub work: u64,
-    /// The id by which `Hazards` knows the list element of the request.
+    /// The id of the list element in `Hazards`.
     pub element: Option<u64>,
     pub effect: Effect,
 }
@@ -222,7 +216,6 @@ pub(super) enum Effect {
     },
 }
 
-/// The memory module, local store or register at an effective address.
 pub(super) enum Site {
     Memory(Node),
     LocalStore(Node),

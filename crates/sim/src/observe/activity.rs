@@ -11,8 +11,7 @@ pub enum Cause {
     Mailbox,
     /// The program waits for a signal.
     Signal,
-    /// The program waits for a reservation, for a line held by another SPE, or for an atomic
-    /// operation.
+    /// The program waits for a reservation, a line held by another SPE, or an atomic operation.
     Lock,
     /// The program waits for anything else, such as another program or a condition.
     Other,

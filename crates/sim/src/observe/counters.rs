@@ -7,8 +7,7 @@ use cellworks_machine::Span;
 use super::activity::{Activity, Cause};
 use crate::time::{Femtoseconds, Moment};
 
-/// The times of an SPE, and the commands and bytes of its MFC. The seven times add up to
-/// [`Counters::elapsed`].
+/// The times of an SPE, which add up to [`Counters::elapsed`], and the use of its MFC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeCounters {
     /// The time in which at least one thread of the program did not wait.

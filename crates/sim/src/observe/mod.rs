@@ -7,9 +7,8 @@
 //!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
 //! ```
 //!
-//! The calls about a processor or an MFC are ordered by time. Calls about different ones may be in
-//! another order. The arguments of calls go into the hash, so they must depend only on the program
-//! and the seed.
+//! The calls about a processor or an MFC are ordered by time. Their arguments go into the hash, so
+//! they must depend only on the program and the seed.
 
 mod activity;
 mod counters;

@@ -33,8 +33,8 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Makes the observer of a machine. Writes a trace to `trace` during the run, in blocks of tens
-    /// of kilobytes.
+    /// Makes the observer of a machine, which writes a trace to `trace` in blocks of tens of
+    /// kilobytes.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),
@@ -68,7 +68,6 @@ impl Observer {
         }
     }
 
-    /// Records that a processor begins another activity.
     #[inline]
     pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
         self.record(Call::Activity, now, of, activity.index() as u32);
@@ -99,8 +98,7 @@ impl Observer {
         }
     }
 
-    /// Records that a cooperative thread begins to run on a processor, in place of the previous
-    /// one.
+    /// Records that a cooperative thread runs on a processor, in place of the previous thread.
     #[inline(always)]
     pub fn goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::GoesOn, now, of, thread);
@@ -118,7 +116,6 @@ impl Observer {
         }
     }
 
-    /// Records that a cooperative thread ends.
     pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::ThreadEnded, now, of, thread);
         if let Some(tracer) = &mut self.tracer {
@@ -198,8 +195,7 @@ impl Observer {
         }
     }
 
-    /// Ends the observation. Returns the counters without hazards, or the error of writing the
-    /// trace.
+    /// Ends the observation. Returns the counters without hazards, or the error of the trace.
     pub fn finish(
         mut self,
         now: Moment,

@@ -1,9 +1,8 @@
-//! The messages and fields of Perfetto's trace format that this crate uses.
-//!
-//! Their definitions are in <https://github.com/google/perfetto>, in `protos/perfetto/trace`:
-//! `trace.proto`, `trace_packet.proto`, `interned_data/interned_data.proto`, and in `track_event/`
-//! `track_event.proto`, `track_descriptor.proto`, `process_descriptor.proto` and
-//! `counter_descriptor.proto`.
+//! The messages and fields of Perfetto's trace format that this crate uses. The format is defined
+//! in <https://github.com/google/perfetto>, in `protos/perfetto/trace`: `trace.proto`,
+//! `trace_packet.proto`, `interned_data/interned_data.proto`, and `track_event.proto`,
+//! `track_descriptor.proto`, `process_descriptor.proto` and `counter_descriptor.proto` in
+//! `track_event`.
 
 use prost::Message;
 

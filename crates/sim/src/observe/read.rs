@@ -9,8 +9,7 @@ use super::perfetto::{EventType, Trace, TrackDescriptor};
 /// A span of time in a trace: a program, a wait, or an MFC command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The names of the track and its parents, such as `SPE 0`, `SPE 0/thread 1` or `SPE
-    /// 0/MFC/entry 2`.
+    /// The names of the track and its parents, as `SPE 0`, `SPE 0/thread 1` or `SPE 0/MFC/entry 2`.
     pub track: String,
     /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,

@@ -475,7 +475,6 @@ fn what_programs_name_is_beside_what_the_machine_does() {
         observer.waits(ns(3), of, 1, Cause::Dma);
         observer.goes_on(ns(5), of, 1);
         observer.activity_ends(ns(6), of, 1);
-        // The thread ends while an activity is open.
         observer.thread_ended(ns(8), of, 1);
         // The activity has ended with the thread.
         observer.activity_ends(ns(8), of, 1);

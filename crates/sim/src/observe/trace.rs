@@ -21,12 +21,11 @@
 //!      └─ memory module 0
 //! ```
 //!
-//! Perfetto draws an arrow (a flow) from the mark `issue` on the track of a program or thread to
-//! the slice of the command, and from there to the mark `complete`. The entry of a command is the
-//! lowest that is free. Thread 0, the main thread of a program, has no track of its own.
+//! Perfetto draws an arrow (a flow) from `issue` on the track of a program or thread to the slice
+//! of the command, and from there to `complete`. The entry of a command is the lowest that is free.
+//! Thread 0, the main thread of a program, has no track of its own.
 //!
-//! Times are rounded down to nanoseconds. The order of events is kept, but a slice may be up to 1
-//! ns longer or shorter than in the simulation.
+//! Times are rounded down to nanoseconds. A slice may be up to 1 ns too long or too short.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};

@@ -2,8 +2,7 @@ use cellworks_machine::ProblemStateRegister;
 
 use crate::index::ProcessorIndex;
 
-/// The words on their way to registers. Free entries of the vector form a list, linked by
-/// `next_free`.
+/// The words on their way to registers. Free entries form a list, linked by `next_free`.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,

@@ -74,7 +74,7 @@ impl World {
     }
 
     /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first
-    /// may no longer need it. Those that find no room wait again, in the same order.
+    /// may not need it any more. Those that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {

@@ -59,13 +59,11 @@ impl Words {
         has_room
     }
 
-    /// Adds a processor to those that wait for room in the inbound mailbox.
     pub fn want_room(&self, processor: ProcessorIndex) {
         add_once(&mut self.wanting_room.borrow_mut(), processor);
         self.is_room_wanted.set(true);
     }
 
-    /// Adds an MFC to those that wait for room in the inbound mailbox.
     pub fn block_until_room(&self, mfc: SpeId) {
         add_once(&mut self.blocked.borrow_mut(), mfc);
         self.is_room_wanted.set(true);
