@@ -14,8 +14,8 @@
 // Rejected: repeating a refused command after 244 ns, the time of a command that both Cells answer.
 // 16 SPEs take 7.4 to 7.9 us, and at one number of SPEs the time jumps by 1 us.
 //
-// Rejected: refusing commands to a line under DMA. One SPE takes 276 us for a list of 1,024
-// elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
+// Rejected: refusing commands to a line that DMA reads or writes. One SPE takes 276 us for a list
+// of 1,024 elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
 
 /// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;

@@ -41,7 +41,7 @@ impl Bus {
         done
     }
 
-    /// Keeps the buffer `done` for the next call of `handle`.
+    /// Keeps the buffer that `handle` has returned, for its next call.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);

@@ -21,8 +21,7 @@ pub(crate) struct Zeroed {
     bytes: usize,
     /// The size that is counted as used in the module, in whole pages.
     taken: usize,
-    /// The allocation, which is a page longer than `taken`. `base` is the first page boundary in
-    /// it.
+    /// The allocation, a page longer than `taken`. `base` is the first page boundary in it.
     allocated: NonNull<u8>,
     layout: Layout,
     used: Used,
@@ -33,9 +32,9 @@ unsafe impl Send for Zeroed {}
 // SAFETY: `Zeroed` owns its bytes and only returns their address.
 unsafe impl Sync for Zeroed {}
 
-// SAFETY: the bytes from `base` are zeroed. They are in the allocation, because `base` is less than
-// a page behind its start, and it is a page longer than `taken`, which is at least `bytes`. The
-// allocation lives as long as the `Zeroed`, and has no other owner.
+// SAFETY: the bytes from `base` are zeroed and in the allocation: `base` is less than a page behind
+// the start of the allocation, which is a page longer than `taken`, and `taken` is at least
+// `bytes`. The allocation lives as long as the `Zeroed`, and has no other owner.
 unsafe impl Backing for Zeroed {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -77,8 +76,7 @@ impl Zeroed {
             return Err(refused("this computer has no memory for it".to_owned()));
         };
         let to_page = allocated.align_offset(PAGE_BYTES);
-        // SAFETY: the page boundary is less than a page away, and the allocation is longer by a
-        // page.
+        // SAFETY: `to_page` is less than a page, and the allocation is a page longer than `taken`.
         let base = unsafe { allocated.add(to_page) };
         Ok(Self {
             base,

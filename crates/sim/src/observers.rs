@@ -1,4 +1,4 @@
-//! The observers of a run, which do not change it, a part of [`World`](crate::world::World).
+//! The observers of a run, a part of [`World`](crate::world::World). They do not change the run.
 
 use std::cell::{Cell, RefCell};
 use std::io;

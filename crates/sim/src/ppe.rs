@@ -244,8 +244,7 @@ impl SimPpe {
         }
     }
 
-    /// Sends the words that `ready` has written, because the program may wait for an answer to
-    /// them.
+    /// Sends the words that `ready` has written, because the program may wait for an answer.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -361,8 +360,7 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A failed call takes time also without a load, so that an endless loop ends at the
-            // time limit.
+            // A failed call always takes time, so that an endless loop ends at the time limit.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

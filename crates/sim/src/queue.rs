@@ -78,8 +78,7 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue. Events after the last event in `run` are appended to `run`, as most events
-    /// are.
+    /// A sorted queue. An event later than its last event is appended to it, as most are.
     run: VecDeque<u128>,
     run_last: u128,
     /// The events that are not in `run`.

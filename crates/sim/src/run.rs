@@ -62,14 +62,13 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
             }
             let me = world.adopt(world.processor(PPE), 0);
             world.take_processor(me);
-            // This lets each SPE run until its first wait.
+            // Each SPE runs until its first wait.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // If the PPE has panicked, `run` cancels the programs, which may panic too. The first
-            // panic is stored here.
+            // A panic of a program before a panic of the PPE. Cancelled programs may panic later.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

@@ -36,8 +36,7 @@ pub(crate) struct Options {
 /// How the PPE reaches the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
-    /// By loads and stores. The registers of SPEs are mapped into the address space of the main
-    /// program.
+    /// By loads and stores to the registers of SPEs, which are mapped into its address space.
     #[default]
     Direct,
     /// By library calls that enter the kernel.

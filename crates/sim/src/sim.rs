@@ -77,8 +77,7 @@ impl SimBuilder {
         self
     }
 
-    /// Ends a run at this simulated time with [`RunError::TimeLimit`]. The default and maximum is 5
-    /// h.
+    /// Ends a run at this time with [`RunError::TimeLimit`]. The default and the maximum are 5 h.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -310,7 +309,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // The memory banks of the first region do not depend on regions that were freed before.
+            // Makes the memory banks of the first region independent of regions that were freed.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

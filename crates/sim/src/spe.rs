@@ -35,6 +35,7 @@ const UNWRITTEN: u8 = 0xff;
 /// The alignment in bytes that DMA requires.
 const QUADWORD_BYTES: usize = 16;
 
+/// An SPE of a [`Sim`](crate::Sim).
 pub struct SimSpe {
     id: SpeId,
     world: Rc<World>,
@@ -90,8 +91,7 @@ impl SimSpe {
         }
     }
 
-    /// Returns whether all local store is free, no DMA command is incomplete, and no line is
-    /// reserved.
+    /// Returns whether the SPE has no used local store, no DMA command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -193,8 +193,7 @@ impl SimSpe {
         }
     }
 
-    /// Writes to the inbound mailbox of `to` and returns true, or returns false if the mailbox is
-    /// full.
+    /// Writes to the inbound mailbox of `to`. Returns false if the mailbox is full.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -421,8 +420,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // This must come first: if it panicked after threads have started, nothing would wait for
-        // them.
+        // This comes first: if it panicked after threads have started, nothing would wait for them.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -468,8 +466,8 @@ unsafe impl SpeCore for SimSpe {
             reserved = reserve();
         }
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
-        // SAFETY: `local_store` has reserved `bytes` bytes at this address, and `views` is as
-        // large.
+        // SAFETY: `local_store` has reserved `bytes` bytes at the address of `buffer`, and `views`
+        // has the size of the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
         // SAFETY: the caller promises that `memory` is valid for reads of `bytes` bytes. `buffer`
         // reserves `bytes` bytes at `local`, which no other memory overlaps.

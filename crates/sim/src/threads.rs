@@ -1,5 +1,4 @@
-//! The cooperative threads of a run, a part of [`World`](crate::world::World). One may run at a
-//! time.
+//! The cooperative threads of a run, a part of [`World`](crate::world::World).
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

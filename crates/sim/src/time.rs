@@ -12,8 +12,7 @@ const FEMTOSECONDS_PER_NANOSECOND: u64 = 1_000_000;
 const FEMTOSECONDS_PER_PICOSECOND: u64 = 1_000;
 const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
-/// A point in simulated time since the start of the run. It is printed in microseconds, as `1.234
-/// us`.
+/// A point in simulated time since the start of the run, which is printed as `1.234 us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 

@@ -1,4 +1,4 @@
-//! The check that the values of a description, each of them allowed, fit together.
+//! The check that the allowed values of a description fit together.
 
 use std::collections::BTreeSet;
 

@@ -109,8 +109,8 @@ impl Description {
         })
     }
 
-    /// Makes a machine from the CSV text of a measured matrix, of which errors have the name
-    /// `file`.
+    /// Makes a machine from the CSV text of a measured matrix: see [`load`](Self::load). Errors
+    /// name the file as `file`.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use crate::queue::{Event, Kind};
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The entry of a waiting thread in its processor's list, which is removed on drop.
+/// An entry in a processor's list of waiting threads. Dropping a `Waits` removes the entry.
 struct Waits<'a> {
     threads: &'a RefCell<ProcessorThreads>,
     thread: ThreadIndex,

@@ -51,7 +51,7 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// Returns the next tile (column, row) in this direction, or `None` before column 0 or row 0.
+    /// Returns the next tile (column, row). Returns `None` if it would be before column 0 or row 0.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],
@@ -104,7 +104,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // The last byte leaves each link one hop before the next link, as the head did.
+        // When the head has arrived, the rest of the packet follows without waiting. So the last
+        // byte leaves each link one hop before the next link.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -244,8 +245,7 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // The packet waits at the link from tile 1 to 2, which the first packet uses from 2 to 10
-        // ns.
+        // The packet waits for the link from tile 1 to 2, which the first packet uses until 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 

@@ -27,8 +27,7 @@
 //!
 //! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
 //! command. The command crosses the link with the response of the requester's Cell, so the other
-//! Cell is the first to have both responses. The answer of the memory controller comes over the
-//! link.
+//! Cell is the first to have both responses. The memory controller answers over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
@@ -87,14 +86,13 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction, of the rings or of a memory module, in the upper bits of an event's
-/// index.
+/// An event of the fabric: a step of a transaction, of the rings or of a memory module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// The arbiter of the rings of a Cell, the index, may grant a packet.
+    /// The arbiter of the rings may grant a packet. The index of the event has the Cell.
     Arbitrate,
-    /// A memory module, the index, may start a request.
+    /// A memory module may start a request. The index of the event has the module.
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
@@ -129,8 +127,8 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The number of bits of an event's index for the number of the transaction. The other bits of
-    /// the 19 hold the step. These bits suffice for the MFCs of a thousand SPEs.
+    /// The bits of an event's index that hold the number of the transaction. The other 4 bits hold
+    /// the step. 2^15 transactions suffice for the MFCs of a thousand SPEs.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -158,7 +156,7 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// Whether the combined response to a coherent command is known where the data is.
+    /// Whether the combined response to a coherent command is known in the Cell that has the data.
     responded: bool,
     /// The time at which coherent data began to wait for the combined response.
     data_at: Option<Moment>,
@@ -200,8 +198,7 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus, without
-    /// memory.
+    /// Returns the time from the request for data to its first byte on the bus, without memory.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,

@@ -30,7 +30,7 @@ pub(super) enum Element {
 pub(super) enum Network {
     /// Rings, on which events of the arbiter start packets.
     Rings(Rings),
-    /// A mesh. Mesh, crossbar and matrix compute the arrival of a packet at once, without events.
+    /// A mesh, which computes the arrival of a packet without events. So do crossbar and matrix.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
@@ -121,8 +121,9 @@ impl Network {
     }
 }
 
-/// Returns the time of one direction of a measured exchange by compare-and-swap, less the latency
-/// of the line: the request for the line, both caches, the body of the packet, and the claim.
+/// Returns the time of one direction of a measured exchange by compare-and-swap, without the
+/// latency of the line. The parts are the request for the line, both caches, the packet body and
+/// the claim.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -143,8 +144,7 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // The waiting processor polls the line in its cache. It notices a change after half a poll on
-    // average.
+    // The waiting processor polls the line, and notices a change after half a poll on average.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

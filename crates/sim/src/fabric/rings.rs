@@ -231,8 +231,7 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Corrects times in `next` that are too
-    /// early.
+    /// Returns the earliest time at which a packet can start. Corrects times in `next`.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -313,8 +312,8 @@ impl Rings {
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
-        // Returns how much later than this packet the other one reaches a place, which is `hops`
-        // and `other_hops` from their sources.
+        // Returns how much later than this packet the other packet reaches a place, which is `hops`
+        // from the source of this packet and `other_hops` from that of the other.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -478,8 +477,7 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets (ready time, source, sink), and returns their arrivals. Times are in bus
-    /// cycles.
+    /// Sends packets (ready time, source, sink), and returns their arrivals, in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -634,8 +632,7 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // Element 3 gets five packets from each: from two hops away, a neighbour, and the other
-        // side.
+        // Element 3 gets five packets each from the elements 1, 2 and 4.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);

@@ -204,7 +204,7 @@ fn a_write_is_complete_when_the_controller_has_it() {
         time(&qs20(), write(0)),
         RESPONSE_OF_BOTH + LOCAL_STORE_READ + ring(1) + ACCEPT
     );
-    // The data arrives in the other Cell before the phase of the command there, and waits.
+    // The data arrives in the other Cell before that Cell has seen the command, and waits.
     let to_link = LOCAL_STORE_READ + ring(4) + LINE_ON_LINK;
     assert!(to_link < PHASE);
     let there = PHASE + LINK + PHASE + ring(5) + ACCEPT + LINK;

@@ -1,4 +1,4 @@
-//! The hazards that are found, without and with a text.
+//! The hazards that were found, and their texts.
 
 use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{Processor, SpeId};
@@ -17,7 +17,7 @@ impl Hazard {
     }
 }
 
-/// A hazard without a text.
+/// A hazard that was found, of which the text is not made yet.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Overlap {

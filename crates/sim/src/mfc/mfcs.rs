@@ -39,7 +39,7 @@ impl Mfcs {
         &self.states
     }
 
-    /// Records that an MFC command has ended, for which threads of the SPE may wait.
+    /// Records that an MFC command has ended. Threads of the SPE may wait for its end.
     #[inline]
     pub fn set_finished(&self, spe: SpeId) {
         self.finished[spe.index()].set(true);

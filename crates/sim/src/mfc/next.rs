@@ -244,8 +244,7 @@ impl World {
         })
     }
 
-    /// Reports to `Hazards` that a word does not fit into a mailbox. Later attempts are not
-    /// reported.
+    /// Reports a full mailbox to `Hazards`, once for each word.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {

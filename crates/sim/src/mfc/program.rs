@@ -57,7 +57,8 @@ impl SimMfc {
         }
     }
 
-    /// Checks an atomic command, in a cycle, so that an endless loop ends at the time limit.
+    /// Checks an atomic command. This takes a cycle, so that an endless loop ends at the time
+    /// limit.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -69,8 +70,9 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Spends the time of getting a line into the atomic unit, and calls `read` when the bus has
-    /// ordered the command. Stores after `read` end the reservation, even before the line arrives.
+    /// Spends the time of getting a line into the atomic unit, and calls `read` at the time at
+    /// which the bus orders the command. Stores after `read` end the reservation, even before the
+    /// line arrives.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);

@@ -64,14 +64,14 @@ impl World {
         }
     }
 
-    /// Takes the late error of a program that ends, so that the next program does not get it.
+    /// Takes an error of a program's commands that no call has returned, when the program ends.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes the late error of a queue that `processor` uses. The PPE uses all proxy queues.
+    /// Takes an error that no call has returned, from the queues that `processor` uses.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
             Processor::Ppe => {

@@ -264,7 +264,8 @@ impl MfcState {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Resets the state that a program has left in the MFC, which must be quiet.
+    /// Resets the state that a program has left in the MFC. [`is_quiet`](Self::is_quiet) must be
+    /// true.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
         self.is_closed = false;

@@ -24,7 +24,7 @@ pub struct SpeCounters {
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,
-    /// The number of completed MFC commands, with typed transfers and proxy commands.
+    /// The number of completed MFC commands, including typed transfers and proxy commands.
     pub commands: u64,
     /// The number of bytes that these commands have moved.
     pub bytes: u64,

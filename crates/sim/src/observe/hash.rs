@@ -16,7 +16,7 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// Adds a text in words of seven bytes and the number of bytes in the word.
+    /// Adds a text in words, each with up to seven bytes of the text and their number.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

@@ -33,8 +33,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Makes the observer of a machine, which writes a trace to `trace` in blocks of tens of
-    /// kilobytes.
+    /// Makes the observer of a machine, which writes a trace to `trace`, if given, in large blocks.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),

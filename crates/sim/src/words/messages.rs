@@ -73,8 +73,8 @@ impl World {
         Some(word)
     }
 
-    /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first
-    /// may not need it any more. Those that find no room wait again, in the same order.
+    /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first of
+    /// them may not need the room any more. Those that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {
