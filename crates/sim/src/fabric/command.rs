@@ -4,8 +4,9 @@
 //! shows it to all units of the Cell, and combines their answers. A single ordering point, which
 //! takes fewer commands per second, orders the coherent commands of several Cells.
 
-// Rejected: waiting until both Cells have answered the previous command to the line (154 ns), as
-// other PowerPC buses do (IBM, JP 2000-082036 A). 8 SPEs get half of the bandwidth of 16.
+// Rejected: waiting until both Cells have answered the previous command to the line (154 ns; IBM,
+// JP 2000-082036 A). 8 SPEs get 2 KB of a shared buffer in 1,216 ns, of private ones in 663
+// (CellStats: equal).
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
