@@ -1,8 +1,8 @@
-//! Cellworks programs, measures and maps machines made of *cells*: cores that each have a small
-//! local store, and that move data explicitly, by DMA, mailboxes and signals.
+//! Programming, measuring and placing for machines of *cells*: cores with a small local store that
+//! move data explicitly, by DMA, mailboxes and signals.
 //!
-//! A program for an SPE (such a core) is written once against [`machine::Spe`] and runs on every
-//! machine: on [`host::Host`], this computer at full speed, or on `sim::Sim`, a simulated Cell.
+//! A program for an SPE (such a core) uses [`machine::Spe`]. It runs on [`host::Host`], which is
+//! this computer, and on `sim::Sim`, a simulated Cell.
 //!
 //! ```
 //! use cellworks::prelude::*;
@@ -90,7 +90,7 @@ pub use cellworks_stats as stats;
 pub use cellworks_tasks as tasks;
 pub use cellworks_threads as threads;
 
-/// The names that most programs need.
+/// The names that most programs use.
 pub mod prelude {
     pub use cellworks_csp::{
         Alternation, Channel, Ended, Gate, Group, Input, Item, Local, Network, NetworkError,

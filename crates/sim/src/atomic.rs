@@ -1,66 +1,62 @@
-//! The caches of the atomic units. They record which SPEs have a copy of a line of main memory, and
-//! whether an SPE has changed the line.
+//! The caches of the atomic units: which SPEs have a copy of a line of main memory, and which have
+//! changed it. The caches only decide the time of an atomic command. The bytes and the reservations
+//! are in main memory.
 //!
-//! The caches only decide how long an atomic command takes. Main memory itself keeps the bytes and
-//! the reservations.
-//!
-//! If any SPE has a line, the line comes from the cache of that SPE and not from memory, whether
-//! the SPE has changed the line or not. D. Calver (n4g.com/news/41514) says that an SPU which asks
-//! for a line gets it "from another SPUs cache, if its in there". The paper CellStats (section
-//! 4.5.1) agrees: the memory module of the line makes no difference. If several caches have the
-//! line, the cache that got the line last supplies the line, as in the MERSI protocol of other
-//! PowerPC processors. No source says which cache supplies the line on a Cell.
+//! A line comes from a cache that holds it, and not from memory, even if it is unchanged. Sources:
+//! D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"), and the paper
+//! CellStats (section 4.5.1), in which the module of the line makes no difference. Of several
+//! caches, the last to get the line supplies it, as in the MERSI protocol of other PowerPC
+//! processors. No source confirms this for the Cell.
 
-// Rejected: repeating a refused command as soon as the line is free. The SPE that just had the line
-// gets the line again, and 16 SPEs that use the line take 4.6 us (published: 9). Also rejected:
-// repeating the command after the time of a command that both Cells answer (244 ns). The 16 SPEs
-// take 7.4 to 7.9 us, and the time jumps by 1 us from one number of SPEs to the next.
+// Rejected: repeating a refused command when the line is free. The SPE that had the line gets the
+// line again, and 16 SPEs on a line take 4.6 us (published: 9).
 //
-// Rejected: refusing commands to a line while DMA reads or writes the line. With this rule one SPE
-// takes 276 us for a list of 1,024 elements of 16 bytes, while the paper has at most 140 us with 16
-// SPEs. Shared buffers above 1 KB are slower, too.
+// Rejected: repeating a refused command after 244 ns, the time of a command that both Cells answer.
+// 16 SPEs take 7.4 to 7.9 us, and at one number of SPEs the time jumps by 1 us.
+//
+// Rejected: refusing commands to a line that DMA reads or writes. One SPE takes 276 us for a list
+// of 1,024 elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
 
 /// The number of a line of main memory: its effective address divided by 128.
 pub(crate) type LineNumber = u64;
 
-/// The caches of all SPEs.
 #[derive(Debug)]
 pub(crate) struct AtomicCaches {
-    /// The cached lines of each SPE. The most recently used line of an SPE comes last.
+    /// The cached lines of each SPE, with the most recently used line last.
     lines: Vec<Vec<CachedLine>>,
     lines_max: usize,
-    /// The commands to lines that are on the bus: the issuing SPE, the line and the command.
+    /// The commands that are on the bus: the SPE, the line and the command.
     under_way: Vec<(usize, LineNumber, LineCommand)>,
-    /// The number of lines in all caches. While `count` is 0, `discard` searches no cache.
+    /// The number of lines in all caches. If it is 0, `discard` searches no cache.
     count: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CachedLine {
     line: LineNumber,
-    /// Whether the SPE has changed the line. A changed line is in no other cache.
+    /// Whether the SPE has changed the line. No other cache holds a changed line.
     changed: bool,
-    /// Whether this cache got the line last. If so, this cache supplies the line to other SPEs.
+    /// Whether this cache was the last to get the line. Then it supplies the line to other SPEs.
     is_newest: bool,
 }
 
 /// A command of an atomic unit to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineCommand {
-    /// Gets a copy of a line from the SPE `from`, or from memory if `from` is `None`.
+    /// Gets a copy of the line from the cache of the SPE `from`, or from memory for `None`.
     Read { from: Option<usize> },
-    /// Claims the line for one SPE. All other SPEs drop their copies.
+    /// Claims the line for one SPE: all other caches drop the line.
     Claim,
 }
 
 /// The state of a line in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
-    /// The cache does not have the line.
+    /// The cache does not hold the line.
     No,
-    /// The cache has the line, and other caches may have it too.
+    /// The cache holds the line unchanged. Other caches may hold it too.
     Shared,
-    /// Only this cache has the line, and the SPE has changed it.
+    /// Only this cache holds the line, which its SPE has changed.
     Changed,
 }
 
@@ -82,9 +78,7 @@ impl AtomicCaches {
         }
     }
 
-    /// The SPE that supplies a line: the last SPE that has read or changed the line. Returns `None`
-    /// if memory supplies the line, because no SPE has used the line or that SPE has dropped the
-    /// line.
+    /// Returns the SPE whose cache supplies a line, or `None` if memory supplies the line.
     pub fn supplier(&self, line: LineNumber) -> Option<usize> {
         let supplies = |cached: &CachedLine| cached.line == line && cached.is_newest;
         self.lines
@@ -92,19 +86,18 @@ impl AtomicCaches {
             .position(|cache| cache.iter().any(supplies))
     }
 
-    /// Records that an SPE begins a command to a line.
+    /// Records the start of a command of an SPE.
     pub fn begin(&mut self, spe: usize, line: LineNumber, command: LineCommand) {
         self.under_way.push((spe, line, command));
     }
 
-    /// Records that the command of an SPE ends.
+    /// Records the end of the command of an SPE.
     pub fn end(&mut self, spe: usize) {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Whether a command of an SPE to a line is refused. While an SPE claims the line, every
-    /// command to the line is refused. While `spe` supplies the line to another SPE, a claim of the
-    /// line by `spe` is refused.
+    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or,
+    /// for a claim, while the cache of `spe` supplies the line.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {
@@ -113,8 +106,8 @@ impl AtomicCaches {
         })
     }
 
-    /// Records that an SPE has read a line. If another SPE had changed the line, both caches then
-    /// share the line. A full cache drops its least recently used line.
+    /// Records that an SPE has read a line. A changed line in another cache is then shared. A full
+    /// cache drops its least recently used line.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;
         for cached in self.lines.iter_mut().flatten() {
@@ -126,13 +119,13 @@ impl AtomicCaches {
         self.touch(spe, line, changed);
     }
 
-    /// Records that an SPE has stored to a line. All other caches drop the line.
+    /// Records that an SPE has stored to a line, which all other caches drop.
     pub fn store(&mut self, spe: usize, line: LineNumber) {
         self.discard(line);
         self.touch(spe, line, true);
     }
 
-    /// Records that the PPE or an MFC has stored to a line. All caches drop the line.
+    /// Records that the PPE or an MFC has stored to a line, which all caches drop.
     #[inline]
     pub fn discard(&mut self, line: LineNumber) {
         if self.count == 0 {

@@ -1,5 +1,4 @@
-//! The transactions and words under way between processors: a part of
-//! [`World`](crate::world::World).
+//! The fabric and the words that it carries, a part of [`World`](crate::world::World).
 
 use std::cell::RefCell;
 
@@ -11,9 +10,9 @@ use crate::words::Flights;
 
 pub(crate) struct Bus {
     fabric: RefCell<Fabric>,
-    /// The words that wait in the fabric for a register: see [`Owner::Word`].
+    /// The words that wait for a transaction of the fabric: see [`Owner::Word`].
     pub flights: RefCell<Flights>,
-    /// The empty buffer of tokens, kept so that `handle` need not allocate a buffer.
+    /// An empty buffer, which `handle` uses again.
     done: RefCell<Vec<Token>>,
 }
 
@@ -32,8 +31,8 @@ impl Bus {
         fabric.begin(clock.now(), transaction, &mut clock.queue());
     }
 
-    /// Lets the fabric handle one of its events. Returns the tokens of the complete transactions,
-    /// in a buffer that the caller must give back to [`keep`](Self::keep).
+    /// Handles an event of the fabric. Returns the tokens of the complete transactions, in a buffer
+    /// that the caller returns by [`keep`](Self::keep).
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();
@@ -42,26 +41,25 @@ impl Bus {
         done
     }
 
-    /// Keeps the buffer `done`, whose tokens the caller has handled, for the next call of `handle`.
+    /// Keeps the buffer that `handle` has returned, for its next call.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);
     }
 
-    /// The counters of the rings, memory modules and links since the start of the run.
     pub fn resources(&self) -> Vec<ResourceCounters> {
         self.fabric.borrow().resources()
     }
 }
 
-/// The owner of a transaction: the part of the simulation that continues when the transaction ends.
+/// The owner of a transaction, which continues when the transaction is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A thread that waits for the transaction.
     Thread(ThreadIndex),
-    /// A line of an MFC's transfer: the index of the SPE, and the index of the line in the MFC.
+    /// A line of an MFC's transfer, by the index of the SPE and the index of the line in the MFC.
     Line { spe: u32, line: u32 },
-    /// The index in `flights` of a word on its way to a register.
+    /// A word on its way to a register, by its index in `flights`.
     Word(u32),
 }
 

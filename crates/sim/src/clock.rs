@@ -1,4 +1,4 @@
-//! The time and the pending events of a run: a part of [`World`](crate::world::World).
+//! The clock of a run and its queue of events, a part of [`World`](crate::world::World).
 
 use std::cell::{Cell, RefCell, RefMut};
 
@@ -7,10 +7,9 @@ use crate::time::Moment;
 
 pub(crate) struct Clock {
     now: Cell<Moment>,
-    /// The time at which the run is ended, if it has not ended before.
     limit: Moment,
     queue: RefCell<Queue>,
-    /// The number of handled events.
+    /// The number of events that have been handled.
     handled: Cell<u64>,
 }
 
@@ -24,7 +23,6 @@ impl Clock {
         }
     }
 
-    /// The time of the event that is being handled.
     #[inline]
     pub fn now(&self) -> Moment {
         self.now.get()
@@ -44,16 +42,14 @@ impl Clock {
         self.queue.borrow_mut().push(time, event);
     }
 
-    /// Plans an event for the present time, after the events that are already planned for this
-    /// time.
+    /// Queues an event for the present time, after those already queued for this time.
     #[inline]
     pub fn plan_now(&self, event: Event) {
         self.plan(self.now.get(), event);
     }
 
-    /// Sets the clock to `until` if `until` is within the limit of the run and no event comes
-    /// before `until`, because then no other thread can see the difference. Otherwise, plans
-    /// `event` for `until`. Returns whether the clock was set.
+    /// Sets the clock to `until` if no event comes before or at `until` and `until` is within the
+    /// time limit. Otherwise queues `event` for `until`. Returns whether the clock was set.
     #[inline(always)]
     pub fn jump_or_plan(&self, until: Moment, event: impl FnOnce() -> Event) -> bool {
         let mut queue = self.queue.borrow_mut();
@@ -67,20 +63,20 @@ impl Clock {
         jumps
     }
 
-    /// Takes the next event and its time. This does not set the clock.
+    /// Removes the next event and returns it with its time. Does not set the clock.
     #[inline]
     pub fn take_next(&self) -> Option<(Moment, Event)> {
         self.queue.borrow_mut().pop()
     }
 
-    /// Sets the clock to the time of an event that is about to be handled.
+    /// Sets the clock to the time of an event, and counts the event as handled.
     #[inline(always)]
     pub fn handle_at(&self, time: Moment) {
         self.now.set(time);
         self.handled.set(self.handled.get() + 1);
     }
 
-    /// The planned events. The fabric adds its own events to this queue.
+    /// Borrows the queue of events, so that the fabric can add its own.
     #[inline]
     pub fn queue(&self) -> RefMut<'_, Queue> {
         self.queue.borrow_mut()

@@ -1,61 +1,57 @@
-//! The times of a description, converted to femtoseconds.
+//! The times of a description, in femtoseconds.
 
 use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
 
 impl Quantity {
-    /// Converts this number of picoseconds to femtoseconds.
+    /// Converts picoseconds to femtoseconds.
     pub(crate) fn picoseconds(&self) -> Femtoseconds {
         Femtoseconds::from_picoseconds(self.value)
     }
 
-    /// Converts this number of cycles of the clock `hertz`, rounded down to a femtosecond.
+    /// Converts cycles of the clock `hertz` to femtoseconds, rounded down.
     pub(crate) fn cycles_of(&self, hertz: &Self) -> Femtoseconds {
         Femtoseconds::from_cycles(self.value, hertz.value)
     }
 }
 
-/// The time of each operation, except the operations of the fabric.
+/// The time of each operation except those of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE. Every call of a program takes at least one cycle.
+    /// A cycle of the SPUs and the PPE, the least time of any call of a program.
     pub cycle: Femtoseconds,
-    /// The time of issuing an MFC command on the SPU.
+    /// The time in which the SPU issues an MFC command.
     pub issue: Femtoseconds,
-    /// The time from the issue of a command to its first bus request.
+    /// The time from the issue of an MFC command to its first bus request.
     pub start: Femtoseconds,
-    /// The time between two bus requests of one MFC.
+    /// The time from one bus request of an MFC to the next.
     pub request_interval: Femtoseconds,
-    /// The time of fetching an element of a list.
+    /// The time in which an MFC fetches an element of a list.
     pub list_element: Femtoseconds,
-    /// The time from one element of a list to the next. It is the longer of two times: the time to
-    /// fetch an element, and the time until the units of the MFC's own Cell have answered the
-    /// command of the previous element.
+    /// The time from one element of a list to the next: the time to fetch an element, or the time
+    /// until the MFC's own Cell has answered the previous command on the bus, whichever is longer.
     pub list_interval: Femtoseconds,
-    /// The time of accessing a channel.
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// The time of a refused atomic command: its start, and the answer of the units of the MFC's
-    /// own Cell.
+    /// The time of a refused atomic command: its start, and the answer of the MFC's own Cell.
     pub refused: Femtoseconds,
     /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,
-    /// The PPE's part of the time of a store to a register.
+    /// The time of a store to a register, without its time on the bus.
     pub mmio_write: Femtoseconds,
-    /// The PPE's part of the time of a load from a register.
+    /// The time of a load from a register, without its time on the bus.
     pub mmio_read: Femtoseconds,
-    /// The time of a library call to a mailbox.
+    /// The time of a library call that reads or writes a mailbox.
     pub mailbox_call: Femtoseconds,
-    /// The time of a library call to a signal register.
+    /// The time of a library call that sends a signal.
     pub signal_call: Femtoseconds,
-    /// The time of starting a program.
     pub start_program: Femtoseconds,
-    /// The time of noticing that a program has ended.
+    /// The time from the end of a program until the PPE notices it.
     pub end_program: Femtoseconds,
     /// The time of an atomic operation of the PPE.
     pub ppe_atomic: Femtoseconds,
-    /// The maximum number of bus requests that one MFC has under way.
+    /// The maximum number of bus requests that an MFC has under way at a time.
     pub outstanding_requests: usize,
 }
 

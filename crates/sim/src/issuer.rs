@@ -1,9 +1,9 @@
 use cellworks_machine::{Processor, SpeId};
 
-/// The issuer of a command to an MFC. The issuer decides which queue of the MFC the command enters.
+/// The issuer of an MFC command, which decides the queue of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Issuer {
-    /// The program of the MFC's own SPE, which uses the queue of the SPU.
+    /// The program of the SPE, which uses the SPU queue.
     Spu,
     /// The PPE, which uses the proxy queue.
     Ppe,

@@ -1,8 +1,7 @@
-//! Simulated machines that are made of Cells: the PlayStation 3, QS20, QS22 and your own.
+//! Simulated machines made of Cells: the PlayStation 3, QS20, QS22 and your own.
 //!
-//! A [`Sim`] runs the same programs as a machine of the crate `host`. A model of the hardware, with
-//! the parameters of a [`Description`], decides how long the programs take in simulated time. The
-//! same program, description and seed give the same result on every computer.
+//! A [`Sim`] runs the same programs as the crate `host`, on a model of the hardware with simulated
+//! time. The same program, [`Description`] and seed give the same result on every computer.
 //!
 //! ```
 //! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
@@ -76,7 +75,7 @@ pub use sim::{Sim, SimBuilder};
 pub use spe::{SimHold, SimSpe};
 pub use ways::Ways;
 
-/// Reads the traces of simulated runs, for tests of programs.
+/// Reads traces of simulated runs, for the tests of a program.
 pub mod trace {
     pub use crate::observe::{ReadTraceError, Slice, read_slices};
 }

@@ -1,5 +1,4 @@
-//! The observers of a run: a part of [`World`](crate::world::World). They change nothing in the
-//! run.
+//! The observers of a run, a part of [`World`](crate::world::World). They do not change the run.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -11,17 +10,15 @@ use crate::observe::{Counters, Observer};
 use crate::time::{Femtoseconds, Moment};
 use crate::watchdog::Pulse;
 
-/// A microsecond: the interval at which the use of rings, modules and links is written to a trace.
+/// The interval between samples of the resources in a trace: 1 us.
 const SAMPLE: Femtoseconds = Femtoseconds(1_000_000_000);
 
 pub(crate) struct Observers {
     pub observer: RefCell<Observer>,
-    /// The watch for transfers that race.
     pub hazards: RefCell<Hazards>,
     /// The numbers that the watchdog of the process reads.
     pub pulse: Arc<Pulse>,
-    /// The time at which the use of rings, modules and links is next written to the trace, or
-    /// `Moment::NEVER` without a trace.
+    /// The time of the next sample of the resources, or `Moment::NEVER` without a trace.
     next_sample: Cell<Moment>,
 }
 
@@ -39,7 +36,7 @@ impl Observers {
         }
     }
 
-    /// Writes the use of all resources to the trace, if `next_sample` has come.
+    /// Writes the use of all rings, modules and links to the trace if a sample is due.
     #[inline(always)]
     pub fn sample_if_due(&self, now: Moment, bus: &Bus) {
         if now >= self.next_sample.get() {
@@ -55,7 +52,7 @@ impl Observers {
         self.next_sample.set(now.saturating_add(SAMPLE));
     }
 
-    /// Ends the observation of a run. Returns the counters of the run, or the trace writer's error.
+    /// Ends the observation of a run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self, end: Moment, bus: &Bus, events: u64) -> io::Result<Counters> {
         let observer = self.observer.replace(Observer::new("", 0, None));
         let nothing = Hazards::new(HazardWatch::Off, Vec::new());

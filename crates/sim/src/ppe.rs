@@ -1,8 +1,7 @@
-//! The PPE of a simulated machine: the main program.
+//! The PPE of a simulated machine, which runs the main program.
 //!
-//! The PPE reaches the registers of SPEs as C programs of the Cell do: by loads and stores, or by
-//! library calls that enter the kernel. After a store the PPE waits until the store has arrived,
-//! because a later load must not overtake the store.
+//! The PPE reaches the registers of SPEs by loads and stores, or by library calls that enter the
+//! kernel. A store blocks the PPE until it has arrived, because a later load must not overtake it.
 //!
 //! | operation | loads and stores |
 //! |---|---|
@@ -13,14 +12,12 @@
 //! | command to an MFC | load of the queue's status, 5 stores, load of the command's status |
 //! | tag status of an MFC | store of the mask, load |
 //!
-//! The library libspe2 makes the same accesses (`mbox.c`, `dma.c`). It reads the outbound interrupt
-//! mailbox by a call, because that mailbox is not in the area that a program can map. With library
-//! calls, a command and a tag status each take the time of a call to a mailbox, because the time of
-//! a call for a command has not been published.
+//! The accesses are those of the library libspe2 (`mbox.c`, `dma.c`). Programs cannot map the
+//! outbound interrupt mailbox, so reading it is a call. With library calls, a command or a tag
+//! status takes the time of a mailbox call, because no source gives their own times.
 //!
-//! A program that waits for a mailbox or a command loads its status again and again. Only the last
-//! of these loads is simulated. The last load begins when the word or the end of the command is
-//! there.
+//! A program that waits for a mailbox or a command polls its status. Only the last load is
+//! simulated: the one that finds the word or the end of the command.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -49,20 +46,19 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The number of stores that write a command to the proxy queue of an MFC: one for the address in
-/// the local store, two for the halves of the effective address, one for size and tag, and one for
-/// the opcode.
+/// The number of stores that write a command to the proxy queue of an MFC: the local address, two
+/// halves of the effective address, size with tag, and opcode.
 const COMMAND_STORES: usize = 5;
 
 /// The PPE of a simulated machine, with the methods that the main program calls.
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// The accesses that the condition of a wait has made, and for which no time has passed yet.
+    /// The accesses by the `ready` closure of a wait, whose time has not been spent yet.
     owed: RefCell<Vec<Owed>>,
 }
 
-/// An access in the condition of a wait.
+/// An access to an SPE by the `ready` closure of a wait.
 #[derive(Clone, Copy)]
 enum Owed {
     ReadOutbound(SpeId, Outbound),
@@ -123,7 +119,7 @@ impl SimPpe {
             });
     }
 
-    /// Stores a word to a register of an SPE that has a free place for the word.
+    /// Stores a word to a register of an SPE, and spends the time. The register must have room.
     fn store(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         let world = self.world();
         if self.by_calls() {
@@ -135,8 +131,8 @@ impl SimPpe {
         world.resume_now(resumed);
     }
 
-    /// Stores a word to a register of an SPE. In a condition, adds the store to `owed` instead,
-    /// because a condition must not wait.
+    /// Stores a word to a register of an SPE. In the `ready` closure of a wait, which must not
+    /// wait, adds the store to `owed` instead.
     fn write(&self, to: SpeId, register: ProblemStateRegister, word: u32, call: Femtoseconds) {
         if !self.world().is_in_condition() {
             return self.store(to, register, word, call);
@@ -149,7 +145,7 @@ impl SimPpe {
         });
     }
 
-    /// Spends the time of reading an outbound mailbox that holds a word.
+    /// Spends the time of reading the status and the word of an outbound mailbox that holds a word.
     fn pay_for_reading(&self, from: SpeId, mailbox: Outbound) {
         if !self.by_calls() {
             self.load(from);
@@ -157,8 +153,7 @@ impl SimPpe {
         self.pay_for_word(from, mailbox);
     }
 
-    /// Spends the time of reading the word of an outbound mailbox, after the program has read the
-    /// status of the mailbox.
+    /// Spends the time of reading the word of an outbound mailbox, without the time of its status.
     fn pay_for_word(&self, from: SpeId, mailbox: Outbound) {
         if self.by_calls() || mailbox == Outbound::Interrupt {
             self.world()
@@ -169,7 +164,7 @@ impl SimPpe {
     }
 
     /// Spends the time of reading a proxy queue's status. With library calls, this is the whole
-    /// time of a command or a tag status.
+    /// time of a command or tag status.
     fn pay_for_status(&self, of: SpeId) {
         match self.by_calls() {
             true => self
@@ -179,22 +174,20 @@ impl SimPpe {
         }
     }
 
-    /// Spends the time of writing a command to a proxy queue that has a free entry.
+    /// Spends the time of the stores that write a command to a proxy queue.
     fn pay_for_command(&self, to: SpeId) {
         if !self.by_calls() {
             (0..COMMAND_STORES).for_each(|_| self.pay_for_store(to));
         }
     }
 
-    /// Spends the time of reading a command's status, which tells whether the proxy queue has
-    /// accepted the command.
+    /// Spends the time of reading whether a proxy queue has accepted a command.
     fn pay_for_command_status(&self, of: SpeId) {
         if !self.by_calls() {
             self.load(of);
         }
     }
 
-    /// Waits until every spawned program has ended.
     pub(crate) fn wait_for_programs(&self, at: &'static Location<'static>) {
         let why = "the programs that it spawned to end";
         let world = self.world();
@@ -218,19 +211,19 @@ impl SimPpe {
         came_true
     }
 
-    /// Checks the condition `ready` of a wait.
+    /// Calls `ready`. If the result is false, sends the words that `ready` has written.
     fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let is_ready = ready();
         if !is_ready {
             self.send_owed();
-            // A failed check takes no time of the PPE.
+            // A failed check takes no time.
             let mut owed = self.owed.borrow_mut();
             owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
         }
         is_ready
     }
 
-    /// Spends the time of the accesses in `owed`, after the wait has ended.
+    /// Spends the time of the accesses in `owed` when the wait has ended.
     fn pay_owed(&self) {
         for owed in self.owed.take() {
             match owed {
@@ -251,8 +244,7 @@ impl SimPpe {
         }
     }
 
-    /// If the condition of a wait is still false, sends the words that the condition has written,
-    /// because the program may wait for an answer to these words.
+    /// Sends the words that `ready` has written, because the program may wait for an answer.
     fn send_owed(&self) {
         let world = self.world();
         for owed in self
@@ -280,8 +272,7 @@ impl SimPpe {
 impl Wait for SimPpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
-        // run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world().compute(self.processor(), 1);
         self.wait_at(Cause::Other, why, Location::caller(), ready)
     }
@@ -289,8 +280,7 @@ impl Wait for SimPpe {
 
 impl Wake for SimPpe {
     fn now(&self) -> Time {
-        // Reading the clock takes a cycle, so that an endless loop that only reads the clock, or
-        // only checks whether programs have ended, ends at the time limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world()
             .pass(self.processor(), self.world().costs.cycle);
         self.world().now_of(self.processor())
@@ -349,8 +339,7 @@ impl PpeCore for SimPpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
         self.world().compute(self.processor(), cycles.0.max(1));
     }
 
@@ -371,8 +360,7 @@ impl CellPpeCore for SimPpe {
         let world = self.world();
         let receiver = world.spe(to);
         if !world.is_in_condition() {
-            // A failed call takes time even without a load, so that an endless loop of failed calls
-            // ends at the time limit of the run.
+            // A failed call always takes time, so that an endless loop ends at the time limit.
             match self.by_calls() {
                 true => world.compute(self.processor(), 1),
                 false => self.load(to),

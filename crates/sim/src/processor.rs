@@ -1,4 +1,4 @@
-//! The state of one processor: its registers, its threads, and its lag.
+//! The state of a processor: its registers, its threads and its lag.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,29 +11,26 @@ use crate::index::{PPE, ProcessorIndex, ThreadIndex};
 use crate::time::{Femtoseconds, Moment};
 use crate::words::Words;
 
-/// A processor of the machine. Each SPE keeps a reference to its processor, so that a message needs
-/// no search.
 pub(crate) struct SimProcessor {
     pub index: ProcessorIndex,
     pub id: Processor,
-    /// The mailboxes and signals of the processor, if it is an SPE.
+    /// The mailboxes and signals of the processor, if the processor is an SPE.
     pub words: Words,
-    /// The time of a word to each receiving SPE. `None` if a word to that SPE needs a transaction.
+    /// The time of a word to each SPE, or `None` if sending the word is a bus transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
     /// The thread that runs on the processor.
     pub running: Cell<Option<ProcessorThread>>,
-    /// The thread whose registers are in the processor. A switch to this thread takes no time.
+    /// The thread that ran last. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
-    /// The other threads of the processor.
+    /// The ready and the waiting threads of the processor.
     pub threads: RefCell<ProcessorThreads>,
-    /// The lag: the time that the processor has used and not yet let pass. See `engine`.
+    /// The lag: the time that the processor has used and the clock has not counted yet.
     pub lag: Cell<Femtoseconds>,
-    /// The time until which the thread that began to wait last still computes. While all threads of
-    /// the processor wait, conditions are checked only after this time.
+    /// The time at which the last wait of a thread began, with the processor's lag. `ready`
+    /// closures of waits are not called earlier.
     pub busy_until: Cell<Moment>,
 }
 
-/// The threads of a processor that do not run.
 #[derive(Default)]
 pub(crate) struct ProcessorThreads {
     pub ready: VecDeque<ThreadIndex>,
@@ -42,8 +39,8 @@ pub(crate) struct ProcessorThreads {
 }
 
 impl ProcessorThreads {
-    /// Makes the waiting thread at the index `place` ready, and returns the thread.
-    // `inline(never)` keeps the code that handles an arriving word small.
+    /// Moves the waiting thread at the index `place` to the ready threads, and returns the thread.
+    // `inline(never)` keeps the path of an arriving word small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -55,12 +52,11 @@ impl ProcessorThreads {
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessorThread {
     pub thread: ThreadIndex,
-    /// The number of the thread on its processor. The program's own thread has number 0.
+    /// The number of the thread on its processor. The main thread of a program has number 0.
     pub number: u32,
 }
 
-/// A waiting thread, with all data that `check` needs, so that a check reads no other memory. The
-/// pointers are valid while the thread waits.
+/// A waiting thread. Its pointers are valid while it waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,
@@ -68,12 +64,11 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// Whether the processor waits for its next program. Such a wait is no part of a deadlock.
+    /// Whether the processor waits for its next program. This is not part of a deadlock.
     pub is_idle: bool,
 }
 
 impl SimProcessor {
-    /// Makes a processor without threads.
     pub fn new(index: ProcessorIndex, word_latency: Vec<Option<Femtoseconds>>) -> Self {
         Self {
             index,
@@ -96,13 +91,13 @@ impl SimProcessor {
         self.lag.get()
     }
 
-    /// Whether another thread would run if the running thread waited.
+    /// Returns whether another thread is ready to run.
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.threads.borrow().ready.is_empty()
     }
 
-    /// The running thread. Panics if no thread runs on the processor.
+    /// Returns the running thread. Panics if no thread runs on the processor.
     #[inline]
     pub fn running(&self) -> ProcessorThread {
         self.running

@@ -1,4 +1,4 @@
-//! The programs of a run: the queued programs, the running programs, and how each program ended.
+//! The queued and the running programs of a run, and the failures of ended programs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,11 +18,10 @@ use crate::spe::SimSpe;
 use crate::time::Femtoseconds;
 use crate::world::World;
 
-/// The programs of a run, and the state that they share with the machine.
 pub(crate) struct Programs {
     pub world: Rc<World>,
     pub ppe_access: PpeAccess,
-    /// The number of programs that were spawned and have not ended.
+    /// The number of spawned programs that have not ended.
     count: Cell<usize>,
     /// Whether no more programs will be spawned.
     ended: Cell<bool>,
@@ -30,7 +29,7 @@ pub(crate) struct Programs {
     failures: RefCell<Vec<ProgramFailure>>,
 }
 
-/// A program that panicked.
+/// A program that has panicked.
 struct ProgramFailure {
     at: SpeId,
     program: &'static str,
@@ -38,7 +37,6 @@ struct ProgramFailure {
 }
 
 impl Programs {
-    /// Makes the state of a run that has no programs yet.
     pub fn new(world: Rc<World>, ppe_access: PpeAccess) -> Self {
         let spes = world.topology.spes();
         Self {
@@ -65,7 +63,7 @@ impl Programs {
         self.queues[at.index()].borrow_mut().pop_front()
     }
 
-    /// Runs the programs of one SPE one after the other, in one cooperative thread.
+    /// Runs the programs of an SPE one after the other, in the calling cooperative thread.
     pub fn serve(&self, setup: &Setup, id: SpeId) {
         let world = &self.world;
         let processor = world.spe(id);
@@ -101,8 +99,8 @@ impl Programs {
         SimSpe::new(id, Rc::clone(&self.world), timebase, local_store)
     }
 
-    /// Resets the MFC of an SPE after a program that left commands in the MFC. Requests on the bus
-    /// complete, and the other requests are dropped.
+    /// Resets the MFC of an SPE after a program that left commands in the MFC. Waits until the
+    /// requests on the bus are complete, and drops the other requests.
     fn renew_mfc(&self, id: SpeId) {
         let mfc = &self.world.mfcs.of(id);
         self.world.close_mfc(id);
@@ -131,8 +129,7 @@ impl Programs {
             .pulse
             .program_began(id, name, program.spawned_at());
         let result = program.run(spe);
-        // If the run is cancelled, `pass` unwinds. The cancellation is caught, so that the panic in
-        // `result` does not get lost.
+        // If the run is cancelled, `pass` unwinds. `catch_unwind` keeps the panic in `result`.
         let passed = catch_unwind(AssertUnwindSafe(|| {
             if !threads::is_cancelled() {
                 world.pass(processor, Femtoseconds::ZERO);
@@ -159,8 +156,7 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with any payload, so a payload counts as a cancellation only if the
-        // run was cancelled.
+        // A program may panic with any payload, also with one that looks like a cancellation.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();
@@ -176,7 +172,6 @@ impl Programs {
         self.world.notify(self.world.processor(PPE));
     }
 
-    /// Drops the queued programs, which have not begun.
     pub fn drop_queued(&self) {
         for at in self.world.topology.spes() {
             while let Some(program) = self.next_program(at) {
@@ -187,7 +182,7 @@ impl Programs {
         }
     }
 
-    /// Takes the panic of the first failed program that no other program joined.
+    /// Takes the first panic of a program that no other program has joined.
     pub fn first_panic(&self) -> Option<RunError> {
         self.failures.borrow().iter().find_map(|failure| {
             Some(RunError::Panic {
@@ -206,7 +201,7 @@ impl Programs {
     }
 }
 
-/// Whether a panic payload is the payload that unwinds a cancelled program.
+/// Returns whether `payload` unwinds a cancelled thread.
 pub(crate) fn is_cancellation(payload: &Payload) -> bool {
     payload.is::<Cancelled>() || payload.is::<threads::Cancelled>()
 }

@@ -1,7 +1,7 @@
-//! The pending events of a simulation, in order of time.
+//! The queue of the events of a run, ordered by time.
 //!
-//! An event is one 128-bit number, so that a comparison is one instruction and the queue holds no
-//! pointers. Such an event takes half the time of an event with a payload (measured):
+//! An event is a 128-bit number, so that one instruction compares two events. Events with a payload
+//! take twice the time (measured).
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0
@@ -10,8 +10,7 @@
 //!   └────────────────┴───────────────────┴────────┴─────────────────────┘
 //! ```
 //!
-//! The order of arrival decides between events of the same instant. A seed other than 0 permutes
-//! the numbers of arrival.
+//! The order of arrival decides between events of the same time. A seed other than 0 permutes it.
 
 use crate::index::ThreadIndex;
 use crate::time::Moment;
@@ -23,23 +22,21 @@ const INDEX_BITS: u32 = 19;
 const ORDER_BITS: u32 = 40;
 const ORDER_MASK: u64 = (1 << ORDER_BITS) - 1;
 
-/// The kind of an event. The index of an event refers to a table that depends on its kind.
+/// The kind of an event, which decides the table that the index of the event refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// A thread continues. The index is that of the thread in the run.
+    /// Continues a thread, by its index in the run.
     Resume,
-    /// The conditions of a processor's threads are checked. The index is that of the processor.
+    /// Calls the `ready` closures of the waiting threads of a processor, by its index.
     Check,
-    /// An MFC sends its next request. The index is that of the SPE.
+    /// Sends the next request of an MFC, by the index of the SPE.
     MfcRequest,
-    /// The fabric takes a step. The index is the step and its transaction: see `fabric`.
+    /// Handles a step of the fabric. The module `fabric` explains the index.
     Fabric,
-    /// A word leaves for a register. The index is that of the word in
-    /// [`Flights`](crate::words::Flights).
+    /// Sends a word to a register, by the index of the word in [`Flights`](crate::words::Flights).
     SendWord,
-    /// A word arrives without a transaction. The index is that of the word in
-    /// [`Flights`](crate::words::Flights).
+    /// Delivers a word without a transaction, by its index in [`Flights`](crate::words::Flights).
     Word,
 }
 
@@ -64,12 +61,12 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub kind: Kind,
-    /// The index in the table of the kind, less than 2^19.
+    /// The index in the table of the kind, below 2^19.
     pub index: u32,
 }
 
 impl Event {
-    /// Makes the event that continues a thread.
+    /// Returns the event that continues a thread.
     #[inline]
     pub const fn resume(thread: ThreadIndex) -> Self {
         Self {
@@ -81,11 +78,8 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue of events. An event that is due after all events in `run` is appended to
-    /// `run` without a search. Most new events are of this kind, because there are few different
-    /// delays.
+    /// A sorted queue. An event later than its last event is appended to it, as most are.
     run: VecDeque<u128>,
-    /// The last event that was appended to `run`.
     run_last: u128,
     /// The events that are not in `run`.
     heap: BinaryHeap<Reverse<u128>>,
@@ -168,7 +162,7 @@ impl Queue {
         self.heap.pop().map(|Reverse(key)| key)
     }
 
-    /// Whether the next event is in `run`, or no event is left.
+    /// Returns whether the next event is in `run`, or the queue is empty.
     #[inline]
     fn is_run_first(&self) -> bool {
         match self.heap.peek() {
@@ -183,8 +177,8 @@ fn time_of(key: u128) -> Moment {
     Moment::from_femtoseconds((key >> 64) as u64)
 }
 
-/// Permutes the numbers of 40 bits, differently for each seed. Each step can be undone, because it
-/// is a multiplication by an odd number, an addition, or an xor of a number with its upper bits.
+/// Permutes the 40-bit numbers, differently for each seed. Each step is invertible: a
+/// multiplication by an odd number, an addition, or a xor with the upper bits.
 #[inline]
 fn permuted(number: u64, seed: u64) -> u64 {
     let mut mixed = (number ^ seed) & ORDER_MASK;

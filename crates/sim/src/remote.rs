@@ -1,8 +1,7 @@
 //! Remote wakers, which wake a thread of a run from any OS thread.
 //!
-//! A run and its world stay on one OS thread. A remote waker may move to another OS thread, so the
-//! waker holds only the address of the world. Only the OS thread of the run can find the world by
-//! this address.
+//! A `World` must stay on its OS thread. Therefore a remote waker holds the address of the `World`,
+//! and looks the address up on the OS thread of the run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,12 +12,12 @@ use cellworks_machine::RemoteWaker;
 use crate::world::World;
 
 thread_local! {
-    /// The worlds of this OS thread that have remote wakers, by address. A reference in this table
-    /// keeps the memory of a world, so no other world gets its address.
+    /// The `World`s of this OS thread that have remote wakers, by address. A `Weak` keeps an
+    /// address from being used again.
     static WORLDS: RefCell<BTreeMap<usize, Weak<World>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// See [`Wake::remote_waker`](cellworks_machine::Wake::remote_waker).
+/// Makes a waker for [`Wake::remote_waker`](cellworks_machine::Wake::remote_waker).
 pub(crate) fn remote_waker(world: &Rc<World>) -> RemoteWaker {
     let address = Rc::as_ptr(world).addr();
     WORLDS.with_borrow_mut(|worlds| {

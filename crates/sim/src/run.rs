@@ -1,4 +1,4 @@
-//! One run, from the first program to the last.
+//! A run of a simulated machine, from its first program to its last.
 
 use std::cell::RefCell;
 use std::io;
@@ -27,15 +27,12 @@ use crate::threads::OWNER;
 use crate::watchdog::{self, Pulse};
 use crate::world::{Failure, World};
 
-/// The writer of a trace.
 type Trace = Box<dyn io::Write + Send>;
 
-/// The main program of a run.
 pub(crate) type Main<'a, 'env, M> = Box<dyn for<'scope> FnOnce(&'scope Ppe<'scope, 'env, M>) + 'a>;
 
-/// Runs `main` on a machine, as [`Machine::run`] says. Returns how the run ended, and the counters
-/// of the run or the trace writer's error. `main` is a trait object, so this function is compiled
-/// only once.
+/// Runs `main` on a machine. Returns how the run ended, and its counters or the error of writing
+/// its trace. `main` is a trait object, so that this function is compiled only once.
 #[track_caller]
 pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
     setup: &'env Setup,
@@ -65,14 +62,13 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
             }
             let me = world.adopt(world.processor(PPE), 0);
             world.take_processor(me);
-            // This call lets each SPE run up to its first wait.
+            // Each SPE runs until its first wait.
             OWNER.yield_now();
             result = Some(catch_unwind(AssertUnwindSafe(|| {
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // A PPE that panicked makes `run` cancel the programs, which may then panic too. A
-            // program that panicked before the PPE is found here.
+            // A panic of a program before a panic of the PPE. Cancelled programs may panic later.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

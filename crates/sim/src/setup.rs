@@ -1,4 +1,4 @@
-//! The parts of a machine and the settings of its simulation, which are the same in all runs.
+//! The parts and settings of a machine, which are the same in all its runs.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// The time at which a run is ended, if the run has not ended before.
+    /// Returns the time limit of a run, as a point in simulated time.
     pub fn limit(&self) -> Moment {
         Moment::from(Time::default() + self.options.limit)
     }
@@ -36,10 +36,9 @@ pub(crate) struct Options {
 /// How the PPE reaches the registers of SPEs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PpeAccess {
-    /// The PPE uses loads and stores. The problem-state areas (the registers of SPEs that other
-    /// processors may use) are mapped into the address space of the main program.
+    /// By loads and stores to the registers of SPEs, which are mapped into its address space.
     #[default]
     Direct,
-    /// The PPE uses library calls that enter the kernel.
+    /// By library calls that enter the kernel.
     SystemCalls,
 }

@@ -22,22 +22,21 @@ use crate::run::{Main, run};
 use crate::setup::{Options, PpeAccess, Setup};
 use crate::spe::SimSpe;
 
-/// The effective address at which regions begin.
+/// The lowest effective address of allocated regions.
 const REGIONS_AT: u64 = 1 << 32;
 
-/// The size in bytes of the windows of main memory, whose borders a list command of an MFC cannot
-/// cross. A region that is smaller than a window lies within one window.
+/// The size in bytes of a window of main memory. A list command of an MFC cannot cross the border
+/// of a window, so no region smaller than a window crosses one.
 const LIST_WINDOW: u64 = 1 << 32;
 
-/// The longest run, five hours. 64 bits count femtoseconds for seven minutes longer, so the sum of
+/// The longest run: five hours. 64 bits of femtoseconds overflow seven minutes later, so the sum of
 /// a time and a short span does not overflow.
 const LIMIT_MAX: Span = Span::from_femtoseconds(5 * 3_600 * 1_000_000_000_000_000);
 
-/// A simulated machine.
+/// A simulated machine, which has one run at a time.
 ///
-/// Allocated memory and the bytes of local stores stay between runs. Each run begins at time 0 with
-/// empty mailboxes. A machine has one run at a time. To simulate on several OS threads at once,
-/// make a `Sim` for each thread.
+/// Allocated memory and the bytes of local stores persist between runs. Each run begins at time 0
+/// with empty mailboxes. To simulate on several OS threads at once, make a `Sim` for each thread.
 pub struct Sim {
     setup: Setup,
     /// The number of used bytes of each memory module.
@@ -49,7 +48,7 @@ pub struct Sim {
     is_running: AtomicBool,
 }
 
-/// Marks the machine as running until dropped.
+/// A guard that marks the machine as running until the guard is dropped.
 struct Running<'a>(&'a AtomicBool);
 
 impl Drop for Running<'_> {
@@ -58,7 +57,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// The settings of a [`Sim`] that is not built yet. See [`Sim::builder`].
+/// The settings of a [`Sim`], made by [`Sim::builder`].
 #[must_use = "a machine is made by `build`"]
 pub struct SimBuilder {
     description: Description,
@@ -71,15 +70,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimBuilder {
-    /// Permutes events of the same instant, so that a program runs with another schedule. With the
-    /// default seed, 0, such events happen in the order in which they were planned.
+    /// Sets the seed that orders events of the same simulated time. With the default seed 0, such
+    /// events happen in the order in which they were queued.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Ends a run at this simulated time with [`RunError::TimeLimit`]. The default and the maximum
-    /// are five hours, because 64 bits cannot count femtoseconds for much longer.
+    /// Ends a run at this time with [`RunError::TimeLimit`]. The default and the maximum are 5 h.
     pub fn limit(mut self, limit: Span) -> Self {
         self.options.limit = self.options.limit.min(limit);
         self
@@ -110,11 +108,11 @@ impl SimBuilder {
         self
     }
 
-    /// Makes the machine.
+    /// Builds the machine.
     ///
     /// # Panics
     ///
-    /// Panics if this computer has no memory for the local stores.
+    /// Panics if this computer has not enough memory for the local stores.
     pub fn build(self) -> Sim {
         let description = self.description;
         let topology = topology_of(&description);
@@ -171,9 +169,8 @@ fn topology_of(description: &Description) -> Topology {
 }
 
 impl Sim {
-    /// The capabilities of every simulated machine. SPEs reach main memory only by DMA and wait in
-    /// hardware. Simulated time does not depend on this computer, so the same program takes the
-    /// same time in every run.
+    /// The capabilities of every simulated machine: SPEs reach main memory only by DMA and wait in
+    /// hardware, and every run of a program takes the same simulated time.
     pub const CAPABILITIES: Capabilities = Capabilities {
         has_caches: false,
         sleeps: false,
@@ -185,12 +182,12 @@ impl Sim {
     ///
     /// # Panics
     ///
-    /// Panics if this computer has no memory for the local stores.
+    /// Panics if this computer has not enough memory for the local stores.
     pub fn new(description: Description) -> Self {
         Self::builder(description).build()
     }
 
-    /// Returns the default settings of a machine with this description.
+    /// Returns a builder of a machine with this description, with the default settings.
     pub fn builder(description: Description) -> SimBuilder {
         SimBuilder {
             description,
@@ -205,7 +202,7 @@ impl Sim {
         }
     }
 
-    /// The description of the machine.
+    /// Returns the description of the machine.
     pub fn description(&self) -> &Description {
         &self.setup.description
     }
@@ -216,14 +213,13 @@ impl Sim {
         lock(&self.last_run).clone()
     }
 
-    /// Takes the trace writer's error of the last run. Later calls return `None`.
+    /// Takes the error of writing the trace of the last run. Later calls return `None`.
     pub fn take_trace_error(&self) -> Option<io::Error> {
         lock(&self.trace_error).take()
     }
 
-    /// Begins a run. Panics if this machine has a run already, because two runs would share the
-    /// local stores. Panics if this OS thread has a run already, because all cooperative threads of
-    /// an OS thread belong to one machine.
+    /// Begins a run. Panics if this machine or this OS thread has a run already: two runs of a
+    /// machine would use the same local stores.
     #[track_caller]
     fn begin_run(&self) -> Running<'_> {
         assert!(
@@ -241,7 +237,6 @@ impl Sim {
         running
     }
 
-    /// Runs `main` as the main program of a run, and keeps the counters of the run.
     #[track_caller]
     fn run_alone<'env>(&'env self, main: Main<'_, 'env, Self>) -> Result<(), RunError> {
         let _running = self.begin_run();
@@ -257,8 +252,7 @@ impl Sim {
     }
 }
 
-// SAFETY: `run` returns after all cooperative threads have ended, and drops the programs that never
-// began.
+// SAFETY: `run` ends all cooperative threads and drops all queued programs before it returns.
 unsafe impl Machine for Sim {
     type Spe = SimSpe;
     type Core = SimPpe;
@@ -269,8 +263,8 @@ unsafe impl Machine for Sim {
 
     /// # Panics
     ///
-    /// Panics if this machine has a run already, or if a program of another simulated machine or of
-    /// a core of the crate `host` calls this.
+    /// Panics if this machine runs already, or if the caller is a program of another simulated
+    /// machine or of the crate `host`.
     #[track_caller]
     fn run<'env, R>(
         &'env self,
@@ -315,7 +309,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // The banks of lines must not depend on earlier allocations of this machine.
+            // Makes the memory banks of the first region independent of regions that were freed.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -1,7 +1,7 @@
-//! An SPE of a simulated machine, with the methods that its programs call.
+//! The SPE of a simulated machine, and the methods that SPE programs call.
 
-// Rejected: a view that waits for its put when the view is dropped. Instead, a dropped view gives
-// its buffer to the MFC, which frees the buffer when the put is complete.
+// Rejected: a view that waits for its put when dropped. Instead, the MFC frees the buffer of a
+// dropped view when the put is complete.
 
 use std::cell::{Cell, OnceCell};
 use std::fmt;
@@ -28,11 +28,11 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The byte with which `stage_out` fills a local store. Four such bytes are a NaN, so a program
-/// that reads a float before writing it notices the error.
+/// The byte with which `stage_out` fills the buffer. Four of these bytes are a NaN, so a program
+/// that reads a float before writing it gets a NaN.
 const UNWRITTEN: u8 = 0xff;
 
-/// The alignment that DMA needs.
+/// The alignment in bytes that DMA requires.
 const QUADWORD_BYTES: usize = 16;
 
 /// An SPE of a [`Sim`](crate::Sim).
@@ -44,21 +44,20 @@ pub struct SimSpe {
     local_store: LocalStore,
     mfc: SimMfc,
     decrementer: Cell<Decrementer>,
-    /// The memory that holds the bytes of typed views, allocated for the first view. A view also
-    /// reserves addresses in the local store, but raw DMA commands to these addresses do not reach
-    /// the view's bytes.
+    /// The memory that holds the bytes of typed views, allocated for the first view. Raw DMA
+    /// commands do not reach these bytes, although a view reserves addresses in `local_store`.
     views: OnceCell<Zeroed>,
 }
 
-/// The buffer of a view in the local store. A dropped view keeps its buffer until its transfers are
-/// complete.
+/// The buffer of a view in the local store. When the view is dropped, the buffer is freed as soon
+/// as its transfers are complete.
 pub struct SimHold {
     world: Rc<World>,
     spe: SpeId,
-    /// The buffer of the view, until the hold is dropped.
+    /// The buffer, which is `Some` until the `SimHold` is dropped.
     buffer: Option<LocalBuffer>,
     address: LsAddr,
-    /// The id of the last transfer of the view's bytes.
+    /// The id of the last transfer to or from the buffer.
     transfer: Cell<Option<u64>>,
 }
 
@@ -92,7 +91,7 @@ impl SimSpe {
         }
     }
 
-    /// Whether the SPE has no reserved local store, no command and no reservation of a line.
+    /// Returns whether the SPE has no used local store, no DMA command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()
@@ -115,8 +114,8 @@ impl SimSpe {
         })
     }
 
-    /// Takes a word, in the time of a channel access. If `is_there` is false, first waits for an
-    /// event of the SPE.
+    /// Waits until `take` returns a word, and spends the time of a channel access. `is_there` is
+    /// true if `take` returns a word now.
     #[inline(always)]
     #[track_caller]
     fn receive(
@@ -140,7 +139,7 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Waits until `attempt` returns a value, and returns the value.
+    /// Waits until `attempt` returns `Some`, and returns the value.
     #[track_caller]
     fn wait_for<R: Default>(
         &self,
@@ -158,9 +157,9 @@ impl SimSpe {
         found.unwrap_or_default()
     }
 
-    /// Accesses a channel by the closure `act`. In the condition of a wait, the access takes time
-    /// only if its result satisfies `came_true`, because the hardware stalls at the channel and
-    /// reads the channel once.
+    /// Calls `act`, which accesses a channel, and spends the time of a channel access. In the
+    /// `ready` closure of a wait, only an access that satisfies `came_true` takes time: the
+    /// hardware stalls at the channel and accesses it once.
     fn by_channel<R>(&self, act: impl FnOnce() -> R, came_true: impl FnOnce(&R) -> bool) -> R {
         if !self.world.is_in_condition() {
             self.world.pass(self.processor(), self.world.costs.channel);
@@ -169,7 +168,6 @@ impl SimSpe {
         self.by_channel_in_condition(act, came_true)
     }
 
-    /// Does the same as [`by_channel`](Self::by_channel) within the condition of a wait.
     #[inline]
     fn by_channel_in_condition<R>(
         &self,
@@ -184,9 +182,9 @@ impl SimSpe {
         result
     }
 
-    /// Before a word is sent, pays the SPE's lag (time that the SPE has used but not let pass) if
-    /// the lag is longer than a channel access. A shorter lag stays, although two senders may then
-    /// get their places in a mailbox in the wrong order.
+    /// Adds the lag of the SPE to the clock if the lag is longer than a channel access. The lag is
+    /// time that the SPE has used and the clock has not counted yet. A shorter lag remains,
+    /// although the words of two senders may then arrive in the wrong order.
     #[inline]
     fn settle(&self) {
         let (world, processor) = (&self.world, self.processor());
@@ -195,8 +193,7 @@ impl SimSpe {
         }
     }
 
-    /// Writes to the inbound mailbox of `to` if the mailbox has room. Returns whether the mailbox
-    /// had room.
+    /// Writes to the inbound mailbox of `to`. Returns false if the mailbox is full.
     #[inline(always)]
     fn write_if_room(&self, to: &SimProcessor, word: u32) -> bool {
         self.settle();
@@ -207,8 +204,7 @@ impl SimSpe {
         has_room
     }
 
-    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox. `inline(never)`
-    /// keeps the code of the usual case small.
+    /// Waits until the inbound mailbox of `to` has room, and writes to the mailbox.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -225,15 +221,14 @@ impl SimSpe {
             });
     }
 
-    /// Lets a cycle pass for a refused call, so that an endless loop of such calls ends at the time
-    /// limit of the run.
+    /// Spends a cycle for a failed call, so that an endless loop ends at the time limit.
     fn refuse<E>(&self, error: E) -> E {
         self.world.compute(self.processor(), 1);
         error
     }
 
-    /// Sends a word to a register of the SPE `to`. A word to the sender's own register arrives at
-    /// once, because it needs no bus.
+    /// Sends a word to a register of the SPE `to`. If `to` is the sender, the word arrives at once,
+    /// because it does not use the bus.
     #[inline(always)]
     fn send(&self, to: &SimProcessor, register: ProblemStateRegister, word: u32) {
         let (world, processor) = (&self.world, self.processor());
@@ -253,8 +248,8 @@ impl SimSpe {
         world.resume_now(resumed);
     }
 
-    /// Waits until the MFC can take another typed transfer. While a panic unwinds the thread,
-    /// returns at once, because a wait would delay the report of the panic.
+    /// Waits until the command queue of the MFC has room for a typed transfer. While a panic
+    /// unwinds the thread, returns at once, so that the panic is reported without delay.
     fn wait_for_entry(&self, at: &'static Location<'static>) {
         if threads::is_unwinding() {
             return;
@@ -282,8 +277,7 @@ impl Wait for SimSpe {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
-        // run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Other, why, at, ready)
@@ -292,8 +286,7 @@ impl Wait for SimSpe {
 
 impl Wake for SimSpe {
     fn now(&self) -> Time {
-        // Reading the clock takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world.now_of(self.processor())
     }
@@ -343,7 +336,6 @@ impl Wake for SimSpe {
     }
 }
 
-/// Starts cooperative threads of an SPE.
 struct Starter<'scope, 'env> {
     spe: &'scope SimSpe,
     scope: &'scope threads::Scope<'scope, 'env>,
@@ -356,7 +348,7 @@ impl StartThread for Starter<'_, '_> {
         let (world, processor) = (&*spe.world, spe.processor());
         world.compute(processor, 1);
         if threads::is_cancelled() {
-            // Only an unwinding thread gets here, and its destructors cannot start threads.
+            // The thread is unwinding, and a destructor cannot start threads.
             return;
         }
         let NewThread { id, body, .. } = thread;
@@ -378,14 +370,14 @@ impl StartThread for Starter<'_, '_> {
             };
             body();
         }));
-        // The new thread runs up to its first wait, from which the event loop continues the thread.
+        // The new thread runs until `first_turn` blocks it. The event loop wakes it later.
         OWNER.yield_now();
         let adopted = adopted.get().expect("a thread that was started has run");
         world.make_ready(adopted);
     }
 }
 
-/// Ends a cooperative thread of an SPE when dropped.
+/// A guard that ends a cooperative thread of an SPE when dropped.
 struct EndOfThread<'a> {
     world: &'a World,
     processor: &'a SimProcessor,
@@ -402,9 +394,9 @@ impl Drop for EndOfThread<'_> {
     }
 }
 
-// SAFETY: `hold` returns a part of `views` that the local store has reserved only for this hold.
-// The bytes live as long as the SPE, which views borrow. `Zeroed` has initialised the bytes. The
-// methods copy the bytes before they return.
+// SAFETY: `hold` returns a part of `views` that `local_store` has reserved for this hold alone. The
+// bytes are initialised by `Zeroed` and live as long as the SPE, which views borrow. The methods
+// copy the bytes before they return.
 unsafe impl SpeCore for SimSpe {
     type Hold = SimHold;
 
@@ -428,8 +420,7 @@ unsafe impl SpeCore for SimSpe {
 
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread)) {
         let (world, processor) = (&*self.world, self.processor());
-        // The check comes first: if it panicked after the start of threads, no call would wait for
-        // the threads.
+        // This comes first: if it panicked after threads have started, nothing would wait for them.
         world.assert_may_wait(processor);
         world.compute(processor, 1);
         let left = Cell::new(0);
@@ -439,8 +430,8 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The threads need the SPE to end, but the wait at the end of the scope does not give
-            // the SPE up. Therefore `wait_until` waits for the threads before the scope ends.
+            // The end of the scope would block the SPE, which the threads need to end. Therefore
+            // `wait_until`, which lets other threads of the SPE run, waits for the threads first.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let why = ThreadsToEnd(&left);
@@ -460,7 +451,7 @@ unsafe impl SpeCore for SimSpe {
                 .reserve_at(bytes, align, request.what, request.at)
         };
         let mut reserved = reserve();
-        // The buffer of a dropped view is free only when the transfer of its bytes is complete.
+        // The buffers of dropped views are freed when their transfers are complete.
         while reserved.is_err() && self.world.holds_buffers(self.id) {
             let before = self.local_store.free_bytes();
             let why = "room in its local store, of which views that were put back hold the rest";
@@ -475,12 +466,11 @@ unsafe impl SpeCore for SimSpe {
             reserved = reserve();
         }
         let buffer = reserved.map_err(|no_room| self.refuse(no_room))?;
-        // SAFETY: the local store has reserved `bytes` bytes at the address of `buffer`, and
-        // `views` is as large as the local store.
+        // SAFETY: `local_store` has reserved `bytes` bytes at the address of `buffer`, and `views`
+        // has the size of the local store.
         let local = unsafe { self.views().base().add(buffer.address().0 as usize) };
-        // SAFETY: `memory` is valid for reads of `bytes` bytes, as the caller promises. `local` is
-        // valid for writes of `bytes` bytes, because the buffer is reserved. A buffer of this SPE
-        // overlaps no other memory.
+        // SAFETY: the caller promises that `memory` is valid for reads of `bytes` bytes. `buffer`
+        // reserves `bytes` bytes at `local`, which no other memory overlaps.
         unsafe {
             if request.fetch {
                 local.copy_from_nonoverlapping(memory, bytes);
@@ -522,8 +512,8 @@ unsafe impl SpeCore for SimSpe {
         memory: NonNull<u8>,
         bytes: usize,
     ) {
-        // SAFETY: the caller promises that `memory` may be written and that `local` is the buffer
-        // of this hold. The buffer overlaps no other memory.
+        // SAFETY: the caller promises that `memory` is valid for writes, and that `local` is the
+        // buffer of this hold, which overlaps no other memory.
         unsafe { memory.copy_from_nonoverlapping(local, bytes) };
         if !threads::is_cancelled() {
             self.wait_for_entry(Location::caller());
@@ -553,8 +543,7 @@ impl Spe for SimSpe {
     }
 
     fn compute(&self, cycles: Cycles) {
-        // Even `compute(0)` takes a cycle, so that an endless loop of such calls ends at the time
-        // limit of the run.
+        // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), cycles.0.max(1));
     }
 
@@ -711,7 +700,7 @@ impl CellSpe for SimSpe {
     }
 }
 
-/// The reason for which a parent thread waits: the number of its threads that have not ended.
+/// The text of a wait for child threads, with the number of those that have not ended.
 struct ThreadsToEnd<'a>(&'a Cell<usize>);
 
 impl fmt::Display for ThreadsToEnd<'_> {

@@ -1,5 +1,4 @@
-//! The threads of a run: a part of [`World`](crate::world::World). One thread at a time has its
-//! turn, which means that it runs.
+//! The cooperative threads of a run, a part of [`World`](crate::world::World).
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -9,32 +8,29 @@ use cellworks_threads::{Owner, Thread};
 
 use crate::index::{ProcessorIndex, ThreadIndex};
 
-/// The capability to control the cooperative threads of simulated machines.
-// SAFETY: `OWNER` is used only on cores whose `run` was begun with `OWNER`, and programs cannot
-// reach `OWNER`.
+/// The value that permits control of the cooperative threads of simulated machines.
+// SAFETY: `OWNER` is only used on cores whose `run` was begun with it, and programs cannot reach
+// it.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The threads of a run.
 pub(crate) struct Threads {
     table: RefCell<Vec<SimThread>>,
-    /// The indices of ended threads in `table`, which new threads may use again.
+    /// The indices in `table` of ended threads, which new threads use again.
     free_places: RefCell<Vec<ThreadIndex>>,
-    /// The running thread, whose event the event loop has handled. Any other thread that is woken
-    /// sleeps again.
+    /// The thread that may run. Any other thread that is woken blocks again.
     turn: Cell<ThreadIndex>,
-    /// Whether the condition of some thread has panicked and the thread has not continued yet.
+    /// Whether `panic` of some thread is `Some`.
     some_panicked: Cell<bool>,
-    /// Whether a condition (the closure `ready` of a wait) is being checked. A condition must not
-    /// wait.
+    /// Whether the `ready` closure of a wait is running. The closure must not wait.
     in_condition: Cell<bool>,
 }
 
 struct SimThread {
     handle: Thread,
     processor: ProcessorIndex,
-    /// The number of the thread on its processor. The program's own thread has number 0.
+    /// The number of the thread on its processor. The main thread of a program has number 0.
     number: u32,
-    /// The panic of the thread's condition. The thread continues with this panic.
+    /// The panic of the `ready` closure of the thread's wait, with which the thread will panic.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -49,7 +45,7 @@ impl Threads {
         }
     }
 
-    /// Adds the calling cooperative thread to a processor. The program's own thread has `number` 0.
+    /// Adds the calling thread to a processor. The main thread of a program has `number` 0.
     pub fn adopt(&self, processor: ProcessorIndex, number: u32) -> ThreadIndex {
         let mut table = self.table.borrow_mut();
         let thread = SimThread {
@@ -58,8 +54,7 @@ impl Threads {
             number,
             panic: None,
         };
-        // A thread has handled its last event when it ends. Therefore no event names an ended
-        // thread, and its index can be used again.
+        // The index can be used again, because no event in the queue refers to an ended thread.
         if let Some(place) = self.free_places.borrow_mut().pop() {
             table[place as usize] = thread;
             return place;
@@ -73,7 +68,7 @@ impl Threads {
         self.free_places.borrow_mut().push(thread);
     }
 
-    /// The number of a thread on its processor. The program's own thread has number 0.
+    /// Returns the number of a thread on its processor. The main thread of a program has number 0.
     #[inline]
     pub fn number_of(&self, thread: ThreadIndex) -> u32 {
         self.table.borrow()[thread as usize].number
@@ -83,8 +78,7 @@ impl Threads {
         self.table.borrow()[thread as usize].processor
     }
 
-    /// Gives a thread its turn. Returns the handle that wakes the thread, its processor, and its
-    /// number on the processor.
+    /// Makes `next` the thread that may run. Returns its handle, its processor and its number.
     #[inline(always)]
     pub fn give_turn(&self, next: ThreadIndex) -> (Thread, ProcessorIndex, u32) {
         self.turn.set(next);
@@ -92,20 +86,18 @@ impl Threads {
         (thread.handle, thread.processor, thread.number)
     }
 
-    /// Whether a thread has its turn.
     #[inline]
     pub fn has_turn(&self, thread: ThreadIndex) -> bool {
         self.turn.get() == thread
     }
 
-    /// Keeps the panic of a thread's condition until the thread continues.
+    /// Stores the panic of the `ready` closure of a thread's wait until the thread continues.
     pub fn keep_panic(&self, thread: ThreadIndex, panic: Box<dyn Any + Send>) {
         self.table.borrow_mut()[thread as usize].panic = Some(panic);
         self.some_panicked.set(true);
     }
 
-    /// Panics with the panic of the condition of the calling thread `me`, if the condition has
-    /// panicked.
+    /// Panics with the stored panic of the calling thread `me`, if it has one.
     #[inline(always)]
     pub fn resume_panic_of(&self, me: ThreadIndex) {
         if self.some_panicked.get() {
@@ -126,27 +118,27 @@ impl Threads {
         }
     }
 
-    /// Whether a condition is being checked.
+    /// Returns whether the `ready` closure of a wait is running.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.in_condition.get()
     }
 
-    /// Checks a condition, and records that a condition is being checked.
+    /// Calls `ready`, and sets `in_condition` meanwhile.
     #[inline]
     pub fn check(&self, ready: &mut dyn FnMut() -> bool) -> bool {
         let _in_condition = self.begin_condition();
         ready()
     }
 
-    /// Records that a condition is being checked, until the returned guard is dropped.
+    /// Sets `in_condition` until the returned guard is dropped.
     pub fn begin_condition(&self) -> InCondition<'_> {
         self.in_condition.set(true);
         InCondition(&self.in_condition)
     }
 }
 
-/// A guard that records until its drop that a condition is being checked.
+/// A guard that clears `in_condition` when dropped.
 pub(crate) struct InCondition<'a>(&'a Cell<bool>);
 
 impl Drop for InCondition<'_> {

@@ -1,11 +1,7 @@
-//! Simulated time in 64 bits: points in time and lengths of time, in femtoseconds.
-//!
-//! [`Time`] and [`Span`] have 128 bits, because a host may run for longer than 64 bits can count. A
-//! simulated run ends after five hours at the latest, which 64 bits can count. With 64 bits, an
-//! event and its time fit into 128 bits, and a sum of times is one instruction.
+//! Points and lengths of simulated time in femtoseconds, with 64 bits. They suffice for a run,
+//! which ends after five hours at the latest. [`Time`] and [`Span`] have 128 bits for hosts.
 
-// Rejected: simulated time in `Time` and `Span`. An event would need more than 128 bits, and a
-// comparison of events more than one instruction.
+// Rejected: `Time` and `Span` here. An event with its time would not fit into 128 bits.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -16,10 +12,7 @@ const FEMTOSECONDS_PER_NANOSECOND: u64 = 1_000_000;
 const FEMTOSECONDS_PER_PICOSECOND: u64 = 1_000;
 const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
-/// A point in simulated time, counted from the start of the run.
-///
-/// A `Moment` is printed in microseconds with three decimals, such as `1.234 us`, so that the user
-/// finds the time in a trace.
+/// A point in simulated time since the start of the run, which is printed as `1.234 us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
@@ -28,35 +21,32 @@ pub(crate) struct Moment(u64);
 pub(crate) struct Femtoseconds(pub u64);
 
 impl Moment {
-    /// The start of the run, time 0.
     pub const START: Self = Self(0);
-    /// A point in time after every event.
+    /// A point in time after all events.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The point `femtoseconds` after the start of the run.
     #[inline]
     pub const fn from_femtoseconds(femtoseconds: u64) -> Self {
         Self(femtoseconds)
     }
 
-    /// The femtoseconds since the start of the run.
     #[inline]
     pub const fn as_femtoseconds(self) -> u64 {
         self.0
     }
 
-    /// The whole nanoseconds since the start of the run.
+    /// Returns the whole nanoseconds since the start of the run.
     pub const fn as_nanoseconds(self) -> u64 {
         self.0 / FEMTOSECONDS_PER_NANOSECOND
     }
 
-    /// Adds a span. Returns [`NEVER`](Self::NEVER) if the sum is too large.
+    /// Adds a span, with [`NEVER`](Self::NEVER) as the largest result.
     #[inline]
     pub const fn saturating_add(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// Subtracts a span. Returns the start of the run if the result would be before the start.
+    /// Subtracts a span, with the start of the run as the smallest result.
     #[inline]
     pub const fn saturating_sub(self, span: Femtoseconds) -> Self {
         Self(self.0.saturating_sub(span.0))
@@ -78,7 +68,7 @@ impl Moment {
 impl Femtoseconds {
     pub const ZERO: Self = Self(0);
 
-    /// Converts a number of picoseconds.
+    /// Converts picoseconds.
     ///
     /// # Panics
     ///
@@ -88,7 +78,7 @@ impl Femtoseconds {
         Self(span.expect(BELOW_FIVE_HOURS))
     }
 
-    /// Converts a number of cycles of a clock, rounded down to a femtosecond.
+    /// Converts cycles of a clock of `hertz`, and rounds down to a femtosecond.
     ///
     /// # Panics
     ///
@@ -98,27 +88,23 @@ impl Femtoseconds {
         Self(u64::try_from(span).expect(BELOW_FIVE_HOURS))
     }
 
-    /// Returns how long a transfer takes, rounded up to a femtosecond so that no transfer is faster
-    /// than `bytes_per_s`.
+    /// Returns the time of a transfer, rounded up so that no transfer is faster than `bytes_per_s`.
     pub fn of_transfer(bytes: u64, bytes_per_s: u64) -> Self {
         let span = u128::from(bytes) * FEMTOSECONDS_PER_SECOND;
         let span = span.div_ceil(u128::from(bytes_per_s));
         Self(u64::try_from(span).expect("a rate of some bytes a second"))
     }
 
-    /// Adds a span. Returns the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Multiplies. Returns the longest span if 64 bits are not enough.
     #[inline]
     pub const fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
 
-    /// Subtracts a span. Returns zero if the difference would be negative.
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -187,7 +173,7 @@ impl From<Moment> for Time {
     }
 }
 
-/// Converts a time. A time after the longest run becomes [`Moment::NEVER`].
+/// Converts a time. Times after the longest run become [`Moment::NEVER`].
 impl From<Time> for Moment {
     fn from(time: Time) -> Self {
         Self(u64::try_from(time.as_femtoseconds()).unwrap_or(u64::MAX))

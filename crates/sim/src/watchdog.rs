@@ -1,16 +1,12 @@
-//! The watchdog, which warns of a program that runs for long without a call and thereby stops the
-//! simulation.
+//! A watchdog that warns of a program that stops the simulation by a loop without calls.
 //!
-//! All programs of a simulated machine take turns on one OS thread. The running program ends its
-//! turn only by a call. If a program waits for another program in a loop without a call, the loop
-//! never ends. Neither the event loop nor a limit of simulated time can notice such a loop.
-//! Therefore an OS thread of the process, the watchdog, checks once a second whether simulated time
-//! has moved in each run. The watchdog sleeps while no machine is simulated. It only warns, because
-//! a program may compute for long.
+//! All programs of a simulated machine run on one OS thread and switch only in calls. The watchdog,
+//! another OS thread, checks once a second whether simulated time has moved in each run. It only
+//! warns, because a program may compute for long. It blocks while nothing is simulated.
 //!
-//! The watchdog reads two numbers, which a run stores with relaxed ordering when a thread
-//! continues: see [`Pulse`]. No result depends on the numbers. If the condition of a wait never
-//! returns, the warning names the program that ran before the check of the condition.
+//! The watchdog reads two numbers of a [`Pulse`], which the run writes with relaxed ordering. No
+//! result depends on them. If the `ready` closure of a wait never returns, the warning names the
+//! program that ran before.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,15 +20,15 @@ use crate::time::Moment;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of successive checks that must find the same numbers before a warning. The watchdog
-/// counts checks instead of time, because the process may have been stopped and continued.
+/// The number of checks without a change before a warning. Time is not used, because the process
+/// may have been stopped.
 const LOOKS: u32 = 10;
 
 static RUNS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 static SOME_RUN: Condvar = Condvar::new();
 static STARTED: Once = Once::new();
 
-/// The numbers of a run that the watchdog reads.
+/// The state of a run that the watchdog reads.
 pub(crate) struct Pulse {
     machine: String,
     /// The simulated time at which a thread last continued.
@@ -48,11 +44,10 @@ struct Program {
     spawned_at: &'static Location<'static>,
 }
 
-/// A run that the watchdog checks, and the numbers that the watchdog last read there.
 struct Watched {
     pulse: Arc<Pulse>,
     before: (Moment, u64),
-    /// The number of successive checks that found these numbers.
+    /// The number of successive checks that have found `before` unchanged.
     looks: u32,
     has_warned: bool,
 }
@@ -67,13 +62,13 @@ impl Pulse {
         })
     }
 
-    /// Records that the thread that has its turn continues.
+    /// Records that the thread that ran last continues.
     #[inline]
     pub fn beat(&self, now: Moment) {
         self.now.store(now.as_femtoseconds(), Ordering::Relaxed);
     }
 
-    /// Records that another thread continues. The program's own thread has `number` 0.
+    /// Records that a thread continues. The main thread of a program has `number` 0.
     #[inline]
     pub fn turn_of(&self, now: Moment, processor: ProcessorIndex, number: u32) {
         let turn = (processor as u64) << 32 | u64::from(number);
@@ -94,7 +89,7 @@ impl Pulse {
         lock(&self.programs)[at.index()] = None;
     }
 
-    /// Describes the running programs, in one line each.
+    /// Returns a line about each running program.
     pub fn programs(&self) -> Vec<String> {
         let of = |(spe, program): (u16, &Option<Program>)| {
             let Program { name, spawned_at } = program.as_ref()?;
@@ -142,7 +137,7 @@ impl Pulse {
     }
 }
 
-/// Ends the checks of a run when dropped.
+/// A guard that ends the checks of a run when dropped.
 pub(crate) struct Watching(Arc<Pulse>);
 
 impl Drop for Watching {
@@ -151,7 +146,7 @@ impl Drop for Watching {
     }
 }
 
-/// Lets the watchdog check a run until the returned value is dropped.
+/// Makes the watchdog check a run until the returned guard is dropped.
 #[must_use = "a run is watched as long as this lives"]
 pub(crate) fn watch(pulse: &Arc<Pulse>) -> Watching {
     lock(&RUNS).push(Watched {
@@ -182,7 +177,7 @@ fn look_for_ever() {
 }
 
 impl Watched {
-    /// Checks a run. Returns the warning that is due, if any.
+    /// Checks a run. Returns a warning if one is due.
     fn look(&mut self) -> Option<String> {
         let now = self.pulse.look();
         if now != self.before {

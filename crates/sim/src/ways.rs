@@ -1,4 +1,4 @@
-//! The links between SPEs, and how long data takes from SPE to SPE on an idle machine.
+//! The links between SPEs, and the times of transfers between SPEs on an idle machine.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use crate::fabric::{Access, Fabric, LinkOnWay, Node, Place, Token, Transaction};
 use crate::queue::Queue;
 use crate::time::Moment;
 
-/// The size of a line in bytes, the largest block that one request moves.
+/// The size in bytes of a cache line, the largest block of a bus request.
 const LINE_BYTES: u32 = 128;
 
-/// The links of a machine, and for each pair of SPEs the sequence of links that data takes.
+/// The links of a machine, and the links that data takes between each pair of SPEs.
 ///
-/// A link carries packets in one direction. It is a segment of the rings between two elements, a
-/// link between two tiles of a mesh, or the link between two Cells. Rings of one direction share
-/// the name of a segment. A crossbar and a measured matrix have no links. If both ways around the
-/// rings are equally short, `Ways` has the way that the arbiter tries first.
+/// A link carries packets in one direction: a segment of the rings between two neighbours, a link
+/// between two tiles of a mesh, or the link between two Cells. All rings of one direction count as
+/// one link. A crossbar and a measured matrix have no links. If both ways around the rings are
+/// equally short, `Ways` has the way that the bus arbiter tries first.
 ///
 /// ```
 /// use cellworks_machine::SpeId;
@@ -39,17 +39,16 @@ const LINE_BYTES: u32 = 128;
 #[derive(Clone, Debug)]
 pub struct Ways {
     links: Vec<String>,
-    /// The time for which a line of 128 bytes occupies each link.
+    /// The time for which a cache line occupies each link.
     kept: Vec<Span>,
     spes: usize,
-    /// The way from each sending SPE to each receiving SPE, by sender and then by receiver.
+    /// The way for each pair of SPEs, ordered by sender and then by receiver.
     ways: Vec<Way>,
     around: Vec<SpeId>,
 }
 
 #[derive(Clone, Debug)]
 struct Way {
-    /// The indices of the way's links in `Ways::links`.
     links: Vec<usize>,
     line: Span,
 }
@@ -71,7 +70,7 @@ impl Ways {
                 links.len() - 1
             })
         };
-        // Each line leaves long after the previous line has arrived, so lines do not meet.
+        // The fabric is idle before each line leaves.
         let mut now = Moment::START;
         let mut ways = Vec::with_capacity(spes * spes);
         for from in 0..spes as u16 {
@@ -94,13 +93,12 @@ impl Ways {
         }
     }
 
-    /// Returns the names of the links between SPEs, such as `link from SPE 1 to SPE 3`.
+    /// Returns the names of all links, such as `link from SPE 1 to SPE 3`.
     pub fn links(&self) -> &[String] {
         &self.links
     }
 
-    /// Returns the links that data takes from one SPE to another, in order, as indices into
-    /// [`links`](Self::links).
+    /// Returns the links from one SPE to another, as indices into [`links`](Self::links), in order.
     ///
     /// # Panics
     ///
@@ -109,8 +107,8 @@ impl Ways {
         &self.way(from, to).links
     }
 
-    /// Returns the time for which a line of 128 bytes occupies a link. If several rings share a
-    /// segment in one direction, this is the time of a packet divided by the number of rings.
+    /// Returns the time for which a cache line of 128 bytes occupies a link. For a segment of
+    /// several rings, this is the time on one ring divided by the number of rings.
     ///
     /// # Panics
     ///
@@ -119,8 +117,8 @@ impl Ways {
         self.kept[link]
     }
 
-    /// Returns how long an SPE takes to write a line of 128 bytes into the local store of another
-    /// SPE on an idle machine. The time runs from the bus request until the last byte is stored.
+    /// Returns the time in which an SPE writes a cache line of 128 bytes to the local store of
+    /// another SPE on an idle machine, from the bus request until the last byte is stored.
     ///
     /// # Panics
     ///
@@ -129,8 +127,8 @@ impl Ways {
         self.way(from, to).line
     }
 
-    /// Returns all SPEs in an order in which neighbours are near each other: around the rings of
-    /// each Cell. Without rings, the SPEs are in the order of their numbers.
+    /// Returns all SPEs in an order in which neighbours are near each other: in the order of the
+    /// rings of each Cell, or of their numbers on a machine without rings.
     pub fn around(&self) -> &[SpeId] {
         &self.around
     }
@@ -141,8 +139,7 @@ impl Ways {
     }
 }
 
-/// Returns how long a line that leaves at `now` takes, and the time at which the fabric is idle
-/// again.
+/// Returns the time of a line that leaves at `now`, and the time when the fabric is idle again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {
@@ -190,7 +187,7 @@ mod tests {
 
     #[test]
     fn on_rings_data_takes_the_shorter_way_around() {
-        // The ring order is: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+        // The order of the ring is: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
         let ways = ways("qs20");
         assert_eq!(
             names(&ways, 1, 5),
@@ -222,9 +219,8 @@ mod tests {
             let ns = |link: &usize| ways.kept_by_a_line(*link).as_nanoseconds_f64();
             links.iter().map(ns).collect()
         };
-        // In each direction there are two rings, and each ring carries a packet every 8 cycles of
-        // 1.6 GHz. The link between the Cells carries 128 bytes and a header of 16 bytes at 20
-        // GB/s.
+        // Each direction has two rings, and a ring carries a packet in 8 cycles of 1.6 GHz. The
+        // link between the Cells carries 128 bytes and a header of 16 bytes at 20 GB/s.
         let ways = ways("qs20");
         assert_eq!(kept(&ways, 1, 5), [2.5, 2.5]);
         assert_eq!(kept(&ways, 6, 12), [2.5, 7.2, 2.5, 2.5]);

@@ -1,4 +1,4 @@
-//! The state of a run, and the parts of the state.
+//! The state of a run, and its parts.
 //!
 //! ```text
 //!   World ─┬─ topology, costs   the machine and its times, which never change
@@ -11,28 +11,23 @@
 //!          └─ failure           the reason why the programs were cancelled
 //! ```
 //!
-//! Each part is a struct in its own file and uses no part above it in this list. A function that
-//! needs several parts is a method of [`World`], in `engine`, `words` or `mfc`.
+//! Each part is a struct in its own file and does not use the parts above it. A function that needs
+//! several parts is a method of [`World`], in `engine`, `words` or `mfc`.
 //!
-//! # Order of borrowing
-//!
-//! A function that holds a borrow of one part may borrow only the parts that come later in this
-//! list:
+//! A function that has borrowed one of these parts may borrow only later ones:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,
 //! 3. the table of threads,
-//! 4. the watch for hazards, then the observer,
-//! 5. the caches of the atomic units, the words that are under way,
+//! 4. `Hazards`, then the observer,
+//! 5. the caches of the atomic units, and the table of words on their way,
 //! 6. the fabric,
-//! 7. the planned events.
+//! 7. the queue of events.
 //!
-//! While a condition is checked, or while the run switches to another thread, no part may be
-//! borrowed, because conditions and threads may call any method.
+//! No part may be borrowed during a switch of threads or while the `ready` closure of a wait runs.
 
-// Rejected: a trait for each part, so that no part uses the whole world. An event needs several
-// parts at once: for example, an arrived line moves bytes, frees an entry, ends a command and leads
-// to a check of conditions. Each method would be generic over all parts.
+// Rejected: a trait for each part, so that no function uses the whole `World`. An event needs
+// several parts at once, so each method would be generic over all parts.
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
@@ -60,7 +55,7 @@ pub(crate) struct World {
     pub topology: Topology,
     pub costs: Costs,
     pub mfcs: Mfcs,
-    /// The PPE, and then the SPEs.
+    /// The PPE at index 0, then the SPEs.
     pub processors: Vec<Rc<SimProcessor>>,
     pub threads: Threads,
     pub observers: Observers,
@@ -69,7 +64,7 @@ pub(crate) struct World {
     pub failure: RefCell<Option<Failure>>,
 }
 
-/// The reason why the programs were cancelled.
+/// The reason for which the threads of a run were cancelled.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Deadlock(Vec<Waiting>),
@@ -77,7 +72,6 @@ pub(crate) enum Failure {
 }
 
 impl World {
-    /// Makes the state of a new run.
     pub fn new(
         topology: Topology,
         costs: Costs,
@@ -104,14 +98,13 @@ impl World {
         }
     }
 
-    /// The time of the event that is being handled.
     #[inline]
     pub fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// The time on a processor: the clock plus the processor's lag, the time that the processor has
-    /// used and not yet let pass.
+    /// Returns the time on a processor: the clock plus the processor's lag, which is time that the
+    /// processor has used and the clock has not counted yet.
     pub fn now_of(&self, processor: &SimProcessor) -> Time {
         Time::from(self.clock.now() + processor.lag.get())
     }
@@ -121,8 +114,7 @@ impl World {
         &self.processors[index]
     }
 
-    /// The processor with this name. Panics if `processor` is an SPE that the machine does not
-    /// have.
+    /// Returns a processor. Panics if `processor` is an SPE that the machine does not have.
     #[track_caller]
     pub fn named(&self, processor: Processor) -> &SimProcessor {
         match processor {
@@ -131,7 +123,7 @@ impl World {
         }
     }
 
-    /// The SPE with this name. Panics if the machine does not have the SPE.
+    /// Returns an SPE. Panics if the machine does not have the SPE.
     #[inline]
     #[track_caller]
     pub fn spe(&self, spe: SpeId) -> &Rc<SimProcessor> {
@@ -155,31 +147,30 @@ impl World {
         self.mfcs.all().len()
     }
 
-    /// Whether a condition is being checked. The code of a condition must not wait.
+    /// Returns whether the `ready` closure of a wait is running. The closure must not wait.
     #[inline]
     pub fn is_in_condition(&self) -> bool {
         self.threads.is_in_condition()
     }
 
-    /// The number of the memory module nearest to the PPE. Ordinary memory that programs stage is
-    /// in this module.
+    /// Returns the number of the module nearest to the PPE, in which typed views stage memory.
     pub fn typed_module(&self) -> u16 {
         let cell = CellId::new(0);
         self.topology.nearest_module(cell).index() as u16
     }
 
-    /// Panics with `hazard`, if there is one, in the calling program.
+    /// Panics with the text of `hazard`, if it is `Some` and the thread is not unwinding.
     pub fn panic_if_hazard(&self, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard
             && !threads::is_unwinding()
         {
-            // `panic!` would print the location of this line, which is not that of the hazard.
+            // `panic!` would also print the location of this line, which the user does not need.
             resume_unwind(Box::new(hazard.to_string()));
         }
     }
 
-    /// Makes the watch over the local store of an SPE, which is called when a program uses bytes of
-    /// the local store that a transfer may be reading or writing.
+    /// Returns the function that the local store of an SPE calls when a program uses its bytes. The
+    /// function panics if a transfer may be using the same bytes.
     pub fn local_store_watch(self: &Rc<Self>, spe: SpeId) -> LocalStoreWatch {
         let world = Rc::clone(self);
         Rc::new(move |what, at, bytes| {

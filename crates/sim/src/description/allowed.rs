@@ -1,5 +1,4 @@
-//! The allowed values of each key. The allowed values of most numbers depend on the unit at the end
-//! of the key's name.
+//! The allowed values of each key. For most numbers, the unit at the end of the key decides.
 
 use std::fmt::{self, Display};
 
@@ -46,7 +45,7 @@ impl Display for Whole {
     }
 }
 
-/// A number as TOML may write it, with the digits in groups of three.
+/// A number in TOML, with its digits in groups of three.
 struct Digits(u64);
 
 impl Display for Digits {
@@ -60,8 +59,8 @@ impl Display for Digits {
 
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
-/// The table and the key at the end of a path, such as `memory` and `banks` for `memory[1].banks`.
-/// For a list's element or a quantity's value, the key is that of the list or the quantity.
+/// Returns the table and the key of a path, such as `memory` and `banks` of `memory[1].banks`.
+/// Elements of lists and values of quantities have the key of the list or quantity.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -69,11 +68,10 @@ fn table_and_key(path: &str) -> (&str, &str) {
     (&table[..named(table)], &key[..named(key)])
 }
 
-/// The allowed values of the number at a path.
+/// Returns the allowed values of the number at a path.
 ///
-/// The allowed ranges keep 64 bits of femtoseconds from overflowing: the slowest cycle is 10^9 fs,
-/// the longest time is 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs. 64 bits
-/// hold 1.8 * 10^19 fs.
+/// No time overflows 64 bits of femtoseconds (1.8 * 10^19): a cycle is at most 10^9 fs, a time
+/// 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -87,21 +85,19 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // An action that a program can repeat must take time, because otherwise a waiting loop
-        // would never end.
+        // A loop over an action that takes no time would never reach the time limit.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell or a module, or the column or row of a tile. `check` finds
-        // out whether the machine has such a part.
+        // The number of an SPE, a Cell, a module, a column or a row. `check` checks that it exists.
         _ => whole(0, 65_535),
     }
 }
 
-/// The allowed texts at a path, and whether `text` is allowed.
+/// Returns the allowed texts at a path, and whether `text` is allowed.
 pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
     let is_in_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let (allowed, is_allowed) = match path {
@@ -114,7 +110,7 @@ pub(super) fn text(path: &str, text: &str) -> (&'static str, bool) {
 const NAME: &str = "lower-case letters, digits and dashes";
 const LINE: &str = "text on one line";
 
-/// The allowed content of the list at a path. Lists have at least one element.
+/// Returns the allowed content of the list at a path.
 pub(super) fn list(path: &str) -> Option<&'static str> {
     let is_inner = path.ends_with(']');
     match table_and_key(path) {
@@ -136,7 +132,7 @@ pub(super) fn one_of(words: &[&str]) -> String {
 
 pub(super) const TABLE: &str = "a table of keys";
 
-/// The allowed content at a path for which the file has no value.
+/// Returns the allowed content of a missing key.
 pub(super) fn at(path: &str) -> String {
     if let Some(list) = list(path) {
         return list.to_owned();

@@ -1,14 +1,14 @@
-//! The check for values that are each allowed but do not fit together in one machine.
+//! The check that the allowed values of a description fit together.
 
 use std::collections::BTreeSet;
 
 use super::file::File;
 use super::*;
 
-/// The maximum number of SPEs, for which the ids of SPEs and their tables have room.
+/// The maximum number of SPEs.
 pub(super) const SPES_MAX: usize = 1_024;
 
-/// Records all values that do not fit together. `file` has the place of each value.
+/// Records all values that do not fit together as problems of `file`.
 pub(super) fn check(machine: &Description, file: &File<'_>) {
     cells(machine, file);
     modules(machine, file);
@@ -122,7 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // An unknown element may be a misspelling of the missing element.
+        // An unknown element may be the misspelt name of the missing one.
         return;
     }
     let missing = |element: &str, why: String| {
@@ -163,7 +163,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
 
 fn is_element(name: &str) -> bool {
     let spe = name.strip_prefix("SPE");
-    // The number must have its shortest form, without a sign and leading zeros.
+    // The number must be in its shortest form, without a sign or leading zeros.
     let is_number = |spe: &str| {
         spe.parse()
             .is_ok_and(|number: u16| number.to_string() == spe)
@@ -175,8 +175,7 @@ fn is_element(name: &str) -> bool {
 fn reaches_everybody(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
-    // If packets go only one way around, the farthest element is the one directly behind the
-    // sender.
+    // If all rings have the same direction, the farthest element is the one just behind the sender.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
             let problem = "is 0, and counterclockwise too; allowed: one ring or more in all";

@@ -1,4 +1,4 @@
-/// The problems of a description, and their places. The message has a line for each problem.
+/// The problems of a description, each with its line in the file.
 ///
 /// ```
 /// let error = cellworks_sim::Description::from_toml("name = 7\nsize = 3", "my.toml").unwrap_err();
@@ -11,7 +11,7 @@
 #[error("{}", self.lines().join("\n"))]
 pub struct DescriptionError {
     file: String,
-    /// The line in the file and the text of each problem, sorted by line.
+    /// The line and the text of each problem, sorted by line.
     problems: Vec<(usize, String)>,
 }
 
@@ -23,7 +23,7 @@ impl DescriptionError {
         }
     }
 
-    /// Joins several errors into one. Returns `None` if there are no errors.
+    /// Joins errors into one, or returns `None` if there are none.
     pub(super) fn all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut all = errors.into_iter().reduce(|mut all, error| {
             all.problems.extend(error.problems);

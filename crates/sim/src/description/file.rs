@@ -1,4 +1,4 @@
-//! The file of a description: its values, and the place of each value in the text.
+//! A description file: its values, their places in the text, and the problems found.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,20 +13,19 @@ use super::error::DescriptionError;
 pub(super) struct File<'t> {
     name: &'t str,
     text: &'t str,
-    /// The content of the file, which is a table.
+    /// The table that is the content of the file.
     pub root: Spanned<DeValue<'t>>,
-    /// An empty table, which replaces a missing value.
+    /// An empty table, which is read in place of a missing one.
     pub nothing: Spanned<DeValue<'t>>,
     problems: RefCell<Vec<DescriptionError>>,
-    /// The missing keys, by their paths. A missing key inside a made-up value has no error.
+    /// The paths of missing keys, with their errors. Keys missing in made-up values have no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
-    /// The paths at which a made-up value replaces a wrong value. Problems inside a made-up value
-    /// are not reported.
+    /// The paths of made-up values, which replace wrong values. Problems in them are not reported.
     made_up: RefCell<Vec<String>>,
 }
 
 impl<'t> File<'t> {
-    /// Parses the text of a file. Errors name the file as `name`.
+    /// Parses a TOML text. Errors name the file as `name`.
     ///
     /// # Errors
     ///
@@ -50,14 +49,14 @@ impl<'t> File<'t> {
         Ok(file)
     }
 
-    /// Records that the value at `path` is wrong. The caller goes on reading.
+    /// Records that the value at `path` is wrong. Reading continues.
     pub fn wrong(&self, path: &str, error: DescriptionError) {
         if !self.is_made_up(path) {
             self.problems.borrow_mut().push(error);
         }
     }
 
-    /// Whether the value at `path` is made up, or is inside a made-up value.
+    /// Returns whether the value at `path` is made up or part of a made-up value.
     fn is_made_up(&self, path: &str) -> bool {
         let is_in = |whole: &String| {
             let rest = path.strip_prefix(whole.as_str());
@@ -66,7 +65,7 @@ impl<'t> File<'t> {
         self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
     }
 
-    /// Forgets which values are made up, after all values were read.
+    /// Clears the list of made-up values, after all values have been read.
     pub fn is_read(&self) {
         self.made_up.take();
     }
@@ -79,8 +78,8 @@ impl<'t> File<'t> {
         self.made_up.borrow_mut().push(path.to_owned());
     }
 
-    /// Records that the key `path` is missing, and forgets all other problems. The caller then
-    /// reads the file again with a made-up value for the key.
+    /// Records that the key `path` is missing, and clears all other problems. The caller then reads
+    /// the file again with a made-up value for the key.
     pub fn misses(&self, path: String, error: DescriptionError) {
         let error = (!self.is_made_up(&path)).then_some(error);
         self.problems.take();
@@ -88,7 +87,7 @@ impl<'t> File<'t> {
         self.missing.borrow_mut().insert(path, error);
     }
 
-    /// The keys among `keys` that were found missing in the table at `path`.
+    /// Returns those of `keys` that are missing in the table at `path`.
     pub fn missing_in(&self, path: &str, keys: &[&'static str]) -> Vec<&'static str> {
         let missing = self.missing.borrow();
         let is_missing = |key: &&&str| {
@@ -100,6 +99,8 @@ impl<'t> File<'t> {
         keys.iter().filter(is_missing).copied().collect()
     }
 
+    /// Ends reading.
+    ///
     /// # Errors
     ///
     /// Returns all recorded problems, if there are any.
@@ -111,15 +112,15 @@ impl<'t> File<'t> {
         DescriptionError::all(all).map_or(Ok(()), Err)
     }
 
-    /// Makes an error about the text at `offset` bytes from the beginning of the file.
+    /// Makes an error about the text at the byte `offset` of the file.
     pub fn error_at(&self, offset: usize, problem: String) -> DescriptionError {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         DescriptionError::new(self.name, line, problem)
     }
 
-    /// Makes an error about the value at `path`, such as `memory[1].cell`. If the file has no such
-    /// value, the error names the place of the longest part of `path` that the file has.
+    /// Makes an error about the value at `path`, such as `memory[1].cell`, or about the innermost
+    /// table or list on the path that is in the file.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {
@@ -136,7 +137,7 @@ impl<'t> File<'t> {
         self.error_at(here.span().start, format!("{path} {problem}"))
     }
 
-    /// The text of a span. A long text is cut off.
+    /// Returns the text of a span, cut if it is long.
     pub fn excerpt(&self, span: Range<usize>) -> String {
         const LONGEST: usize = 60;
         let line = self.text.get(span).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The test that docs/machines.md, the page of all keys, agrees with the types and their comments.
+//! A test that docs/machines.md, the page of all keys, agrees with the types and their comments.
 //! This command renews the page:
 //!
 //! ```text
@@ -29,7 +29,7 @@ without a unit is a count.
 This page is generated from the code that reads descriptions.
 ";
 
-/// For each table of a description, its heading in a file, the path to its keys, and the keys.
+/// Returns the tables of a description: the heading in a file, the path to the keys, and the keys.
 fn tables() -> Vec<(&'static str, &'static str, Value)> {
     vec![
         ("At the top", "", keys_of::<Description>()),
@@ -98,7 +98,7 @@ fn page() -> String {
                 path => format!("{path}.{key}"),
             };
             let meaning = schema["description"].as_str().expect("a key has a comment");
-            // A line break in a comment becomes a space on the page.
+            // A line break in a comment is a space on the page.
             let meaning = meaning.replace('\n', " ");
             let allowed = allowed::at(&path);
             page += &format!("| `{key}` | {} | {allowed} | {meaning} |\n", unit(key));

@@ -1,5 +1,4 @@
-//! The loading of machines: built-in machines by name, descriptions from files, and measured
-//! matrices.
+//! The loading of built-in machines, of description files and of measured matrices.
 
 use std::path::Path;
 use std::{fs, io};
@@ -16,13 +15,13 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// The description of a machine with a measured matrix, without the matrix.
+/// The description of a machine with a measured matrix, but without the matrix.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
-/// The reason why a machine could not be loaded.
+/// The reason why a machine cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The name is neither the name of a built-in machine nor a path that ends in .toml or .csv.
+    /// The name is no built-in machine and no path that ends in .toml or .csv.
     #[error(
         "no machine is called `{}`; {}built in: {}; or name a file that ends in .toml or .csv",
         name.escape_debug(),
@@ -30,9 +29,9 @@ pub enum LoadError {
         Description::built_in_names().collect::<Vec<_>>().join(", ")
     )]
     Unknown {
-        /// The name or path that was given.
+        /// The given name or path.
         name: String,
-        /// The most similar name of a built-in machine, if one is similar enough.
+        /// The name of a similar built-in machine, if there is one.
         nearest: Option<&'static str>,
     },
     /// The file could not be read.
@@ -50,31 +49,30 @@ pub enum LoadError {
 }
 
 impl Description {
-    /// The names of the built-in machines, in alphabetical order.
+    /// Returns the names of the built-in machines, in alphabetical order.
     pub fn built_in_names() -> impl ExactSizeIterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The TOML text of a built-in machine, with its comments.
+    /// Returns the TOML text of a built-in machine, with its comments.
     pub fn built_in_text(name: &str) -> Option<&'static str> {
         let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name)?;
         Some(text)
     }
 
-    /// Returns the built-in machine with this name.
+    /// Returns the built-in machine with this name, if there is one.
     pub fn built_in(name: &str) -> Option<Self> {
         let text = Self::built_in_text(name)?;
         Some(committed(text, name))
     }
 
-    /// Loads a built-in machine by its name, or a machine from a file by its path. The file is
-    /// TOML, or a measured matrix if the path ends in `.csv`.
+    /// Loads a built-in machine by its name, or a machine from a TOML file by its path. A path that
+    /// ends in `.csv` is a measured matrix.
     ///
-    /// A matrix has a line for each core, with one-way times in nanoseconds that are separated by
-    /// commas, as the program core-to-core-latency prints them. If only one of the two times
-    /// between a pair of cores is given, both directions take this time. An empty element on the
-    /// diagonal is 0. Every core becomes an SPE. The other parameters belong to no real machine and
-    /// are marked as uncertain.
+    /// A matrix has a line for each core, with one-way times in nanoseconds separated by commas, as
+    /// the program core-to-core-latency prints them. A time that is missing is the time of the
+    /// other direction, or 0 on the diagonal. Every core becomes an SPE. The other parameters are
+    /// uncertain and belong to no real machine.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -86,8 +84,7 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// Returns a [`LoadError`] if no machine has this name, the file cannot be read, or its
-    /// description is invalid.
+    /// Returns a [`LoadError`] if the machine is not known, or the file is unreadable or invalid.
     pub fn load(name_or_path: &str) -> Result<Self, LoadError> {
         if let Some(built_in) = Self::built_in(name_or_path) {
             return Ok(built_in);
@@ -112,8 +109,8 @@ impl Description {
         })
     }
 
-    /// Makes a machine from the text of a CSV file with measured one-way times between cores.
-    /// Errors name the file as `file`. See [`load`](Self::load).
+    /// Makes a machine from the CSV text of a measured matrix: see [`load`](Self::load). Errors
+    /// name the file as `file`.
     ///
     /// # Errors
     ///
@@ -121,8 +118,7 @@ impl Description {
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
-        // A file's name may contain control characters, but a title and a source must be printable
-        // on one line.
+        // The name of a file may contain control characters, which titles and sources must not.
         let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
         let stem = Path::new(file).file_stem().unwrap_or_default();
         let stem = printable(&stem.to_string_lossy());
@@ -137,8 +133,7 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program. The tests read each such description, so it is
-/// valid.
+/// Reads a description that is part of this program. A test checks that each is valid.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

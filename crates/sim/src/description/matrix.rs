@@ -3,10 +3,10 @@
 use super::check::SPES_MAX;
 use super::error::DescriptionError;
 
-/// The longest allowed time, which is also the longest time in a description.
+/// The longest allowed time in nanoseconds, which is that of a description.
 const LONGEST_NS: f64 = 1e9;
 
-/// Reads a matrix of one-way times in nanoseconds. The result is in picoseconds and has no gaps.
+/// Reads a matrix of one-way times in nanoseconds, and returns it complete in picoseconds.
 pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionError> {
     let refused = |row: usize, problem: String| DescriptionError::new(file, row + 1, problem);
     let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).split('\n').collect();
@@ -53,14 +53,13 @@ pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionE
     (0..cores).map(row).collect()
 }
 
-/// The time in a field, in picoseconds. Returns `None` if the field is empty.
+/// Returns the time in a field in picoseconds, or `None` if the field is empty.
 fn time_ps(field: &str) -> Result<Option<u64>, &str> {
     if field.is_empty() {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        // Both bounds are exact and nothing is added up, so the result is the same on every
-        // computer.
+        // The multiplication and rounding of one number give the same result on every computer.
         Ok(ns) if (0.0..=LONGEST_NS).contains(&ns) => Ok(Some((ns * 1_000.0).round() as u64)),
         _ => Err(field),
     }

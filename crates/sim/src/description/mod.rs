@@ -1,9 +1,8 @@
-//! The parameters of a simulated machine: its parts, and how long each operation takes. A
-//! description is a TOML file with a source for every number.
+//! Descriptions of simulated machines: TOML files with the parts of a machine, the time of each
+//! operation, and a source for every number.
 //!
-//! Every parameter is a [`Quantity`]: a whole number with its source and a [`Certainty`]. The name
-//! of the parameter's key ends with the unit of the number. Only descriptions have numbers of
-//! machines.
+//! Every parameter is a [`Quantity`]: an integer with its source and its [`Certainty`]. The name of
+//! its key ends with the unit.
 //!
 //! ```text
 //!   name of a machine ──┐
@@ -51,7 +50,7 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// Makes a parameter from only a number: its source is "not given", and it is uncertain.
+    /// Makes an uncertain parameter from a number, with the source "not given".
     pub fn plain(value: u64) -> Self {
         Self {
             value,
@@ -119,7 +118,7 @@ pub struct Description {
 }
 
 impl Description {
-    /// The Cell and the physical number of each SPE that programs may use, in order of the ids.
+    /// Returns the Cell and the physical number of each SPE, in the order of the SPE ids.
     pub fn spes(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
         let cells = (0..).zip(&self.cells);
         cells.flat_map(|(cell, Cell { spes, .. })| spes.iter().map(move |spe| (cell, *spe)))
@@ -209,9 +208,8 @@ pub enum Interconnect {
     Matrix(Matrix),
 }
 
-/// Reads an interconnect. Its key `kind` decides which other keys it has. The code that serde
-/// derives would read all keys before it looks at the kind, and its errors could not name the place
-/// of a value.
+/// Reads an interconnect by its key `kind`, which decides the other keys. The code that serde
+/// derives reads all keys before the kind, and then its errors have no place in the file.
 fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
     struct Kinds;
 

@@ -21,17 +21,16 @@ use super::nearest::nearest;
 use super::*;
 
 impl Description {
-    /// Reads a description from a text in TOML. Errors name the file of the text as `file`.
+    /// Reads a description from a TOML text. Errors name the file as `file`.
     ///
-    /// A quantity is a table, `{ value = 8, source = "Krolak 2005", sure = "stated" }`, or only its
-    /// number, `8`. A quantity that is only a number has the source "not given" and is uncertain.
+    /// A quantity is a table, `{ value = 8, source = "Krolak 2005", sure = "stated" }`, or a
+    /// number, `8`. A number alone is uncertain and has the source "not given".
     ///
     /// # Errors
     ///
-    /// Returns all syntax errors of TOML, unknown or missing keys, values of a wrong type and
-    /// values out of range. If there are no such problems, returns all values that do not fit
-    /// together in one machine. For each problem the message names the file, the line, the key, the
-    /// value and the allowed values.
+    /// Returns the first syntax error of TOML, or all unknown keys, missing keys and values that
+    /// are not allowed, or else all values that do not fit together. Each message has the file, the
+    /// line, the key, the value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -40,8 +39,8 @@ impl Description {
             value: &file.root,
             tag: None,
         };
-        // Each problem is recorded, and a made-up value replaces the wrong value. Serde stops at a
-        // missing key. The text is then read again, with a made-up value for the key.
+        // A wrong value is recorded and replaced by a valid value, so that all errors are found.
+        // Serde stops at a missing key, so the text is then read again with a value for the key.
         let description = loop {
             match Self::deserialize(root()).map_err(|refused| root().locate(refused)) {
                 Ok(description) => break description,
@@ -61,7 +60,7 @@ impl Description {
     }
 }
 
-/// The reason why a value was refused. `locate` adds the place to an error of serde about a table.
+/// The reason why a value was refused. `locate` adds the place in the file to errors of serde.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error("{0}")]
@@ -92,10 +91,10 @@ impl serde::de::Error for Refused {
 
 struct Entry<'f> {
     file: &'f File<'f>,
-    /// The path of the value, such as `memory[1]`. The path of the whole file is empty.
+    /// The path of the value, such as `memory[1]`, or an empty path for the whole file.
     path: String,
     value: &'f Spanned<DeValue<'f>>,
-    /// The key whose value decides which other keys the table has, if there is such a key.
+    /// The key that decides the other keys of the table, such as `kind`.
     tag: Option<&'static str>,
 }
 
@@ -107,7 +106,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// The entry of a key or an element of this value.
+    /// Returns the entry at `path`, which is the value of a key or an element of a list.
     fn inner(&self, path: String, value: &'f Spanned<DeValue<'f>>) -> Self {
         let (file, tag) = (self.file, None);
         Self {
@@ -118,7 +117,7 @@ impl<'f> Entry<'f> {
         }
     }
 
-    /// Adds the place of this value to an error that has no place.
+    /// Adds the place in the file to an error that has none.
     fn locate(&self, refused: Refused) -> Refused {
         let here = self.value.span().start;
         match refused {
@@ -128,8 +127,7 @@ impl<'f> Entry<'f> {
                     Some(near) => {
                         let table = self.value.get_ref().as_table();
                         if !table.is_some_and(|table| table.contains_key(near)) {
-                            // The misspelt key explains why the key `near` is missing, so `near` is
-                            // not reported too.
+                            // The misspelt key is reported, so the missing key `near` is not.
                             self.file.make_up(&self.path_of(near));
                         }
                         format!("did you mean {near}? ")
@@ -196,8 +194,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// The elements of a list. The list must have `count` elements, or at least one if `count` is
-    /// `None`.
+    /// Returns the elements of a list, which must be `count`, or at least one for `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -225,7 +222,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Makes the table of a quantity that is written as a number only.
+    /// Returns the table of a quantity that is written as a number.
     fn plain_quantity(&self) -> Spanned<DeValue<'f>> {
         let span = self.value.span();
         let text = |text: &'static str| Spanned::new(span.clone(), DeValue::String(text.into()));
@@ -238,7 +235,7 @@ impl<'f> Entry<'f> {
         Spanned::new(span, DeValue::Table(table.into_iter().collect()))
     }
 
-    /// Checks that a quantity has `fitted_to` exactly if the quantity is fitted.
+    /// Checks that a quantity has the key `fitted_to` if and only if it is fitted.
     fn check_fitted(&self, quantity: &DeTable<'_>) {
         let sure = quantity
             .get("sure")
@@ -316,7 +313,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // The keys of the table that replaces the number must not be reported as missing.
+            // The number has no keys that could be missing.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
@@ -356,7 +353,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// Reads a table in which the key `kind` decides which other keys the table has.
+    /// Reads a table of which the key `kind` decides the other keys.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -373,7 +370,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let kind = self.inner(path, kind);
         let word = kind.word(&allowed::KINDS);
         if kind.value.get_ref().as_str() != Some(word) {
-            // If the kind is wrong, the keys that the table may have are unknown.
+            // If the kind is wrong, the other keys cannot be checked.
             self.file.make_up(&self.path);
         }
         let entry = Entry {

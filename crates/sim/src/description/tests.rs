@@ -1,5 +1,4 @@
-//! Tests of descriptions: wrong descriptions are refused with a message, all built-in machines are
-//! valid, and no text makes the reader panic.
+//! Tests of descriptions: messages for invalid ones, valid built-in machines, and no panics.
 
 use std::fs;
 
@@ -7,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A machine of two Cells, in its shortest form.
+/// A short description of a machine with two Cells.
 const BLADE: &str = r#"name = "blade"
 title = "A blade"
 clock = { spu_hz = 3_200_000_000, bus_hz = 1_600_000_000, timebase_hz = 14_318_000 }
@@ -106,19 +105,19 @@ end_program_ps = 5_000_000
 atomic_cycles = 200
 "#;
 
-/// The lines of `BLADE` from `first` to `last`, each with a line feed.
+/// Returns the lines of `BLADE` from `first` to `last`, with line feeds.
 fn lines(first: usize, last: usize) -> String {
     let lines = BLADE.split_inclusive('\n');
     lines.skip(first - 1).take(last + 1 - first).collect()
 }
 
-/// `BLADE`, with the text `from` replaced by `to`.
+/// Returns `BLADE` with `from` replaced by `to`.
 fn changed(from: &str, to: &str) -> String {
     assert!(BLADE.contains(from), "{from}");
     BLADE.replacen(from, to, 1)
 }
 
-/// A machine with this interconnect and only the first Cell and its memory.
+/// Returns a machine with this interconnect, and one Cell with its memory.
 fn chip(interconnect: &str) -> String {
     let mut text = changed(&lines(43, 59), "");
     text = text.replacen(&lines(28, 42), "", 1);
@@ -133,7 +132,7 @@ const MATRIX: &str = "[interconnect]\nkind = \"matrix\"\none_way_ps = [[0, 5], [
 const CROSSBAR: &str =
     "[interconnect]\nkind = \"crossbar\"\nlatency_ps = 5\nport_bytes_per_s = 25_600_000_000\n";
 
-/// A machine with a mesh. Its memory is attached to a tile.
+/// Returns a machine with a mesh, which has its memory on a tile.
 fn mesh() -> String {
     chip(MESH).replacen("cell = 0\n", "cell = 0\ntile = [0, 0]\n", 1)
 }
@@ -646,7 +645,7 @@ fn all_problems_are_reported_at_once() {
     ];
     assert_eq!(lines, expected, "{error}");
 
-    // These values are each allowed but do not fit together.
+    // These values are allowed, but do not fit together.
     let text = changed("nearest_module = 0", "nearest_module = 7");
     let text = text.replacen("spes = [1, 0]", "spes = [1, 1]", 1);
     let text = text.replacen("hops_max = 2", "hops_max = 1", 1);

@@ -5,12 +5,12 @@ use toml::{Table, Value};
 use super::*;
 
 impl Description {
-    /// Returns the description as TOML with a line for each quantity.
-    /// [`from_toml`](Self::from_toml) can read this text.
+    /// Returns the description as TOML, with a line for each quantity, for
+    /// [`from_toml`](Self::from_toml).
     ///
     /// # Panics
     ///
-    /// Panics if a number is above 2^63 - 1. A description that was read has no such number.
+    /// Panics if a number is above 2^63 - 1, which is above all allowed numbers.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -35,11 +35,9 @@ impl Description {
         text
     }
 
-    /// Returns the differences between this machine and `other`. Each difference is a key, such as
-    /// `memory[0].banks`, with the value in this machine and the value in `other`. A value is
-    /// `None` if the machine has no such key.
-    ///
-    /// The sources of numbers are not compared.
+    /// Returns the keys, such as `memory[0].banks`, with different values in this machine and in
+    /// `other`, each with both values. A value is `None` if the key is missing. Sources do not
+    /// count.
     ///
     /// ```
     /// # use cellworks_sim::Description;
@@ -52,7 +50,7 @@ impl Description {
     ///
     /// # Panics
     ///
-    /// Panics if a number is above 2^63 - 1. A description that was read has no such number.
+    /// Panics if a number is above 2^63 - 1, which is above all allowed numbers.
     pub fn differences(&self, other: &Self) -> Vec<(String, Option<String>, Option<String>)> {
         let leaves = |machine: &Self| {
             let root = Table::try_from(machine).expect("TOML can hold every description");
@@ -79,7 +77,7 @@ impl Description {
     }
 }
 
-/// Collects the values of a machine, with their paths. The value of a quantity is its number.
+/// Collects the paths and values of a machine. The value of a quantity is its number.
 fn take_leaves(path: &str, value: &Value, leaves: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => match table.get("value") {
@@ -111,7 +109,7 @@ fn section(heading: &str, table: &Table) -> String {
 
 fn line(key: &str, value: &Value) -> String {
     match value {
-        // A matrix has a line for each row, so that people can read it.
+        // A matrix has a line for each row.
         Value::Array(rows) if rows.iter().all(Value::is_array) => {
             let rows = rows.iter().map(|row| format!("  {row},\n"));
             format!("{key} = [\n{}]\n", rows.collect::<String>())

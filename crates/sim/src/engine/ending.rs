@@ -1,4 +1,4 @@
-//! How a run ends.
+//! The end of a run.
 
 use std::io;
 
@@ -9,14 +9,12 @@ use crate::time::Moment;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Takes the failure for which the engine cancelled the programs, if any.
     pub fn take_failure(&self) -> Option<Failure> {
         self.failure.borrow_mut().take()
     }
 
-    /// Lets a thread panic on each processor with a late error (an error of an MFC that no program
-    /// has seen yet). This is called before a deadlock is reported, because a late error may be the
-    /// cause of the deadlock. Returns whether there was a late error.
+    /// Makes a thread of each processor panic with the late error of its MFC, which no program has
+    /// noticed yet. Returns false if there is none. The error may be the cause of a deadlock.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -44,13 +42,13 @@ impl World {
         has_told
     }
 
-    /// Unwinds all threads, after a deadlock or at the time limit of the run.
+    /// Cancels all threads after a deadlock or at the time limit of the run.
     pub(super) fn cancel(&self) {
         self.record_deadlock();
         self.cancel_all();
     }
 
-    /// Records a deadlock as the failure of the run, unless the run has a failure already.
+    /// Records a deadlock as the failure of the run, if there is no failure yet.
     pub(super) fn record_deadlock(&self) {
         if self.failure.borrow().is_none() {
             let waits = self.waits();
@@ -63,10 +61,9 @@ impl World {
         OWNER.cancel_all();
     }
 
-    /// Ends the observation of the run. Returns the counters of the run, or the trace writer's
-    /// error.
+    /// Ends the observation of the run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, a program's last computation may end after the last event.
+        // After a deadlock, the last computation may end after the last event.
         let busy_until = self
             .processors
             .iter()

@@ -1,4 +1,4 @@
-//! The event loop, which waiting threads run.
+//! The event loop, which runs on the stacks of waiting threads.
 
 use std::fmt;
 
@@ -12,14 +12,12 @@ use crate::threads::OWNER;
 use crate::world::{Failure, World};
 
 impl World {
-    /// Runs the event loop until the calling thread `me` continues. Other threads may run
-    /// meanwhile.
+    /// Runs the event loop until the calling thread `me` continues.
     #[inline(always)]
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // The turn of `me` may come while another thread runs the event loop, and that thread
-            // then switches to `me`.
+            // Another thread, which then runs the event loop, switches to `me`.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -31,13 +29,12 @@ impl World {
         }
     }
 
-    /// Unwinds the calling thread after the cancellation of all threads. Returns if the thread is
-    /// already unwinding.
+    /// Unwinds the calling thread of a cancelled run. Returns if the thread is already unwinding.
     pub(super) fn unwind() {
         OWNER.park(&"its end");
     }
 
-    /// Gives another thread its turn, and returns the handle that wakes the thread.
+    /// Makes `next` the thread that may run, and returns the handle that wakes it.
     #[inline(always)]
     fn next_turn(&self, next: ThreadIndex) -> Thread {
         let (handle, processor, number) = self.threads.give_turn(next);
@@ -46,13 +43,13 @@ impl World {
         handle
     }
 
-    /// Waits, in a newly started thread, for the first turn of the thread.
+    /// Blocks a newly started thread until it may run.
     pub fn first_turn(&self, me: ThreadIndex) {
         self.wait_for_turn(me, &"its first turn");
     }
 
-    /// Waits until the calling thread `me` has its turn, even if `me` is woken before. Returns at
-    /// once if the run was cancelled and `me` unwinds.
+    /// Blocks the calling thread `me` until it may run. Returns at once if the run is cancelled and
+    /// `me` is unwinding.
     #[inline(always)]
     fn wait_for_turn(&self, me: ThreadIndex, why: &dyn fmt::Display) {
         while !self.threads.has_turn(me) && !threads::is_cancelled() {
@@ -60,11 +57,11 @@ impl World {
         }
     }
 
-    /// Handles events until a thread can continue, and returns the thread. Returns `None` if no
-    /// event is left or the time limit of the run is reached.
+    /// Handles events until a thread can continue, and returns this thread. Returns `None` if the
+    /// queue is empty or the time limit is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // A condition that handled events would be checked within itself.
+        // The `ready` closure of a wait must not handle events, which could call it again.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"
@@ -92,8 +89,8 @@ impl World {
         }
     }
 
-    /// Handles an event. Returns the thread that continues at once, if any.
-    // `inline(never)` keeps the code that handles an arriving word small.
+    /// Handles an event. Returns the thread that continues now, if any.
+    // `inline(never)` keeps the path of an arriving word small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -109,7 +106,7 @@ impl World {
         }
     }
 
-    // `inline(never)` keeps the code that handles an arriving word small.
+    // `inline(never)` keeps the path of an arriving word small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);
@@ -138,7 +135,7 @@ impl World {
     }
 }
 
-/// The thread library calls `idle` when a thread has ended and no other thread is ready.
+/// The thread library calls `idle` if a thread has ended and no other thread is ready.
 impl Idle for World {
     fn idle(&self) -> Verdict {
         if threads::is_cancelled() {

@@ -1,6 +1,4 @@
-//! How time passes on a processor.
-//!
-//! The times of a program's calls are added to the processor's *lag*, which `engine` explains.
+//! The passing of simulated time on a processor. The module `engine` explains the *lag*.
 
 use cellworks_threads as threads;
 
@@ -12,13 +10,12 @@ use crate::queue::Event;
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The maximum lag in cycles. A longer lag passes at once, so that an endless loop that only
-/// computes ends at the time limit of the run.
+/// The maximum lag in cycles. A longer lag is added to the clock at once, so that an endless loop
+/// of `compute` ends at the time limit.
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds `span` to the lag of a processor. The lag does not grow beyond the time limit of the
-    /// run, so that times do not overflow.
+    /// Adds `span` to the lag of a processor, up to just beyond the time limit of the run.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
@@ -26,8 +23,7 @@ impl World {
         processor.lag.set(lag.min(beyond_limit));
     }
 
-    /// Adds cycles of computation to the lag of a processor. A long lag passes at once: see
-    /// [`LAG_CYCLES_MAX`].
+    /// Adds cycles to the lag of a processor. Adds a lag above [`LAG_CYCLES_MAX`] to the clock.
     pub fn compute(&self, processor: &SimProcessor, cycles: u64) {
         self.add_lag(processor, self.costs.cycle.saturating_mul(cycles));
         let lag = processor.lag.get();
@@ -37,8 +33,8 @@ impl World {
         }
     }
 
-    /// Lets the lag of a processor and then `span` pass, without a switch to another thread of the
-    /// processor. In a condition, this only adds `span` to the lag.
+    /// Lets the clock advance by the lag of a processor and `span`, without a switch to another
+    /// thread of the processor. In the `ready` closure of a wait, only adds `span` to the lag.
     #[inline]
     pub fn pass(&self, processor: &SimProcessor, span: Femtoseconds) {
         if self.threads.is_in_condition() {
@@ -63,8 +59,7 @@ impl World {
         }
     }
 
-    /// Begins a transaction after `start`, and waits for its end without a switch to another thread
-    /// of the processor.
+    /// Begins a bus transaction after `start`, and blocks the processor until it is complete.
     pub fn transact(
         &self,
         processor: &SimProcessor,

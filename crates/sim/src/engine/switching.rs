@@ -1,8 +1,7 @@
-//! Switches between the threads of a processor. One thread runs, and the others are ready, or wait.
+//! Switches between the threads of a processor.
 
-// Rejected: one queue of ready threads for the whole machine, beside the queue of events. A seed
-// must permute all actions of the same instant, including wake-ups. Therefore every wake-up of a
-// thread is an event, or part of the event that causes the wake-up.
+// Rejected: a queue of ready threads for the whole machine. The seed must permute all actions of
+// the same time, so each wake of a thread must be an event or part of one.
 
 use cellworks_threads as threads;
 
@@ -14,12 +13,12 @@ use crate::time::Moment;
 use crate::world::World;
 
 impl World {
-    /// Adds the calling cooperative thread to a processor. The program's own thread has `number` 0.
+    /// Adds the calling thread to a processor. The main thread of a program has `number` 0.
     pub fn adopt(&self, processor: &SimProcessor, number: u32) -> ThreadIndex {
         self.threads.adopt(processor.index, number)
     }
 
-    /// Gives a processor that runs no thread to an adopted thread.
+    /// Makes a thread the running thread of its processor, which must run no thread.
     pub fn take_processor(&self, thread: ThreadIndex) {
         let number = self.threads.number_of(thread);
         let processor = self.processor(self.threads.processor_of(thread));
@@ -29,14 +28,14 @@ impl World {
         processor.loaded.set(Some(thread));
     }
 
-    /// Makes a newly adopted, sleeping thread ready.
+    /// Makes a newly adopted thread ready.
     pub fn make_ready(&self, thread: ThreadIndex) {
         let processor = self.processor(self.threads.processor_of(thread));
         processor.threads.borrow_mut().ready.push_back(thread);
     }
 
-    /// Lets every other ready thread of an SPE run once. In a condition, this does nothing, because
-    /// a condition must not wait.
+    /// Lets each other ready thread of an SPE run once. Does nothing in the `ready` closure of a
+    /// wait.
     pub fn yield_now(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         if self.threads.is_in_condition() || threads::is_cancelled() {
@@ -44,9 +43,8 @@ impl World {
         }
         let me = processor.running().thread;
         if !processor.has_ready() {
-            // The thread library saves and restores the registers even if a thread switches to
-            // itself. A program that started no threads is not linked with that library, so its
-            // yield takes no switch time.
+            // Even without a switch, the thread library saves and restores the registers. A program
+            // without threads does not use this library, so its yield takes no switch time.
             if self.threads.number_of(me) > 0 {
                 self.pass(processor, self.costs.switch);
             }
@@ -55,8 +53,7 @@ impl World {
         self.go_behind_others(processor, me);
     }
 
-    /// Does the same as [`yield_now`](Self::yield_now), but without a switch if no other thread is
-    /// ready.
+    /// Yields, but takes no switch time if no other thread is ready.
     pub fn yield_ready(&self, processor: &SimProcessor) {
         self.pass(processor, self.costs.cycle);
         let has_others = processor.has_ready();
@@ -65,8 +62,8 @@ impl World {
         }
     }
 
-    /// Switches an SPE to its next ready thread, which must exist. The calling thread `me`
-    /// continues after all threads that are ready now.
+    /// Switches an SPE to the next ready thread, which must exist. The calling thread `me` becomes
+    /// the last of the ready threads.
     fn go_behind_others(&self, processor: &SimProcessor, me: ThreadIndex) {
         processor.threads.borrow_mut().ready.push_back(me);
         processor.running.set(None);
@@ -76,8 +73,7 @@ impl World {
         self.suspend(me);
     }
 
-    /// Records that the running thread of a processor begins an activity that the program has
-    /// named.
+    /// Records that the running thread of a processor begins an activity named by the program.
     pub fn activity_begins(&self, processor: &SimProcessor, name: &str) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -86,7 +82,7 @@ impl World {
         }
     }
 
-    /// Records that the last activity of the running thread ends.
+    /// Records that the running thread of a processor ends its last activity.
     pub fn activity_ends(&self, processor: &SimProcessor) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -95,7 +91,7 @@ impl World {
         }
     }
 
-    /// Ends the running thread of a processor, and gives the processor to the next thread.
+    /// Ends the running thread of a processor, and switches to the next ready thread.
     pub fn end_thread(&self, processor: &SimProcessor) {
         let ProcessorThread { thread: me, number } = processor.running();
         let now = self.clock.now();
@@ -111,10 +107,10 @@ impl World {
         }
     }
 
-    /// Frees a processor after its last program has ended.
+    /// Marks a processor as idle after its last program.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
-        // After a deadlock, the program's last computation may end after the last event.
+        // After a deadlock, the last computation may end after the last event.
         let now = self.clock.now().max(processor.busy_until.get());
         self.observers
             .observer
@@ -122,8 +118,7 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if the switch takes no
-    /// time.
+    /// Gives a free processor to its next ready thread. Returns the thread if no switch is needed.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -134,8 +129,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if the switch takes no time.
-    /// Otherwise plans an event for the end of the switch.
+    /// Gives a free processor to a thread. Returns the thread if no switch is needed. Otherwise
+    /// queues the event that continues the thread.
     #[inline(always)]
     pub(super) fn give(
         &self,
@@ -155,14 +150,14 @@ impl World {
         None
     }
 
-    // `inline(never)` keeps the code that handles an arriving word small.
+    // `inline(never)` keeps the path of an arriving word small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {
         self.clock.plan(time, Event::resume(thread));
     }
 
-    /// Plans an event at the present time that continues a thread.
+    /// Queues an event at the present time that continues a thread.
     pub fn resume_now(&self, thread: Option<ThreadIndex>) {
         if let Some(thread) = thread {
             self.clock.plan_now(Event::resume(thread));

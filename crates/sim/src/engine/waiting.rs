@@ -1,5 +1,4 @@
-//! The waits of threads. The event loop checks the conditions of waiting threads when it handles an
-//! event, on the stack of the thread that runs the loop.
+//! The waits of threads, with `ready` closures that the event loop calls on any thread's stack.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -15,7 +14,7 @@ use crate::queue::{Event, Kind};
 use crate::time::{Femtoseconds, Moment};
 use crate::world::World;
 
-/// The entry of a waiting thread in its processor's list. Dropping a `Waits` removes the entry.
+/// An entry in a processor's list of waiting threads. Dropping a `Waits` removes the entry.
 struct Waits<'a> {
     threads: &'a RefCell<ProcessorThreads>,
     thread: ThreadIndex,
@@ -23,8 +22,7 @@ struct Waits<'a> {
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        // Only the entry of a cancelled thread is still in the list, because `check` removes all
-        // others.
+        // The list still has the entry only if the thread was cancelled.
         self.threads
             .borrow_mut()
             .waiting
@@ -33,7 +31,7 @@ impl Drop for Waits<'_> {
 }
 
 impl World {
-    /// See [`Wait::wait_until`](cellworks_machine::Wait::wait_until).
+    /// Implements [`Wait::wait_until`](cellworks_machine::Wait::wait_until).
     pub fn wait_until(
         &self,
         processor: &SimProcessor,
@@ -50,7 +48,7 @@ impl World {
         self.wait(processor, cause, why, location, ready, false)
     }
 
-    /// See [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
+    /// Implements [`Wake::wait_until_deadline`](cellworks_machine::Wake::wait_until_deadline).
     pub fn wait_until_deadline(
         &self,
         processor: &SimProcessor,
@@ -80,12 +78,10 @@ impl World {
         came_true
     }
 
-    /// Waits for a word or for the end of a command, if neither has come yet. Only an event of this
-    /// processor can end the wait. Unlike in [`wait_until`](Self::wait_until), the lag passes while
-    /// the thread waits.
-    // The code down to the switch of stacks is inlined, because each message takes this path. A
-    // call would cost some twenty instructions and a mispredicted return, because after the switch
-    // the return-address stack of the CPU holds the returns of another thread.
+    /// Waits until `ready` returns true. Only an event of this processor may make it true. The lag
+    /// is added to the clock during the wait, not before.
+    // This is inlined down to the switch of stacks. A call would cost each message about twenty
+    // instructions, and a mispredicted return because of the switch.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -96,14 +92,14 @@ impl World {
         ready: &mut dyn FnMut() -> bool,
     ) {
         if self.threads.is_in_condition() || processor.has_ready() {
-            // Another ready thread would run now, so the lag must pass before the wait.
+            // Another thread is ready and would run now, so the lag must be added before the wait.
             self.wait_until(processor, cause, why, location, ready);
             return;
         }
         self.wait(processor, cause, why, location, ready, false);
     }
 
-    /// Waits on a processor that runs no program. Such a wait is not part of a deadlock.
+    /// Waits on a processor that runs no program. This wait is not part of a deadlock.
     pub fn wait_without_program(
         &self,
         processor: &SimProcessor,
@@ -142,10 +138,9 @@ impl World {
         let ProcessorThread { thread: me, number } = who;
         let since = self.clock.now().saturating_add(processor.lag.take());
         processor.busy_until.set(since);
-        // SAFETY: only the lifetimes change. Only `check` and `waits` use the pointers, and they
-        // use them only before this call returns or unwinds: `check` and `raise_late_errors` remove
-        // the waiter before they make the thread ready, and nothing else continues the thread. If
-        // this call unwinds, the `Waits` in its frame removes the waiter.
+        // SAFETY: only the lifetimes change. Only `check` and `waits` use the pointers, while the
+        // waiter is in the list. `check` and `raise_late_errors` remove the waiter before this call
+        // returns. If this call unwinds, `Waits` removes the waiter.
         let (why, condition) = unsafe {
             (
                 std::mem::transmute::<&dyn fmt::Display, *const dyn fmt::Display>(why),
@@ -154,8 +149,7 @@ impl World {
                 ),
             )
         };
-        // If this call unwinds, for example because the writer of a trace panics, `Waits` removes
-        // the entry.
+        // If this call unwinds, for example in a trace writer, `Waits` removes the entry.
         let waits = Waits {
             threads: &processor.threads,
             thread: me,
@@ -184,13 +178,11 @@ impl World {
         }
         self.suspend(me);
         if threads::is_cancelled() {
-            // Only an unwinding thread gets here. A wait in one of its destructors must return at
-            // once.
+            // The thread is unwinding. A wait in one of its destructors must return at once.
             drop(waits);
             return self.threads.check(ready);
         }
-        // `check` removes the entry of a thread before the thread gets the processor. The values
-        // that the entry borrows must live until the removal.
+        // `check` has removed the entry, which refers to values of this call.
         assert!(
             processor.running.get().is_some_and(|who| who.thread == me),
             "a thread of {} went on before its wait had ended",
@@ -201,8 +193,7 @@ impl World {
         true
     }
 
-    /// Asserts that the caller may wait. A condition must not wait, because it may be checked on
-    /// the stack of any thread. Panics if a condition is being checked.
+    /// Panics in the `ready` closure of a wait, which must not wait.
     pub fn assert_may_wait(&self, processor: &SimProcessor) {
         assert!(
             !self.threads.is_in_condition(),
@@ -211,9 +202,9 @@ impl World {
         );
     }
 
-    /// Returns the handle with which other threads wake the calling thread.
+    /// Returns the value by which other threads wake the calling thread.
     pub fn sleeper(&self, processor: &SimProcessor) -> Sleeper {
-        // A cancelled thread that unwinds has no processor, and is never woken.
+        // A cancelled thread that is unwinding has no processor, and is never woken.
         let thread = processor
             .running
             .get()
@@ -222,13 +213,13 @@ impl World {
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
     }
 
-    /// The waiting threads of all processors, with the description `why` of each wait.
+    /// Returns the waiting threads of all processors, with the text `why` of each wait.
     #[cold]
     pub(super) fn waits(&self) -> Vec<Waiting> {
-        // Printing a description runs code of the program, which must not wait or let time pass.
+        // The text may be printed by code of the program, which must not wait.
         let _in_condition = self.threads.begin_condition();
         let mut waits = Vec::new();
-        // The PPE comes last, because the PPE usually waits for the SPEs.
+        // The PPE comes last, because it usually waits for the SPEs.
         for processor in self.processors[PPE + 1..]
             .iter()
             .chain([&self.processors[PPE]])
@@ -255,7 +246,7 @@ impl World {
         waits
     }
 
-    /// Plans an event at the present time that checks the conditions of a processor's threads.
+    /// Queues an event at the present time that checks the waiting threads of a processor.
     pub fn notify(&self, processor: &SimProcessor) {
         if processor.threads.borrow().waiting.is_empty() || threads::is_cancelled() {
             return;
@@ -272,14 +263,13 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Checks the conditions of a processor's threads. Returns the thread that continues at once,
-    /// if any.
+    /// Calls the `ready` closures of a processor's threads. Returns the thread that continues now.
     #[inline(never)]
     pub fn check(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         self.check_waiters(processor)
     }
 
-    /// Does the same as [`check`](Self::check), but inlined, for the event loop.
+    /// Implements [`check`](Self::check), inlined for the event loop.
     #[inline(always)]
     pub(super) fn check_waiters(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.busy_until.get() > self.clock.now() {
@@ -293,15 +283,13 @@ impl World {
                 break;
             };
             let lag = processor.lag.get();
-            // SAFETY: the thread waits, so its call of `wait` has not returned and still borrows
-            // the condition. The thread itself does not run during the check, and no condition
-            // checks another condition.
+            // SAFETY: the thread waits, so its call of `wait` still borrows the closure. The thread
+            // does not run now, and no `ready` closure calls another.
             let ready = unsafe { &mut *ready };
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // A failed check takes no time of the processor, because the thread waits
-                    // anyway.
+                    // A check that fails takes no simulated time.
                     processor.lag.set(lag);
                     place += 1;
                     continue;
@@ -313,8 +301,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // A processor's only thread needs no place in the queue of ready threads, and most SPEs
-            // have only one.
+            // The only thread of a processor, as most SPEs have, skips the queue of ready threads.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

@@ -1,5 +1,4 @@
-//! A crossbar: an interconnect on which all elements are the same time apart, and packets meet only
-//! at the ports.
+//! A crossbar, which has the same latency between all elements. Packets wait only at the ports.
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
@@ -20,21 +19,18 @@ impl Crossbar {
         }
     }
 
-    /// The time of the head of a packet from any element to any other.
+    /// Returns the latency of the head of a packet between any two elements.
     pub fn latency(&self) -> Femtoseconds {
         self.latency
     }
 
-    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
-    /// arrives. `from` and `to` are indices of elements.
-    ///
-    /// The ready times of successive calls must not decrease.
+    /// Sends a packet between two elements, and returns the time at which its last byte arrives.
+    /// `ready_at` must not decrease from call to call.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -47,7 +43,7 @@ mod tests {
     use super::*;
     use crate::description::Quantity;
 
-    /// A crossbar with four elements and a latency of 10 ns. Ports take 1 ns for 16 bytes.
+    /// Returns a crossbar of four elements with a latency of 10 ns. Ports carry 16 bytes per ns.
     fn crossbar() -> Crossbar {
         let parameters = Parameters {
             latency_ps: Quantity::plain(10_000),
@@ -60,7 +56,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         crossbar: &mut Crossbar,
         ready: Femtoseconds,
@@ -97,7 +92,7 @@ mod tests {
         let mut crossbar = crossbar();
         assert_eq!(arrival(&mut crossbar, NOW, 0, 2, 128), 18 * NS);
         assert_eq!(arrival(&mut crossbar, NOW, 1, 2, 128), 26 * NS);
-        // The second packet waited at its target. The port of its source was free after 8 ns.
+        // The second packet waited at its target. Its source port was free after 8 ns.
         assert_eq!(arrival(&mut crossbar, 8 * NS, 1, 3, 128), 26 * NS);
     }
 

@@ -1,9 +1,7 @@
-//! The link between two Cells. It has two directions, and each direction carries one message at a
-//! time.
+//! The link between two Cells, which carries one message at a time in each direction.
 //!
-//! Commands, responses and packets of data use a direction in the order of their arrival. The
-//! latency is counted from the start of a message. A command or a response takes effect when its
-//! first beat has arrived, and a packet of data when its last byte has arrived.
+//! Messages go in the order of their arrival. The latency counts from the start of a message. A
+//! command or a response arrives with its first byte, a data packet with its last byte.
 
 use super::usage::Usage;
 use crate::description::Description;
@@ -17,7 +15,7 @@ pub(super) struct Link {
     command: Femtoseconds,
     overhead_bytes: u64,
     bytes_per_s: u64,
-    /// The direction from Cell 0, and the direction from Cell 1.
+    /// The direction from Cell 0 and the direction from Cell 1.
     directions: [Direction; 2],
 }
 
@@ -28,8 +26,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Occupies the direction for `span` as soon as the direction is free. Returns the start of
-    /// this span.
+    /// Occupies the direction for `span` when it is free, and returns the start.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;
@@ -39,8 +36,8 @@ impl Direction {
 }
 
 impl Link {
-    /// Makes the link of a machine of two Cells. Returns `None` for a machine of one Cell. Panics
-    /// if the machine has more than two Cells, or has two Cells and no link.
+    /// Makes the link of a machine, or returns `None` for a machine of one Cell. Panics if the
+    /// machine has more than two Cells, or two Cells and no link.
     pub fn new(description: &Description) -> Option<Self> {
         if description.cells.len() == 1 {
             return None;
@@ -57,12 +54,12 @@ impl Link {
         })
     }
 
-    /// Sends a command or a response, and returns the time at which it arrives.
+    /// Sends a command or a response, and returns the time of its arrival.
     pub fn command(&mut self, now: Moment, from_cell: usize) -> Moment {
         self.directions[from_cell].take(now, self.command) + self.latency
     }
 
-    /// Sends a packet of data, and returns the time at which its last byte has arrived.
+    /// Sends a data packet, and returns the time at which its last byte arrives.
     pub fn data_at(&mut self, now: Moment, from_cell: usize, bytes: u32) -> Moment {
         let whole = u64::from(bytes) + self.overhead_bytes;
         let span = Femtoseconds::of_transfer(whole, self.bytes_per_s);
@@ -72,8 +69,7 @@ impl Link {
         direction.take(now, span) + span + self.latency
     }
 
-    /// The counters of each direction: the packets and bytes of data, and the busy time. Commands
-    /// and responses count only in the busy time.
+    /// Returns the counters of each direction. Commands and responses count only in the busy time.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         (0..2).map(|from| {
             let name = format!("link from Cell {from} to Cell {}", 1 - from);

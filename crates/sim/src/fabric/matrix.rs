@@ -1,8 +1,7 @@
-//! An interconnect with measured one-way times between SPEs. Packets meet only at the ports.
+//! An interconnect with measured one-way times between SPEs. Packets wait only at the ports.
 //!
-//! A measured time is that of one direction of an exchange of a line between two caches, with all
-//! parts of the exchange. A line between two caches therefore takes the measured time less the
-//! simulated time of the other parts, so that the simulated exchange takes the measured time.
+//! A measured time is half of an exchange of a cache line by two caches. The other parts of the
+//! exchange are subtracted from it, so that the whole simulated exchange takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
@@ -11,16 +10,16 @@ use crate::time::{Femtoseconds, Moment};
 
 #[derive(Debug)]
 pub(super) struct Matrix {
-    /// The one-way times by sending SPE, and then by receiving SPE.
+    /// The measured one-way times, by sending and then by receiving SPE.
     one_way: Vec<Vec<Femtoseconds>>,
     to_memory: Femtoseconds,
-    /// The time of a measured exchange of a line between caches, without the way of the line.
+    /// The time of the other parts of a measured one-way time: see `beside_the_way`.
     beside: Femtoseconds,
     ports: Ports,
 }
 
 impl Matrix {
-    /// Makes an interconnect between elements with these names. The SPEs come first, by their ids.
+    /// Makes an interconnect between elements with these names. The SPEs come first, in order.
     pub fn new(parameters: &Parameters, beside: Femtoseconds, elements: Vec<String>) -> Self {
         let row = |row: &Vec<u64>| {
             let span = |ps: &u64| Femtoseconds::from_picoseconds(*ps);
@@ -34,16 +33,14 @@ impl Matrix {
         }
     }
 
-    /// The time of the head of a packet. `from` and `to` are indices of elements.
+    /// Returns the latency of the head of a packet between two elements.
     pub fn latency(&self, from: usize, to: usize) -> Femtoseconds {
         let measured = self.one_way.get(from).and_then(|row| row.get(to));
         measured.copied().unwrap_or(self.to_memory)
     }
 
-    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
-    /// arrives. `from` and `to` are indices of elements.
-    ///
-    /// The ready times of successive calls must not decrease.
+    /// Sends a packet between two elements, and returns the time at which its last byte arrives.
+    /// `ready_at` must not decrease from call to call.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -58,7 +55,6 @@ impl Matrix {
         self.ports.arrival(ready_at, from, to, bytes, latency)
     }
 
-    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         self.ports.resources()
     }
@@ -71,7 +67,7 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// An interconnect of two SPEs and a memory module. Ports take 1 ns for 16 bytes.
+    /// Returns an interconnect of two SPEs and a memory module. Ports carry 16 bytes per ns.
     fn matrix() -> Matrix {
         let parameters = Parameters {
             one_way_ps: vec![vec![1_000, 40_000], vec![60_000, 0]],
@@ -88,7 +84,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         matrix: &mut Matrix,
         ready: Femtoseconds,
@@ -104,7 +99,7 @@ mod tests {
         let line =
             |from, to| matrix().arrival(Moment::START, [from, to], 128, true) - Moment::START;
         assert_eq!(line(0, 1), 39 * NS);
-        // A line takes at least the time of the packet's body.
+        // A cache line takes at least the time of its body.
         assert_eq!(line(0, 0), 8 * NS);
     }
 

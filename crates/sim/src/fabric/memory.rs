@@ -7,41 +7,33 @@
 //!            (accepted)
 //! ```
 //!
-//! The number of a line decides its bank: see `bank_of`. Among the requests to free banks, the
-//! oldest request goes first, so that a busy bank does not hold up other banks. The data pins lose
-//! time when their direction changes. Therefore writes are collected and go in batches. After a
-//! batch, the same number of reads goes before the next batch, so that neither reads nor writes
-//! starve. A request shorter than a line takes the time of a whole line on the pins. A short write
-//! first reads its line.
+//! Consecutive lines are in different banks: see `bank_of`. Of the requests to free banks, the
+//! oldest starts first. The data pins lose time when their direction changes, so writes go in
+//! batches. At least as many reads go between two batches, so that neither starves. Every request
+//! takes the time of a whole line on the pins. A short write first reads its line.
 //!
-//! If a write begins where a waiting write to the same line ends, the module gathers the two writes
-//! into one, as write buffers do. Therefore the parts of a line that a list puts use the bank only
-//! once. Writes of the same bytes are not gathered, because the paper CellStats finds that the time
-//! of puts of many SPEs to one line grows with the number of SPEs (section 4.4).
+//! A write that continues a waiting write in the same line is gathered with it, so a list that puts
+//! parts of a line uses the bank once. Writes of the same bytes are not gathered: in the paper
+//! CellStats, puts of many SPEs to one line take longer with more SPEs (section 4.4).
 //!
-//! A write is complete for its sender when the write queue has room for the write. A read of a line
-//! to which a write waits takes as long as a read from the bank.
-//!
-//! At every multiple of an interval the memory is refreshed, and starts no request during the
-//! refresh. The times of refreshes are computed without events, so an idle memory leaves the queue
-//! of events empty.
+//! A write is complete for its sender when the write queue has room for it. A read takes the time
+//! of the bank even if a write of the line waits. Refreshes begin at the multiples of an interval
+//! and delay the start of requests.
 
-// Rejected: open rows, with which the time of accesses to one shared line would not grow with the
-// number of SPEs. CellStats finds that this time grows, for GETs and for PUTs.
+// Rejected: open rows. The time of accesses to one shared line would not grow with the number of
+// SPEs, but in CellStats it does, for GETs and PUTs.
 //
-// Rejected: reading the line before a short put on a Cell. CellStats finds puts of 1 to 128 bytes
-// equally fast, alone and under stress. The key `whole_write_bytes` of a description decides this.
+// Rejected: reading the line before a short put on a Cell. In CellStats, puts of 1 to 128 bytes are
+// equally fast. The key `whole_write_bytes` of a description decides this.
 //
-// Rejected: two channels of half the rate with 8 banks each. Lists of 1,024 elements of 16 bytes
-// take 16 SPEs as long as with one channel (82.5 us; published: 140), because SPEs spread over the
-// channels.
+// Rejected: two channels of half the rate with 8 banks each. 16 SPEs need as long for lists of
+// 1,024 elements of 16 bytes as with one channel (82.5 us; published: 140).
 //
-// Rejected: 8 banks. GETs of such lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6). If
-// the row cycle is also 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83 us.
+// Rejected: 8 banks. These lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6). With a
+// row cycle of 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83 us.
 //
-// Rejected: a queue of 64 reads, with further reads waiting outside of the queue. The lists take
-// 84.5 us, and with a queue of 32 reads 89 to 94 us. No source supports a queue of 32 or fewer
-// reads.
+// Rejected: a queue of 64 reads. These lists take 84.5 us, and 89 to 94 us with a queue of 32
+// reads. No source supports 32 or fewer.
 
 use std::collections::VecDeque;
 
@@ -50,19 +42,18 @@ use crate::description::MemoryModule;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// The size of a line of the bus in bytes. Each line is stored in one bank.
+/// The size in bytes of a cache line. Each line is in one bank.
 const LINE_BYTES: u64 = 128;
 
-/// An outcome of a request, which [`proceed`](Memory::proceed) reports.
+/// An effect of a request, reported by [`proceed`](Memory::proceed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The data of a read will be at the bus at `time`.
+    /// The data of a read is at the bus at `time`.
     Data { transaction: u32, time: Moment },
-    /// A write is in the write queue.
+    /// A write has entered the write queue.
     Accepted { transaction: u32 },
 }
 
-/// A memory module.
 #[derive(Debug)]
 pub(super) struct Memory {
     line: Femtoseconds,
@@ -78,14 +69,14 @@ pub(super) struct Memory {
     write_room: usize,
 
     banks: Vec<Bank>,
-    /// The number of reads in the queues of the banks. `writes` counts the writes there.
+    /// The number of reads in the queues of the banks. `writes` is the number of writes there.
     reads: usize,
     writes: usize,
-    /// The number of accepted writes that have not started.
+    /// The number of writes in the write queue.
     accepted: usize,
-    /// The writes for which the write queue has no room yet.
+    /// The writes that wait for room in the write queue.
     outside: VecDeque<Write>,
-    /// The last direction of the pins. `lines_on_end` counts the lines since its last change.
+    /// The last direction of the pins. `lines_on_end` is the number of lines since it changed.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -119,15 +110,14 @@ impl Bank {
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// The age of the request. An older request has a smaller number.
+    /// The number of the request in order of arrival.
     order: u64,
-    /// The earliest time at which the request can start. A short write waits for the data of its
-    /// read.
+    /// The earliest start of the request. A short write waits for the data of its read.
     not_before: Moment,
     /// The address of the first byte.
     address: u64,
     bytes: u32,
-    /// The transaction that gets the data of a read. `None` for the read of a short write.
+    /// The transaction that gets the data of a read, or `None` for the read of a short write.
     reader: Option<u32>,
 }
 
@@ -175,12 +165,12 @@ impl Memory {
         }
     }
 
-    /// Adds a read whose command arrives now. The caller must call [`proceed`](Self::proceed) next.
+    /// Adds a read whose command arrives now. [`proceed`](Self::proceed) must be called next.
     pub fn read(&mut self, now: Moment, transaction: u32, address: u64, bytes: u32) {
         self.enqueue(Direction::Read, address, now, bytes, Some(transaction));
     }
 
-    /// Adds a write whose data arrives now. The caller must call [`proceed`](Self::proceed) next.
+    /// Adds a write whose data arrives now. [`proceed`](Self::proceed) must be called next.
     pub fn write(
         &mut self,
         now: Moment,
@@ -201,8 +191,8 @@ impl Memory {
         self.accept(now, outcomes);
     }
 
-    /// Starts the requests that can start now. Returns the time at which the caller must call
-    /// [`wake`](Self::wake), unless an earlier call has returned the same time.
+    /// Starts the requests that can start now. Returns the time at which [`wake`](Self::wake) must
+    /// be called, unless an earlier call has returned the same time.
     pub fn proceed(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         while let Some(direction) = self.next_direction() {
             let (start, bank) = self.next_start(now, direction);
@@ -217,8 +207,7 @@ impl Memory {
         None
     }
 
-    /// Does the same as [`proceed`](Self::proceed), at a time that an earlier call has returned.
-    /// Does nothing if a later call has replaced this time.
+    /// Calls [`proceed`](Self::proceed), if `now` is the last time that `proceed` has stored.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -226,18 +215,17 @@ impl Memory {
         self.proceed(now, outcomes)
     }
 
-    /// The time from the last byte of an accepted write until the module's Cell has the answer.
+    /// Returns the time from the last byte of an accepted write until its Cell has the answer.
     pub fn accept_time(&self) -> Femtoseconds {
         self.accept
     }
 
-    /// The counters of the pins. A short write counts as two lines, because its line is read
-    /// before.
+    /// Returns the counters of the pins. A short write counts as two lines: its read and its write.
     pub fn resources(&self, number: usize) -> ResourceCounters {
         self.usage.counters(format!("memory module {number}"))
     }
 
-    /// Accepts waiting writes while the write queue has room.
+    /// Moves writes into the write queue while it has room.
     fn accept(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) {
         while self.accepted < self.write_room
             && let Some(write) = self.outside.pop_front()
@@ -255,8 +243,8 @@ impl Memory {
         }
     }
 
-    /// Appends a write to a waiting write that ends at `address` in the same line. Returns whether
-    /// there was such a waiting write.
+    /// Appends a write to a waiting write that ends at `address` in the same line, if there is one.
+    /// Returns whether there is one.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -266,12 +254,10 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// The bank of a line: the sum of the digits of the line's number in base `banks`. Each group
-    /// of `banks` consecutive lines uses each bank once, and begins with another bank than the
-    /// previous group.
-    ///
-    /// Only the low 32 bits of the address are used, because regions have other high bits when a
-    /// machine is used again.
+    /// Returns the bank of a line: the digit sum of the line's number in base `banks`. Each group
+    /// of `banks` consecutive lines uses each bank once, in another order than the group before.
+    /// Only the low 32 bits count, because the high bits of a region change when a machine is used
+    /// again.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -307,7 +293,7 @@ impl Memory {
         });
     }
 
-    /// The next direction of the pins. `None` if no request waits.
+    /// Returns the next direction of the pins, or `None` if no request waits.
     fn next_direction(&self) -> Option<Direction> {
         use Direction::{Read, Write};
         match (self.reads, self.writes) {
@@ -317,8 +303,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // The batch of writes goes on. Writes that started only because no read waited
-                    // are not a batch.
+                    // Continues a batch. Writes that started because no read waited are no batch.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write
@@ -334,7 +319,7 @@ impl Memory {
         }
     }
 
-    /// The time at which the next line of a direction can start, and the bank of the line.
+    /// Returns the time at which the next line in a direction can start, and its bank.
     fn next_start(&self, now: Moment, direction: Direction) -> (Moment, usize) {
         let turnaround = if direction == self.direction {
             Femtoseconds::ZERO
@@ -407,7 +392,7 @@ mod tests {
     use super::*;
     use crate::description::Description;
 
-    /// A point in nanoseconds after the start of the run.
+    /// Returns the time `nanoseconds` after the start of the run.
     fn ns(nanoseconds: u64) -> Moment {
         Moment::from_femtoseconds(nanoseconds.saturating_mul(1_000_000))
     }
@@ -420,7 +405,7 @@ mod tests {
         module
     }
 
-    /// A module and its requests in a test. Times are in nanoseconds. Line n has address 128 n.
+    /// A module and its requests. Times are in nanoseconds. Line n has the address 128 n.
     struct Driver {
         memory: Memory,
         wakes: Vec<Moment>,
@@ -463,7 +448,6 @@ mod tests {
             });
         }
 
-        /// Handles the wake-ups before `end`.
         fn run_until(&mut self, end: u64) {
             while let Some(next) = self.wakes.iter().copied().min()
                 && next < ns(end)
@@ -473,7 +457,7 @@ mod tests {
             }
         }
 
-        /// Handles all wake-ups, and returns the times at which requests started.
+        /// Handles all wakes, and returns the times at which requests started.
         fn starts(mut self) -> Vec<u64> {
             self.run_until(u64::MAX);
             self.starts
@@ -557,8 +541,8 @@ mod tests {
                 memory.proceed(ns(at), outcomes)
             });
         };
-        // The first write starts at once. The next three writes become one write of 48 bytes. A
-        // second write of the same bytes stays separate, and so does a write that begins a line.
+        // The first write starts at once. The next three become one write of 48 bytes. A write of
+        // the same bytes stays separate, and so does a write that begins a line.
         for (at, address) in [
             (100, 0),
             (101, 16),
@@ -629,7 +613,7 @@ mod tests {
         let mut driver = Driver::new(&module);
         (0..6).for_each(|line| driver.read(100, line));
         (8..12).for_each(|line| driver.write(100, line, 128));
-        // Two reads start, the pins turn around, two writes start, and so on.
+        // Two reads, a turnaround, two writes, a turnaround, and so on.
         let starts = [100, 105, 115, 120, 130, 135, 145, 150, 160, 165];
         assert_eq!(driver.starts(), starts);
     }
@@ -640,7 +624,7 @@ mod tests {
         module.write_queue_lines.value = 2;
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
-        // All these lines are in one bank, and each line keeps the bank busy for 70 ns.
+        // All lines are in one bank, which each of them occupies for 70 ns.
         for line in [0, 31, 46, 61] {
             driver.write(100, line, 128);
         }
@@ -654,7 +638,7 @@ mod tests {
         let mut driver = Driver::new(&module());
         driver.write(100, 0, 16);
         assert_eq!(driver.accepted, [(0, 100)], "it is accepted at once");
-        // The bank is busy with the read for 60 ns.
+        // The read occupies the bank for 60 ns.
         assert_eq!(driver.starts(), [100, 160]);
     }
 
@@ -670,7 +654,7 @@ mod tests {
     #[test]
     fn nothing_starts_during_refresh() {
         let mut driver = Driver::new(&module());
-        // The memory is refreshed from 1,000 to 1,030 ns and from 2,000 to 2,030 ns.
+        // Refreshes take 1,000 to 1,030 ns and 2,000 to 2,030 ns.
         for (now, line) in [(10, 0), (999, 1), (1_000, 2), (1_029, 3), (2_010, 4)] {
             driver.read(now, line);
         }
@@ -682,7 +666,7 @@ mod tests {
         let mut driver = Driver::new(&module());
         (0..2_000).for_each(|line| driver.read(1_030, line));
         let starts = driver.starts();
-        // In each 1,000 ns the pins carry 194 lines of 5 ns: 24.8 GB/s.
+        // The pins carry 194 lines of 5 ns in each 1,000 ns: 24.8 GB/s.
         assert_eq!(starts[194 * 10] - starts[0], 10 * 1_000);
     }
 

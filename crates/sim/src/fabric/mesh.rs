@@ -1,9 +1,8 @@
-//! A mesh of tiles. A packet goes first along the row and then along the column (XY routing), which
-//! cannot deadlock.
+//! A mesh of tiles with wormhole routing. A packet goes first along the row and then along the
+//! column (XY routing), which cannot deadlock.
 //!
-//! Routers cannot store a packet (wormhole routing). The head of a packet goes from link to link,
-//! and the body follows. While the head waits, the whole packet waits, and the body keeps its
-//! links.
+//! Routers do not store packets. The body of a packet follows its head from link to link. While the
+//! head waits, the body keeps its links.
 //!
 //! ```text
 //!   port out      │▓▓▓▓▓▓▓▓▓▓▓▓▓│           each link, and the two ports, is held from the head
@@ -24,29 +23,27 @@ pub(super) struct Attached {
     pub tile: [u16; 2],
 }
 
-/// A mesh of tiles.
 #[derive(Debug)]
 pub(super) struct Mesh {
     columns: usize,
     hop: Femtoseconds,
     link_bytes_per_s: u64,
     elements: Vec<Attached>,
-    /// The port out of each element. `into` has the ports in.
+    /// The out-port of each element. `into` has the in-ports.
     out: Vec<Lane>,
     into: Vec<Lane>,
-    /// The links of each tile, by [`Direction`]. Tiles are numbered along the rows.
+    /// The links from each tile, by [`Direction`]. Tiles are numbered along the rows.
     links: Vec<[Lane; 4]>,
-    /// The links of the packet that `arrival` handles, from its source to its target. The vector is
-    /// kept so that no packet needs an allocation.
+    /// The links of the packet in `arrival`, in order. The field exists to avoid allocations.
     way: Vec<(usize, Direction)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    /// To the next column.
+    /// Towards the next column.
     East,
     West,
-    /// To the next row.
+    /// Towards the next row.
     North,
     South,
 }
@@ -54,8 +51,7 @@ enum Direction {
 impl Direction {
     const ALL: [Self; 4] = [Self::East, Self::West, Self::North, Self::South];
 
-    /// The next tile in this direction, as column and row. Returns `None` if this direction leads
-    /// out of column 0 or row 0.
+    /// Returns the next tile (column, row). Returns `None` if it would be before column 0 or row 0.
     fn next_to(self, [column, row]: [usize; 2]) -> Option<[usize; 2]> {
         Some(match self {
             Self::East => [column + 1, row],
@@ -66,14 +62,14 @@ impl Direction {
     }
 }
 
-/// The name of the link from a tile to the next tile. Tiles are given as column and row.
+/// Returns the name of the link between two tiles (column, row).
 fn link_name(from: [usize; 2], to: [usize; 2]) -> String {
     let [[column, row], [to_column, to_row]] = [from, to];
     format!("link from tile {column},{row} to {to_column},{to_row}")
 }
 
 impl Mesh {
-    /// Makes a mesh with these elements. Panics if an element is attached to no tile of the mesh.
+    /// Makes a mesh with these elements. Panics if an element is on no tile of the mesh.
     pub fn new(parameters: &Parameters, elements: Vec<Attached>) -> Self {
         let (columns, rows) = (parameters.columns.value, parameters.rows.value);
         for Attached { name, tile } in &elements {
@@ -93,11 +89,8 @@ impl Mesh {
         }
     }
 
-    /// Sends a packet that is ready at `ready_at`, and returns the time at which its last byte
-    /// arrives. `from` and `to` are indices of elements.
-    ///
-    /// The ready times of successive calls must not decrease. The ports of an element have the data
-    /// rate of a link.
+    /// Sends a packet between two elements, and returns the time at which its last byte arrives.
+    /// `ready_at` must not decrease from call to call. Ports have the data rate of links.
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
@@ -111,8 +104,8 @@ impl Mesh {
         let arrival_of_head = next.max(self.into[to].free_at);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
-        // The last byte waits only when the head waits, so the last byte leaves each link one hop
-        // before it leaves the next link.
+        // When the head has arrived, the rest of the packet follows without waiting. So the last
+        // byte leaves each link one hop before the next link.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -127,7 +120,7 @@ impl Mesh {
         arrival_of_head + body
     }
 
-    /// Finds the links of a packet: along the row, then along the column.
+    /// Stores the links of a packet in `way`: along the row, then along the column.
     fn find_way(&mut self, from: [u16; 2], to: [u16; 2]) {
         self.way.clear();
         let [mut column, mut row] = from.map(usize::from);
@@ -162,7 +155,7 @@ impl Mesh {
         self.way.iter().map(name).collect()
     }
 
-    /// The counters of each link between tiles. A waiting packet keeps its links busy.
+    /// Returns the counters of each link between tiles. A waiting packet keeps its links busy.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let (columns, rows) = (self.columns, self.links.len() / self.columns);
         self.links
@@ -189,8 +182,8 @@ mod tests {
 
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
-    /// A mesh of 4 x 3 tiles with an element on each tile, and a second element on the first tile.
-    /// A hop takes 2 ns, and a line takes 8 ns.
+    /// Returns a mesh of 4 x 3 tiles with an element on each, and a second element on the first
+    /// tile. A hop takes 2 ns, and a cache line 8 ns.
     fn mesh() -> Mesh {
         let parameters = Parameters {
             columns: Quantity::plain(4),
@@ -216,7 +209,6 @@ mod tests {
 
     const NOW: Femtoseconds = Femtoseconds::ZERO;
 
-    /// The arrival of a packet. The times are counted from the start of the run.
     fn arrival(
         mesh: &mut Mesh,
         ready: Femtoseconds,
@@ -253,16 +245,14 @@ mod tests {
     fn two_packets_on_one_link_follow_one_another() {
         let mut mesh = mesh();
         assert_eq!(arrival(&mut mesh, NOW, 0, 2, 128), 12 * NS);
-        // This packet reaches the link from tile 1 to 2 at once, and waits there for the first
-        // packet, which is on that link from 2 to 10 ns.
+        // The packet waits for the link from tile 1 to 2, which the first packet uses until 10 ns.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (10 + 4 + 8) * NS);
     }
 
     #[test]
     fn packets_with_no_link_and_no_end_in_common_do_not_meet() {
         let mut mesh = mesh();
-        // The second packet goes in the opposite direction. The fourth packet crosses the way of
-        // the third at tile 5.
+        // The second packet goes in the opposite direction. The fourth crosses the third at tile 5.
         for (from, to) in [(0, 2), (2, 0), (4, 6), (1, 9), (12, 4), (3, 7)] {
             let hops = tiles(from, to).len() as u64;
             let arrival = arrival(&mut mesh, NOW, from, to, 128);
@@ -273,18 +263,16 @@ mod tests {
     #[test]
     fn a_packet_that_waits_holds_the_links_behind_its_head() {
         let mut mesh = mesh();
-        // This packet is on the link from tile 2 to 3 from 0 to 80 ns.
+        // This packet occupies the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // The head of this packet waits for the link from tile 2 to 3, and the body holds the link
-        // from tile 1 to 2 meanwhile.
+        // The head waits for the link from tile 2 to 3. The body holds the link from tile 1 to 2.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
         // The link from tile 1 to 2 is free one hop before the link from tile 2 to 3.
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
         );
-        // The third packet holds the port of its source and the link from tile 0 to 1, but no other
-        // port.
+        // The third packet holds the out-port and the link from tile 0 to 1, but no other port.
         assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 4, 128),
@@ -303,7 +291,7 @@ mod tests {
     #[test]
     fn links_count_what_they_carry() {
         let mut mesh = mesh();
-        // Between 4 x 3 tiles there are 3 * 3 + 4 * 2 pairs of neighbours.
+        // 4 x 3 tiles have 3 * 3 + 4 * 2 pairs of neighbours.
         assert_eq!(mesh.resources().count(), 2 * 17);
         arrival(&mut mesh, NOW, 0, 5, 128);
         arrival(&mut mesh, NOW, 1, 5, 16);
@@ -314,7 +302,7 @@ mod tests {
             bytes,
             busy: Span::from_nanoseconds(ns),
         };
-        // The second packet waits for the first packet before it enters the link from tile 1 to 5.
+        // The second packet waits for the first before the link from tile 1 to 5.
         assert_eq!(
             used,
             [link("0,0 to 1,0", 1, 128, 8), link("1,0 to 1,1", 2, 144, 9)]

@@ -1,5 +1,5 @@
-//! The fabric carries commands and data between the elements of a machine, and contains the memory.
-//! The fabric runs no programs and moves no bytes: it computes the end of each transaction.
+//! The fabric: command buses, interconnects, memory and the link between Cells. It computes the end
+//! of each transaction, but runs no programs and moves no bytes.
 //!
 //! ```text
 //!   begin(transaction) ─► command bus ─► snoop, link ─► source ─► interconnect ─► sink ─► Token
@@ -11,14 +11,12 @@
 //!
 //! # Commands
 //!
-//! A transaction begins with a command, which waits for a slot of the requester's command bus. One
-//! *phase* later every unit of the Cell has *snooped* (seen) the command, and the combined response
-//! of the units is known. The target starts when it has seen the command, without waiting for the
-//! response.
+//! A transaction begins with a command, which waits for a slot on the command bus of the
+//! requester's Cell. One *phase* later all units of the Cell have *snooped* (seen) the command, and
+//! their combined response is known. The target starts when it has seen the command.
 //!
-//! Commands to main memory are coherent: the units of both Cells, if there are two, snoop every
-//! coherent command. Data for the requester then waits for the responses of both Cells, even if the
-//! data comes from the requester's own Cell:
+//! A command to main memory is coherent: the units of both Cells, if there are two, snoop it. The
+//! requester gets no data before both Cells have responded:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:
@@ -28,16 +26,14 @@
 //! ```
 //!
 //! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
-//! command. The command crosses the link too, and carries the response of the requester's Cell.
-//! Therefore both responses are known in the other Cell earlier than in the requester's Cell. The
-//! answer of the memory controller comes back over the link.
+//! command. The command crosses the link with the response of the requester's Cell, so the other
+//! Cell is the first to have both responses. The memory controller answers over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
-//! A request to a local store or a register in the other Cell goes through two interfaces, one at
-//! each end of the link. The far interface issues the request again as a command of its own Cell. A
-//! read takes a command one way and data the other way. A write takes a request, a response, and
-//! then the data:
+//! A request to a local store or register in the other Cell goes through an interface at each end
+//! of the link. The far interface issues a command in its own Cell. A read takes a command one way
+//! and data the other way. A write takes a request, a response and then the data:
 //!
 //! ```text
 //!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
@@ -46,25 +42,20 @@
 //!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
-//! The near interface takes the data off its own interconnect at once, so that the interconnect
-//! does not wait for the other Cell. The near interface keeps a copy of the data until it has the
-//! response: the far interface's answer that its command is on the bus and was not refused. Then
-//! the near interface acknowledges the response, and only then may the far interface pass the data
-//! on. The response and the acknowledgement do not use the interconnects of the two Cells. Together
-//! the response and the acknowledgement take as long over the link as any other message in one
-//! direction.
+//! The near interface keeps the data until the far interface responds that its command was
+//! accepted. It then acknowledges the response, and the far interface passes the data on. The
+//! response and the acknowledgement together take the time of one message over the link.
 //!
-//! Therefore a read and a write between two Cells both take 217 ns longer than within a Cell on the
-//! QS20. This time has three parts: two messages over the link, the phase of a second command, and
-//! the second interconnect. No source describes this protocol. It is the simplest protocol that
-//! agrees with the measurements: 216 ns (mailbox) and 230 ns (signal) for a message, and 220 ns for
-//! each access of the PPE (the paper CellStats, tables 1 and 2).
+//! So a read or a write between Cells takes 217 ns longer than within a Cell on the QS20: two
+//! messages, a second phase and a second interconnect. No source describes this protocol. It is the
+//! simplest that agrees with the paper CellStats (tables 1 and 2): 216 ns for a mailbox message,
+//! 230 ns for a signal, and 220 ns for each access of the PPE.
 //!
 //! # Data
 //!
 //! The time of a read from memory comes from [`memory`]. A write to memory is complete when the
-//! controller has accepted the write and has answered. Every other transaction takes the time of
-//! the local store or register at each end. A PPE adds no time here.
+//! memory controller has answered. Any other transaction takes the time of the local store or
+//! register at each end. The PPE adds no time.
 
 mod command;
 mod crossbar;
@@ -95,32 +86,30 @@ use memory::{Memory, Outcome};
 use network::{Element, Network};
 use packet::Packet;
 
-/// A step of a transaction, or of the rings or a memory module. The upper part of an event's index
-/// is the number of the step.
+/// An event of the fabric: a step of a transaction, of the rings or of a memory module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// The arbiter of a Cell's rings may have a packet to grant. The index is that of the Cell.
+    /// The arbiter of the rings may grant a packet. The index of the event has the Cell.
     Arbitrate,
-    /// A memory module may have a request to start. The index is that of the module.
+    /// A memory module may start a request. The index of the event has the module.
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
-    /// The command arrives in the Cell that is not the requester's.
+    /// The command arrives in the other Cell.
     Crossed,
-    /// The response of the units of the other Cell is known in the other Cell.
+    /// The response of the other Cell's units is known in the other Cell.
     Snooped,
     /// The combined response arrives in the requester's Cell.
     Responded,
     /// Data is ready to enter an interconnect that has no arbiter.
     Ready,
-    /// Data arrives at the link's interface in the Cell of the data's source.
+    /// Data arrives at the link in the Cell of its source.
     AtLink,
-    /// Data arrives from the link in the Cell of the data's sink.
+    /// Data arrives from the link in the Cell of its sink.
     OffLink,
-    /// Data to write arrives at the memory controller.
+    /// Data arrives at the memory controller that writes it.
     AtMemory,
-    /// The transaction is complete.
     Complete,
 }
 
@@ -138,9 +127,8 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The number of bits of an event's index that hold the number of the transaction. The other
-    /// bits of the index (19 in all) hold the step. The MFCs of a thousand SPEs have fewer
-    /// transactions under way than these bits can number.
+    /// The bits of an event's index that hold the number of the transaction. The other 4 bits hold
+    /// the step. 2^15 transactions suffice for the MFCs of a thousand SPEs.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -156,7 +144,7 @@ impl Step {
     }
 }
 
-/// The place of an element: its Cell, and its number on the interconnect of the Cell.
+/// An element, by its Cell and its number on the interconnect of the Cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Port {
     cell: u16,
@@ -168,9 +156,9 @@ struct UnderWay {
     transaction: Transaction,
     requester: Port,
     target: Port,
-    /// For a coherent transaction, whether the combined response is known where the data is.
+    /// Whether the combined response to a coherent command is known in the Cell that has the data.
     responded: bool,
-    /// For a coherent transaction, the time at which the data began to wait for the response.
+    /// The time at which coherent data began to wait for the combined response.
     data_at: Option<Moment>,
     /// The packet that enters the interconnect at [`Step::Ready`].
     packet: Packet,
@@ -190,7 +178,7 @@ impl UnderWay {
     }
 }
 
-/// The times of the local stores and registers at the ends of a transaction.
+/// The access times of local stores and registers.
 #[derive(Debug)]
 struct Ends {
     local_store_read: Femtoseconds,
@@ -210,8 +198,7 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data until its first byte is at the bus. The time of
-    /// memory is not included, because its controller computes that time.
+    /// Returns the time from the request for data to its first byte on the bus, without memory.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -236,11 +223,10 @@ impl Ends {
 pub(crate) struct Fabric {
     command: CommandBus,
     link: Option<Link>,
-    /// The interconnect of each Cell.
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The ports of the PPEs, by Cell. The other three vectors are indexed by SPE, module and Cell.
+    /// The ports of the PPEs, by Cell. The following vectors are indexed by SPE, module and Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -248,13 +234,12 @@ pub(crate) struct Fabric {
     under_way: Vec<UnderWay>,
     /// The indices of the unused entries of `under_way`.
     unused: Vec<u32>,
-    /// The empty buffer of outcomes, kept so that it need not be allocated again.
+    /// An empty buffer of outcomes, which is used again.
     outcomes: Vec<Outcome>,
 }
 
 impl Fabric {
-    /// Makes the fabric of a machine. Panics if the description does not pass the checks of
-    /// loading.
+    /// Makes the fabric of a machine. Panics if the description is not valid.
     pub fn new(description: &Description) -> Self {
         let cells = 0..description.cells.len();
         let port = |cell: usize, element| Port {
@@ -270,8 +255,7 @@ impl Fabric {
                 spes.map(move |(index, &number)| (cell, Element::Spe { number, index }))
             });
         let modules = description.modules.iter().enumerate();
-        // The capacity suffices for all transactions that the MFCs may have under way, so that a
-        // long run seldom allocates.
+        // This capacity suffices for the transactions of all MFCs, so a long run seldom allocates.
         let spe_count = description.spes().count();
         let transactions = spe_count * description.mfc.outstanding_requests.value as usize;
         let link = Link::new(description);
@@ -297,8 +281,7 @@ impl Fabric {
         }
     }
 
-    /// Begins a transaction. [`handle`](Self::handle) returns the token of the transaction when all
-    /// its data has arrived.
+    /// Begins a transaction. [`handle`](Self::handle) returns its token when it is complete.
     pub fn begin(&mut self, now: Moment, transaction: Transaction, queue: &mut Queue) {
         let id = self.insert(transaction);
         let entry = &self.under_way[id];
@@ -313,7 +296,7 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // This data needs no more commands, so its way is computed ahead.
+            // The data needs no more commands, so its departure is computed now.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -321,8 +304,7 @@ impl Fabric {
         }
     }
 
-    /// Handles an event that the fabric has put into `queue` as [`Kind::Fabric`], and appends the
-    /// tokens of complete transactions to `done`.
+    /// Handles an event of the fabric. Appends the tokens of complete transactions to `done`.
     pub fn handle(&mut self, now: Moment, index: u32, queue: &mut Queue, done: &mut Vec<Token>) {
         let (step, id) = Step::from_index(index);
         match step {
@@ -379,9 +361,8 @@ impl Fabric {
         }
     }
 
-    /// Returns the time of a word from its command at the node `from` to a register of the node
-    /// `to`. This time is fixed on a crossbar and a measured matrix, where words meet no other
-    /// packets. On other interconnects this returns `None`, because a word needs a transaction.
+    /// Returns the time of a word from its command at `from` to a register of `to`. Returns `None`
+    /// on rings and meshes, where words and other packets delay each other.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -434,7 +415,6 @@ impl Fabric {
         self.link.as_mut().expect("two Cells have a link")
     }
 
-    /// Returns the Cell that is not the requester's.
     fn other_cell(&self, id: usize) -> usize {
         1 - usize::from(self.under_way[id].requester.cell)
     }
@@ -443,8 +423,7 @@ impl Fabric {
         push(time, step.index(id), queue);
     }
 
-    /// Continues a transaction when the units of the requester's Cell have seen its command. The
-    /// command is coherent, or belongs to a read from the other Cell.
+    /// Continues a transaction when the units of the requester's Cell have seen its command.
     fn reflected(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = self.under_way[id];
         let own_cell = usize::from(entry.requester.cell);
@@ -469,7 +448,7 @@ impl Fabric {
         }
     }
 
-    /// Continues a read from the other Cell when its command arrives in that Cell.
+    /// Continues a read from the other Cell when its command arrives there.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
@@ -532,9 +511,8 @@ impl Fabric {
         }
     }
 
-    /// Continues a coherent read whose source will have the data at `ready_at`. If the source is in
-    /// the requester's Cell, the data leaves only after the combined response. If the source is in
-    /// the other Cell, the data leaves at once.
+    /// Continues a coherent read with data that is ready at `ready_at`. Within a Cell the data
+    /// waits for the combined response, but data from the other Cell leaves at once.
     fn source_ready(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         if entry.crosses() || entry.responded {
@@ -544,9 +522,8 @@ impl Fabric {
         }
     }
 
-    /// Continues a coherent transaction when the combined response is known in the requester's
-    /// Cell. A write to the memory of the other Cell continues when the response is known in the
-    /// other Cell.
+    /// Continues a transaction when the combined response is known: in the other Cell for a write
+    /// to its memory, and in the requester's Cell otherwise.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -575,8 +552,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // This command is the acknowledgement. Its time is part of the time of the
-                // response, as the head of this module says.
+                // This is the acknowledgement, the time of which is part of that of the response.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);
@@ -584,7 +560,7 @@ impl Fabric {
         }
     }
 
-    /// Continues a transaction whose data has arrived from the link in the Cell of its sink.
+    /// Continues a transaction whose data arrives from the link in the Cell of its sink.
     fn off_link(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &mut self.under_way[id];
         let coherent = entry.transaction.place.is_coherent();
@@ -609,7 +585,7 @@ impl Fabric {
         to_memory && transaction.access == Access::Write && entry.crosses()
     }
 
-    /// Puts data on the interconnect of its source's Cell.
+    /// Sends data from its source into the interconnect of the source's Cell.
     fn leave_source(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (source, sink) = entry.ends();
@@ -629,7 +605,7 @@ impl Fabric {
         }
     }
 
-    /// Puts data that has crossed the link on the interconnect of its sink's Cell.
+    /// Sends data from the link into the interconnect of the sink's Cell.
     fn enter_from_link(&mut self, ready_at: Moment, id: usize, queue: &mut Queue) {
         let (_, sink) = self.under_way[id].ends();
         let interface = self.link_ports[usize::from(sink.cell)];

@@ -1,4 +1,4 @@
-//! The interconnect of one Cell. The machine's description decides its kind.
+//! The interconnect of a Cell: rings, a mesh, a crossbar or a measured matrix.
 
 use super::crossbar::Crossbar;
 use super::matrix::Matrix;
@@ -11,29 +11,26 @@ use crate::description::{Description, Interconnect, Quantity};
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// An element that is attached to the interconnect of a Cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Element {
     Ppe,
-    /// The SPE with this physical number and with this index in the list of the Cell's SPEs.
+    /// The SPE with this physical number, at this index among the SPEs of the Cell.
     Spe {
         number: u16,
         index: usize,
     },
-    /// The memory controller of a module.
     Memory {
         module: usize,
     },
-    /// The Cell's interface of the link to the other Cell.
+    /// The interface to the link to the other Cell.
     Link,
 }
 
 #[derive(Debug)]
 pub(super) enum Network {
-    /// Rings, whose arbiter decides by events when a packet starts.
+    /// Rings, on which events of the arbiter start packets.
     Rings(Rings),
-    /// A mesh. A mesh, a crossbar and a matrix compute the times of a packet from those of earlier
-    /// packets, without events.
+    /// A mesh, which computes the arrival of a packet without events. So do crossbar and matrix.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
@@ -59,7 +56,7 @@ impl Network {
                 let columns = mesh.columns.value as u16;
                 let spes = description.cells[cell].spes.iter();
                 let tiles = spes.map(|number| [number % columns, number / columns]);
-                // A mesh has no link to another Cell, so the link gets any tile.
+                // A mesh has no link to another Cell, so the tile of the link does not matter.
                 let tiles = tiles.chain([mesh.ppe_tile; 2]);
                 let modules = description.modules.iter();
                 let tiles = tiles.chain(modules.map(|module| module.tile.unwrap_or(mesh.ppe_tile)));
@@ -70,7 +67,7 @@ impl Network {
         }
     }
 
-    /// The number of an element in a [`Packet`]. Panics if the interconnect has no such element.
+    /// Returns the number of an element in a [`Packet`]. Panics if the element is missing.
     pub fn port(description: &Description, cell: usize, element: Element) -> u16 {
         let spes = description.cells[cell].spes.len();
         let port = match (&description.interconnect, element) {
@@ -91,8 +88,8 @@ impl Network {
         port as u16
     }
 
-    /// Sends a packet that is ready now, and returns the time at which its last byte arrives.
-    /// Returns `None` on rings, whose arbiter decides when the packet starts.
+    /// Sends a packet that is ready now, and returns the time at which its last byte arrives, or
+    /// `None` on rings, where it is not known yet.
     pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
@@ -105,7 +102,7 @@ impl Network {
         }
     }
 
-    /// The time of a word from SPE to SPE. `None` if words may meet other packets.
+    /// Returns the time of a word between SPEs, or `None` if packets may delay the word.
     pub fn word(&self, from: u16, to: u16) -> Option<Femtoseconds> {
         match self {
             Self::Rings(_) | Self::Mesh(_) => None,
@@ -124,9 +121,9 @@ impl Network {
     }
 }
 
-/// The time of each direction of a measured exchange by compare-and-swap, without the way of the
-/// line. Its parts are the request for the line, the cache that supplies the line, the body of the
-/// packet, the cache that receives the line, and the claim of the line.
+/// Returns the time of one direction of a measured exchange by compare-and-swap, without the
+/// latency of the line. The parts are the request for the line, both caches, the packet body and
+/// the claim.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -147,8 +144,7 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // A waiting processor checks the line in its own cache again and again. On average the line
-    // changes when a check is half done.
+    // The waiting processor polls the line, and notices a change after half a poll on average.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

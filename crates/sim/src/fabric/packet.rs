@@ -1,17 +1,17 @@
 use crate::time::{Femtoseconds, Moment};
 
-/// A packet of data on the interconnect of one Cell.
+/// A packet of data on the interconnect of a Cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packet {
-    /// The time at which the packet's source has the data.
+    /// The time at which the source has the data.
     pub ready_at: Moment,
-    /// The time that the packet's sink takes after the last byte has arrived.
+    /// The time that the sink takes after the last byte.
     pub sink: Femtoseconds,
-    /// The index of the fabric's event that follows after the time of the sink.
+    /// The index of the fabric event that follows the sink.
     pub then: u32,
     pub bytes: u32,
     pub from: u16,
     pub to: u16,
-    /// Whether the packet is a line that one SPE takes from the cache of another SPE.
+    /// Whether the packet is a line from the cache of an SPE to that of another.
     pub between_caches: bool,
 }

@@ -1,4 +1,4 @@
-//! The ports of elements, for interconnects in which packets meet only at the ports.
+//! The ports of elements, for interconnects on which packets wait only at the ports.
 //!
 //! ```text
 //!                 ready   start             start + latency
@@ -11,17 +11,17 @@ use super::usage::Usage;
 use crate::observe::ResourceCounters;
 use crate::time::{Femtoseconds, Moment};
 
-/// A port or a link. It carries one packet at a time.
+/// A port or a link, which carries one packet at a time.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// The time at which the last byte of the last packet leaves the lane.
+    /// The time at which the last byte of the last packet leaves.
     pub free_at: Moment,
     usage: Usage,
 }
 
 impl Lane {
-    /// Occupies the lane for a packet from `head`, when its head enters the lane, to `gone`, when
-    /// its last byte leaves the lane.
+    /// Occupies the lane from `head`, when the head of a packet enters it, to `gone`, when the last
+    /// byte of the packet leaves it.
     pub fn hold(&mut self, head: Moment, gone: Moment, bytes: u32) {
         self.free_at = gone;
         self.usage.packets += 1;
@@ -34,7 +34,7 @@ impl Lane {
     }
 }
 
-/// The port out and the port in of each element.
+/// The out-port and the in-port of each element.
 #[derive(Debug)]
 pub(super) struct Ports {
     bytes_per_s: u64,
@@ -55,8 +55,8 @@ impl Ports {
         }
     }
 
-    /// Sends a packet, and returns the time at which its last byte arrives. The head of the packet
-    /// takes `latency` from port to port.
+    /// Sends a packet, and returns the time at which its last byte arrives. `latency` is the time
+    /// of the head from port to port.
     pub fn arrival(
         &mut self,
         ready_at: Moment,
@@ -74,7 +74,6 @@ impl Ports {
         head + body
     }
 
-    /// The counters of each port.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         let ports = self.names.iter().zip(self.out.iter().zip(&self.into));
         ports.flat_map(|(name, (out, into))| {

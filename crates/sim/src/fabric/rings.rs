@@ -1,4 +1,4 @@
-//! The data rings of one Cell and their arbiter.
+//! The data rings of a Cell and their arbiter.
 //!
 //! ```text
 //!             hop 0     hop 1     hop 2                 a packet of 8 bus cycles that goes 3 hops:
@@ -8,51 +8,37 @@
 //!                                                       in-port        ████████
 //! ```
 //!
-//! A packet holds all segments of its way (the pieces of a ring between neighbouring elements) from
-//! its start until its last beat has arrived. Therefore a transfer in progress keeps other packets
-//! from its way. A packet holds a port only while it passes the port. Therefore the next packet of
-//! the same source can start on the other ring of the direction, while the first ring is still
-//! held. The time from which each segment is free is stored as a number, so no event has to release
-//! a segment.
+//! A packet holds all segments (ring pieces between neighbours) of its way from its start until its
+//! last byte arrives. It holds a port only while it passes the port, so the source can start its
+//! next packet on another ring earlier. The time from which a segment is free is stored.
 //!
-//! The arbiter grants a packet (lets it start) if three conditions hold: the way of the packet is
-//! free, the out-port of its source and the in-port of its sink will be free when the packet passes
-//! them, and no other packet has just started on the same ring. The memory controller goes first.
-//! Of all other elements, the element that sent least recently goes first. A packet goes the
-//! shorter way round. Of two ways of equal length, and of the rings of a direction, the packet
-//! takes the first on which it can start. Elements send their packets in the order in which the
-//! packets are ready.
+//! The arbiter grants (starts) a packet if its way is free, both ports will be free when the packet
+//! passes them, and no packet has just started on the same ring. The memory controller goes first,
+//! then the element that sent least recently. A packet goes the shorter way round, on the first
+//! ring on which it can start. An element sends its packets in the order in which they are ready.
 //!
-//! With these rules only, two kinds of packets would starve. First, packets from a neighbour of
-//! their sink: packets from far away need the in-port later, and would always start before them.
-//! Second, packets that go far: they need more free segments at once than packets on short ways.
-//! Therefore two packets may hold others up: the first packet of the memory controller, and the
-//! first packet of the element that has its turn. If one of these two packets is ready and only
-//! waits for its way, no element may start a packet that would delay the waiting packet.
+//! Packets to a near sink and packets with many segments would starve. Therefore no element may
+//! start a packet that delays the first packet of the memory controller, or of the element that
+//! sent least recently, if that packet is ready.
 //!
-//! At most one wake-up of the arbiter is planned, for the earliest time at which a packet can
-//! start.
+//! At most one wake of the arbiter is queued, for the earliest time at which a packet can start.
 //!
-//! Sources: Krolak (developerWorks, 2005) for the 8 beats of a packet and the 3 cycles between two
-//! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
-//! Micro, 2006; recalled) for the conditions of a grant, the priority of the memory controller and
-//! the turns of the other elements. Two facts are not published: how the arbiter keeps elements
-//! from starving, and which ring of a direction the arbiter takes.
+//! Sources: Krolak (developerWorks, 2005) for the 8 cycles of a packet and 3 between two starts;
+//! Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006;
+//! recalled) for the grants and their order. No source explains how the arbiter avoids starvation,
+//! and which ring of a direction it takes.
 
-// Rejected: a segment that is free when a packet has left it. Then all pairings of eight SPEs that
-// exchange data use their ports fully, so the best pairing is only 1.0 to 1.1 times as fast as the
-// worst. The published ratio is 2.5, and the ratio with the whole way held is 1.75. Besides, a
-// single reader then uses one ring, while the counters of a console show two rings.
+// Rejected: freeing a segment when the packet has left it. The best pairing of eight SPEs is then
+// only 1.0 to 1.1 times as fast as the worst (published: 2.5; with the whole way held: 1.75).
 //
-// Rejected: taking the rings of a direction in turn, with each segment free when a packet has left
-// it. All packets start 8 cycles apart, so taking turns changes nothing.
+// Rejected: freeing segments early, and using the rings of a direction in turn. All packets start 8
+// cycles apart, so the turns change nothing.
 //
-// Rejected: a packet claims its whole way from the start, and each segment is free again when the
-// packet has left it. The best and the worst pairing stay at 205 and 117 GB/s, and the other
-// pairings get 126 to 164 GB/s (published: 186 to 197 for five pairings, 95 and 78 for two).
+// Rejected: claiming the whole way at the start, but freeing each segment when the packet has left
+// it. The pairings get 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
 //
-// Rejected: only round robin among the elements. Elements far from a contended port starve: two of
-// eight streams got half of the rate of the others.
+// Rejected: only round robin. Elements far from a contended port starve: two of eight streams got
+// half of the rate of the others.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -68,18 +54,17 @@ pub(super) struct Rings {
     packet: Femtoseconds,
     hop: Femtoseconds,
     start_interval: Femtoseconds,
-    /// The rings. The clockwise rings come first.
+    /// The rings, with the clockwise rings first.
     rings: Vec<Ring>,
     clockwise: usize,
-    /// The allowed ways from each source to each sink, at the index `source * elements + sink`. The
-    /// shorter way comes first.
+    /// The ways from each source to each sink, at the index `source * elements + sink`. The shorter
+    /// way comes first. `None` is a way that is too long.
     ways: Vec<[Option<Way>; 2]>,
     elements: Vec<Element>,
-    /// For each element, a time at or before the earliest possible start of its first packet. If
-    /// the element has no packet, this is [`Moment::NEVER`].
+    /// For each element, a time at or before the earliest start of its first packet, or
+    /// [`Moment::NEVER`] without a packet.
     next: Vec<Moment>,
-    /// For each element, the number of its last grant among the grants of all elements. For the
-    /// memory controller this is always 0.
+    /// The number of each element's last grant. For the memory controller it is always 0.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
@@ -88,7 +73,7 @@ pub(super) struct Rings {
 
 #[derive(Debug)]
 struct Ring {
-    /// The time from which each segment is free. Segment n is between the elements n and n + 1.
+    /// The time from which each segment is free. Segment n is between elements n and n + 1.
     free_at: Vec<Moment>,
     next_start: Moment,
     busy_until: Moment,
@@ -108,7 +93,7 @@ struct Way {
     hops: usize,
 }
 
-/// A possible start of a packet: the time, the ring and the way.
+/// A possible start of a packet.
 #[derive(Clone, Copy)]
 struct Start {
     time: Moment,
@@ -117,8 +102,8 @@ struct Start {
 }
 
 impl Rings {
-    /// Makes the rings of a Cell. Panics if an element is missing, if there is no ring, or if an
-    /// element cannot reach another element.
+    /// Makes the rings of a Cell. Panics if the description has no ring or lacks an element, or if
+    /// an element cannot reach another.
     pub fn new(description: &Parameters, bus_hz: &Quantity) -> Self {
         let bus = |cycles: &Quantity| cycles.cycles_of(bus_hz);
         let count = description.elements.len();
@@ -172,8 +157,8 @@ impl Rings {
         }
     }
 
-    /// Takes a packet that is ready now or later. Returns the time at which the caller must wake
-    /// the arbiter, or `None` if an earlier call has returned a time that is early enough.
+    /// Adds a packet that is ready now or later. Returns the time at which `arbitrate` must be
+    /// called, or `None` if an earlier call has returned a time that is early enough.
     pub fn send(&mut self, packet: Packet) -> Option<Moment> {
         let source = usize::from(packet.from);
         let packets = &mut self.elements[source].packets;
@@ -193,9 +178,9 @@ impl Rings {
         })
     }
 
-    /// Starts all packets that can start now, and calls `arrive` with the time of arrival and each
-    /// packet. If packets are left, returns the time at which the caller must call `arbitrate`
-    /// again. Does nothing if `now` is not the time that `arbitrate` or `send` returned last.
+    /// Starts all packets that can start now, and calls `arrive` with each packet and the time of
+    /// its arrival. Returns the next time at which `arbitrate` must be called. Does nothing if
+    /// `now` is not the last time that `arbitrate` or `send` has returned.
     pub fn arbitrate(
         &mut self,
         now: Moment,
@@ -217,7 +202,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// Returns the elements on the first way that a packet tries, including both ends.
+    /// Returns the elements on the preferred way of a packet, including both ends.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
@@ -233,7 +218,7 @@ impl Rings {
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
     }
 
-    /// Returns the element that has its turn, among the elements that may send now.
+    /// Returns the element that sends next, among those whose first packet may start now.
     #[inline]
     fn next_in_turn(&self, now: Moment) -> Option<usize> {
         let mut next = None;
@@ -246,8 +231,7 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Earlier grants may have made times in
-    /// `next` too early, which this function corrects as far as the result needs.
+    /// Returns the earliest time at which a packet can start. Corrects times in `next`.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -268,14 +252,14 @@ impl Rings {
         }
     }
 
-    /// Returns the time at which an element's first packet can start if no other packet starts.
+    /// Returns the earliest start of an element's first packet, if no other packet starts before.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// Returns the start of an element's first packet now, or the time at which to try again.
+    /// Returns the start of an element's first packet now, or `Err` with the time to try again.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -295,15 +279,15 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // `element` may itself have to wait for a third element.
+                // The packet of `element` may itself wait for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Returns the elements that come before `source`, and have a ready packet that waits for its
-    /// way: the memory controller, and the first of the other elements.
+    /// Returns the elements with a ready packet that come before `source`: the memory controller,
+    /// and the first of the other elements.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -324,13 +308,12 @@ impl Rings {
         first
     }
 
-    /// Returns whether `start` makes the start `other` impossible. `other` must not be earlier than
-    /// `start`.
+    /// Returns whether `start` delays the start `other`, which must not be earlier.
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
-        // Returns how much later than this packet the head of the other packet passes a place.
-        // `hops` and `other_hops` are the numbers of hops of the two packets to the place.
+        // Returns how much later than this packet the other packet reaches a place, which is `hops`
+        // from the source of this packet and `other_hops` from that of the other.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -351,9 +334,8 @@ impl Rings {
                 })
     }
 
-    /// Returns the first start of an element's first packet, from a time on. Of equally early
-    /// starts, returns the start on the first ring. Does not use `starts`, because this function
-    /// takes most of the arbiter's time.
+    /// Returns the earliest start of an element's first packet from `now` on, on the first ring of
+    /// several. Does not use `starts`, which is slower: this takes most of the arbiter's time.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -377,8 +359,7 @@ impl Rings {
         first.expect("a way from each element to each other")
     }
 
-    /// Returns the first start of an element's first packet, from a time on, on each ring that the
-    /// packet may use.
+    /// Returns the earliest start of an element's first packet on each ring, from `now` on.
     #[inline]
     fn starts(&self, now: Moment, from: usize) -> impl Iterator<Item = Start> {
         let source = &self.elements[from];
@@ -397,8 +378,7 @@ impl Rings {
         })
     }
 
-    /// Takes the first packet of an element out of its queue, and occupies the segments and ports
-    /// on its way. Returns the time at which the packet's last byte arrives, and the packet.
+    /// Starts the first packet of an element. Returns the time of its arrival, and the packet.
     #[inline]
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
@@ -428,7 +408,7 @@ impl Rings {
         (passed, packet)
     }
 
-    /// Returns the time from which every segment of a way is free.
+    /// Returns the time from which a ring can take a packet and all segments of its way are free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
         let segments = segments(from, way, ring.free_at.len());
@@ -446,7 +426,7 @@ impl Rings {
     }
 }
 
-/// Returns the number of an element of the rings. Panics if the rings have no such element.
+/// Returns the number of an element. Panics if the rings have no element of this name.
 pub(super) fn element(description: &Parameters, name: &str) -> usize {
     let found = description
         .elements
@@ -478,7 +458,7 @@ mod tests {
 
     const CYCLE: Femtoseconds = Femtoseconds(625_000);
 
-    // The indices of these elements in ring order.
+    // The indices of two elements.
     const PPE: u16 = 0;
     const MIC: u16 = 11;
 
@@ -497,8 +477,7 @@ mod tests {
         Rings::new(&description, &bus_hz)
     }
 
-    /// Sends packets and returns the arrival of each packet. A packet is given by its ready time,
-    /// its source and its target. Times are in bus cycles.
+    /// Sends packets (ready time, source, sink), and returns their arrivals, in bus cycles.
     fn arrivals(rings: &mut Rings, packets: &[(u64, u16, u16)]) -> Vec<u64> {
         let mut wakes: Vec<Moment> = Vec::new();
         for (index, &(ready, from, to)) in packets.iter().enumerate() {
@@ -553,9 +532,8 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // In both cases the two packets go over segment 2, and the packet that starts first holds
-        // this segment until it has arrived. Segment 2 is the last segment of this packet in the
-        // first case, and its first segment in the second case.
+        // Both packets use segment 2, which the first to start holds until it arrives: in the first
+        // case as its last segment, in the second case as its first.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -576,7 +554,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_element_go_over_the_rings_of_a_direction_in_turn() {
-        // The ports are free after 8 cycles, and the way is free after 9 cycles.
+        // The ports are free after 8 cycles, and the way after 9.
         let mut rings = rings(2, 2);
         let packets: Vec<_> = (0..10).map(|_| (0, 1, 2)).collect();
         let starts: Vec<u64> = (0..10).map(|n| 8 * n + 9).collect();
@@ -591,10 +569,9 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // The seventh packet has its turn before the packet of element 2, with which it shares
-        // segment 2. The seventh packet waits for segment 1 until cycle 10, and the packet of
-        // element 2 waits for the seventh packet. The other packets do not delay the seventh
-        // packet, so these packets need not wait for it.
+        // The seventh packet waits for segment 1 until cycle 10. The packet of element 2 shares
+        // segment 2 with the seventh and must wait. The other packets need not, because they do not
+        // delay it.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -613,12 +590,12 @@ mod tests {
 
     #[test]
     fn one_port_takes_one_packet_at_a_time() {
-        // Two packets go into element 3, one from each side. The in-port is busy in cycles 1 to 9.
+        // Two packets enter element 3, one from each side. Its in-port is busy in cycles 1 to 9.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 4, 3)]),
             [9, 8 + 9]
         );
-        // Two packets go out of element 2, one to each side.
+        // Two packets leave element 2, one to each side.
         assert_eq!(
             arrivals(&mut rings(2, 2), &[(0, 2, 3), (0, 2, 1)]),
             [9, 8 + 9]
@@ -627,8 +604,7 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The clockwise ways of five hops share segments. The counterclockwise ways of seven hops
-        // are too long.
+        // The clockwise ways of five hops share segments. The other ways are too long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
@@ -646,8 +622,7 @@ mod tests {
             arrivals(&mut rings(2, 2), &[(0, 1, PPE), (0, MIC, PPE)]),
             [8 + 9, 9]
         );
-        // The memory controller goes first each time. Of the other packets, the packet that has
-        // waited longer goes first.
+        // The memory controller goes first, then the packet that has waited longer.
         let stream = [(0, 1, PPE), (0, MIC, PPE), (0, MIC, PPE), (0, MIC, PPE)];
         assert_eq!(
             arrivals(&mut rings(2, 2), &stream),
@@ -657,8 +632,7 @@ mod tests {
 
     #[test]
     fn all_others_take_turns_wherever_they_are() {
-        // Element 3 gets five packets each from an element two hops away, from a neighbour, and
-        // from an element on the other side.
+        // Element 3 gets five packets each from the elements 1, 2 and 4.
         let sources = [1, 2, 4];
         let packets: Vec<_> = (0..15).map(|n| (0, sources[n % 3], 3)).collect();
         let arrivals = arrivals(&mut rings(2, 2), &packets);
@@ -669,7 +643,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both packets go over segment 2, which the packet from element 1 reaches after one hop.
+        // Both streams use segment 2, which packets of element 1 reach after one hop.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");
@@ -677,8 +651,8 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each element sends counterclockwise to its neighbour, which is one hop or three hops
-        // away. The rings start these packets less often than the ports could send them.
+        // Each element sends counterclockwise to its neighbour, one or three hops away. The ports
+        // could send these packets faster than the rings start them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();
@@ -699,7 +673,7 @@ mod tests {
     #[test]
     fn a_ring_is_busy_while_at_least_one_packet_is_on_it() {
         let mut rings = rings(1, 1);
-        // Two packets overlap, from cycle 0 to 12. A single packet takes 9 cycles.
+        // Two packets overlap in cycles 0 to 12. A single packet takes 9 cycles.
         arrivals(&mut rings, &[(0, 1, 2), (0, 3, 4), (100, 3, 4)]);
         let counters: Vec<_> = rings.resources(1).collect();
         assert_eq!(counters[0].name, "Cell 1, ring 0");

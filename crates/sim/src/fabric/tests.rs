@@ -1,33 +1,29 @@
-//! Tests of single transactions on a QS20, and on one Cell of a QS20, with exact times.
+//! Tests of transactions on a QS20, and on a Cell of it, with exact times.
 
 use super::*;
 
 /// A bus cycle.
 const BUS: u64 = 625_000;
 const NS: u64 = 1_000_000;
-/// A command phase.
 const PHASE: u64 = 50 * BUS;
-/// The link's latency.
 const LINK: u64 = 91 * NS;
-/// A line on the link: 128 bytes and a header of 16 bytes at 20 GB/s.
+/// The time of a cache line on the link: 128 bytes and a header of 16 bytes at 20 GB/s.
 const LINE_ON_LINK: u64 = 7_200_000;
-/// A word on the link.
 const WORD_ON_LINK: u64 = NS;
 const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
 const REGISTER: u64 = 44 * 312_500;
 const MEMORY_ACCESS: u64 = 48 * NS;
-/// The time from a written line's arrival at the controller until the controller's Cell has the
-/// answer.
+/// The time from a line's arrival at the memory controller until its Cell has the answer.
 const ACCEPT: u64 = 18 * NS;
 
-/// The time of a single packet on the rings. The order of the elements is PPE, SPE 1, 3, 5, 7,
-/// IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
+/// Returns the time of a packet alone on the rings. Their order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0,
+/// SPE 6, 4, 2, 0, MIC.
 const fn ring(hops: u64) -> u64 {
     (8 + hops) * BUS
 }
 
-/// The time from a command to the combined response of two Cells.
+/// The time from a command to the combined response of both Cells.
 const RESPONSE_OF_BOTH: u64 = PHASE + LINK + PHASE + LINK;
 
 const LINE: Place = Place::Memory { address: 0 };
@@ -66,8 +62,7 @@ fn get(requester: u16, from: u16) -> Transaction {
     transaction(requester, Access::Read, Place::LocalStore, from)
 }
 
-/// Begins transactions at their times. Returns the index and the end of each transaction, in the
-/// order of the ends.
+/// Runs transactions. Returns the index and the end of each, in the order of the ends.
 fn run_with(
     fabric: &mut Fabric,
     seed: u64,
@@ -93,7 +88,7 @@ fn run_with(
     complete
 }
 
-/// The time of each transaction if all transactions begin at once, in the given order.
+/// Returns the time of each transaction, if all begin at once in this order.
 fn times<const N: usize>(description: &Description, transactions: [Transaction; N]) -> [u64; N] {
     const START: u64 = 5_000 * NS + 100 * NS;
     let mut times = [0; N];
@@ -130,7 +125,7 @@ fn a_line_from_local_store_to_local_store() {
 #[test]
 fn each_command_has_a_slot_of_its_own() {
     let alone = time(&qs20(), get(1, 3));
-    // The three transfers have no ports and segments in common.
+    // The three transfers share no ports and segments.
     let together = times(&qs20(), [get(1, 3), get(5, 7), get(4, 6)]);
     assert_eq!(together, [alone, alone + BUS, alone + 2 * BUS]);
     let in_both_cells = times(&qs20(), [get(1, 3), get(9, 11)]);
@@ -175,7 +170,7 @@ fn remote_memory_is_read_over_the_link() {
     assert_eq!(time(&qs20(), read), expected);
     assert_eq!(expected, 308_137_500);
 
-    // With a slow phase, data waits for the response.
+    // With a slow phase, the data waits for the response.
     let mut slow_phase = qs20();
     slow_phase.command.phase_bus_cycles.value = 500;
     let response = 2 * (500 * BUS + LINK);
@@ -209,7 +204,7 @@ fn a_write_is_complete_when_the_controller_has_it() {
         time(&qs20(), write(0)),
         RESPONSE_OF_BOTH + LOCAL_STORE_READ + ring(1) + ACCEPT
     );
-    // The data is at the other Cell before that Cell has snooped the command, so the data waits.
+    // The data arrives in the other Cell before that Cell has seen the command, and waits.
     let to_link = LOCAL_STORE_READ + ring(4) + LINE_ON_LINK;
     assert!(to_link < PHASE);
     let there = PHASE + LINK + PHASE + ring(5) + ACCEPT + LINK;
@@ -219,7 +214,7 @@ fn a_write_is_complete_when_the_controller_has_it() {
 #[test]
 fn a_word_to_the_other_cell_takes_the_link_twice_a_phase_and_the_rings_again() {
     let signal = |from, to| transaction(from, Access::Write, Place::Register, Node::Spe(to));
-    // SPE 8 has the place of SPE 0, four hops from the link.
+    // SPE 8 is four hops from the link, as SPE 0 is.
     let crossing = 2 * LINK + PHASE + WORD_ON_LINK;
     let near = PHASE + LOCAL_STORE_READ + ring(4) + REGISTER;
     let far = time(&qs20(), signal(Node::Spe(0), 8));
@@ -244,8 +239,8 @@ fn a_line_from_a_local_store_in_the_other_cell() {
 fn lines_over_the_link_follow_each_other() {
     let [first, second] = times(&qs20(), [get(6, 8), get(6, 8)]);
     assert_eq!(second - first, LINE_ON_LINK);
-    // The data of the two transfers uses different directions of the link. The command of one
-    // transfer and the data of the other share a direction, but at different times.
+    // The transfers use different directions of the link for data. A command and data share a
+    // direction at different times.
     let [out, back] = times(&qs20(), [get(6, 8), get(8, 6)]);
     assert_eq!(out, back);
 }
@@ -257,8 +252,7 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Commands that two Cells snoop have one order over both Cells, at one command every two
-    // cycles.
+    // Coherent commands of both Cells have one order, with two bus cycles for each.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(
@@ -332,13 +326,13 @@ fn resources_are_named_and_counted() {
     ];
     assert_eq!(used, expected);
     assert_eq!(resources.len(), 2 * 4 + 2 + 2);
-    // A command goes in one direction. A response and the data go in the other direction.
+    // A command uses one direction. A response and the data use the other.
     let busy = |index: usize| resources[index].busy.as_femtoseconds();
     assert_eq!(busy(10), 800_000);
     assert_eq!(busy(11), u128::from(800_000 + LINE_ON_LINK));
 }
 
-/// Transactions of every kind, at random times in 20 us.
+/// Returns transactions of all kinds at random times in 20 us.
 fn random_load(seed: u64, count: usize) -> Vec<(u64, Transaction)> {
     let mut state = seed;
     let mut below = |end: u64| {
@@ -432,7 +426,7 @@ fn the_same_calls_give_the_same_order() {
 fn nothing_is_left_to_happen_when_all_is_complete_and_the_slab_does_not_grow() {
     let mut fabric = Fabric::new(&qs20());
     for round in 0..20 {
-        // One transaction begins every 600 ns, so that only a few are under way at a time.
+        // Transactions begin 600 ns apart, so that only a few are under way.
         let load: Vec<_> = (0..100)
             .map(|n| ((round * 100 + n) * 600 * NS, get(1, 8)))
             .collect();

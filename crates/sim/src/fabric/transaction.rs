@@ -1,8 +1,8 @@
-//! Transactions, which the fabric carries out, and the nodes at their ends.
+//! The transactions that the fabric carries out, and the nodes at their ends.
 
 use crate::index::{PPE, ProcessorIndex};
 
-/// The size of a word, in bytes.
+/// The size in bytes of a word.
 pub(crate) const WORD_BYTES: u32 = 4;
 
 /// An end of a transaction.
@@ -19,17 +19,16 @@ pub(crate) enum Node {
 /// The part of the target that a transaction accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The local store of the target, which no other Cell snoops.
+    /// The local store of the target, which only its own Cell snoops.
     LocalStore,
-    /// A mailbox or signal register of the target, which no other Cell snoops.
+    /// A mailbox or signal register of the target, which only its own Cell snoops.
     Register,
-    /// A line of main memory. The line is coherent, so every Cell snoops.
+    /// A line of main memory, which is coherent: every Cell snoops.
     Memory {
-        /// The address of the first byte in the module.
+        /// The address of the first byte, which decides the memory bank.
         address: u64,
     },
-    /// A line of main memory in the cache of the target's atomic unit. The target is an SPE. The
-    /// line is coherent, so every Cell snoops.
+    /// A line of main memory in the cache of the target, an SPE. Every Cell snoops.
     AtomicCache,
 }
 
@@ -42,15 +41,15 @@ impl Place {
 /// The direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Data goes from the target to the requester.
+    /// Moves data from the target to the requester.
     Read,
-    /// Data goes from the requester to the target.
+    /// Moves data from the requester to the target.
     Write,
-    /// No data moves. The command claims a line for the requester.
+    /// Claims a line for the requester, and moves no data.
     Claim,
 }
 
-/// A request on the bus, of at most a line of 128 bytes.
+/// A bus request, of at most a cache line of 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transaction {
     pub requester: Node,
@@ -62,8 +61,7 @@ pub(crate) struct Transaction {
     pub token: Token,
 }
 
-/// The name of a transaction, chosen by the code that begins the transaction. The fabric returns
-/// the token when the transaction is complete.
+/// The identifier of a transaction, chosen by its requester and returned when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub u32);
 
@@ -77,7 +75,6 @@ impl Node {
 }
 
 impl Transaction {
-    /// Makes a write of a word to a register.
     pub fn register_write(requester: Node, target: Node, token: Token) -> Self {
         Self {
             requester,

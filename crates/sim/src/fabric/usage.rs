@@ -1,8 +1,7 @@
 use crate::observe::ResourceCounters;
 use crate::time::Femtoseconds;
 
-/// The packets and bytes that a resource (a ring, a port, a link or a memory module) has carried,
-/// and its busy time.
+/// The packets, bytes and busy time of a ring, port, link or memory module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub packets: u64,

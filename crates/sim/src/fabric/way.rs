@@ -1,4 +1,4 @@
-//! The links on a way through the fabric, and the time for which a line occupies each link.
+//! The links of a way through the fabric, and the times for which a cache line occupies them.
 
 use std::iter;
 
@@ -7,17 +7,17 @@ use super::{Fabric, Node, Port};
 use crate::description::{Description, Interconnect};
 use crate::time::Femtoseconds;
 
-/// The size of a line in bytes, the largest block that one packet carries.
+/// The size in bytes of a cache line, the largest packet.
 const LINE_BYTES: u64 = 128;
 
-/// A link on a way, and the time for which each line of a long series occupies the link.
+/// A link, and the time for which each line of a long series occupies it.
 pub(crate) struct LinkOnWay {
     pub name: String,
     pub line: Femtoseconds,
 }
 
 impl Fabric {
-    /// The links from one SPE to another, in order.
+    /// Returns the links from an SPE to another, in order.
     pub fn way(&mut self, description: &Description, from: u16, to: u16) -> Vec<LinkOnWay> {
         let [from, to] = [from, to].map(|spe| self.port(Node::Spe(spe)));
         if from.cell == to.cell {
@@ -69,7 +69,7 @@ impl Fabric {
         }
     }
 
-    /// The SPEs of each Cell in ring order. Without rings, the SPEs are in the order of their ids.
+    /// Returns all SPEs in the order of the rings of each Cell, or of their ids without rings.
     pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
         let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
         if let Interconnect::Rings(_) = description.interconnect {
@@ -82,7 +82,7 @@ impl Fabric {
     }
 }
 
-/// The names of the elements of a Cell's rings, in ring order.
+/// Returns the names of the elements of a Cell's rings, in the order of the rings.
 fn elements(description: &Description, cell: usize) -> Vec<String> {
     let Interconnect::Rings(rings) = &description.interconnect else {
         return Vec::new();

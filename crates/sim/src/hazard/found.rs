@@ -1,4 +1,4 @@
-//! Hazards without a text, as the watch finds them, and with a text.
+//! The hazards that were found, and their texts.
 
 use cellworks_machine::mfc::LsAddr;
 use cellworks_machine::{Processor, SpeId};
@@ -6,8 +6,7 @@ use cellworks_machine::{Processor, SpeId};
 use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
-/// A hazard of a program. Its text names the processor, the time and the addresses, and gives some
-/// advice.
+/// The text of a hazard: the processor, the time, the addresses, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);
@@ -18,7 +17,7 @@ impl Hazard {
     }
 }
 
-/// A hazard without a text.
+/// A hazard that was found, of which the text is not made yet.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Overlap {
@@ -40,7 +39,7 @@ pub(super) enum Found<'a> {
     },
 }
 
-/// A use of local store while a transfer to or from the same bytes is in flight.
+/// The use of local store during a transfer to or from the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
@@ -49,8 +48,7 @@ pub(super) enum Use {
     Release,
 }
 
-/// The kind of a hazard: the sort of hazard, the SPEs and the commands. Only one hazard of each
-/// kind is reported.
+/// The kind of a hazard, with its SPEs and commands. One hazard of each kind is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Overlap([(SpeId, Issuer, &'static str); 2]),

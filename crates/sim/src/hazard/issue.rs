@@ -1,27 +1,25 @@
-//! The order in which commands were issued, and the order that the architecture defines.
+//! The order of commands: the order of issue, and the order that the architecture guarantees.
 
 use cellworks_machine::mfc::{Order, Tag};
 
 use crate::issuer::Issuer;
 
-/// The place of a command in the order of issue, and the earlier commands that the architecture
-/// puts before it.
+/// The position of a command in the order of issue, and the barriers before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Issue {
     pub issuer: Issuer,
     pub tag: Option<Tag>,
-    /// The number of the command among the commands of its queue, from 1.
+    /// The number of the command in its queue, from 1.
     pub number: u64,
-    /// Whether the command comes after all earlier commands of its tag group.
+    /// Whether the command has a fence or a barrier, so that it comes after its tag group.
     pub comes_after_group: bool,
-    /// The number of the last barrier before the command in its tag group, or 0. `queue_barrier` is
-    /// the number of the last barrier before the command in the whole queue, or 0.
+    /// The number of the last earlier barrier of the tag group, or 0.
     group_barrier: u64,
     queue_barrier: u64,
 }
 
 impl Issue {
-    /// Whether the architecture orders the two commands of one MFC.
+    /// Returns whether the architecture orders two commands of the same MFC.
     pub fn is_ordered_with(&self, other: &Self) -> bool {
         let (first, second) = match self.number < other.number {
             true => (self, other),
@@ -29,7 +27,7 @@ impl Issue {
         };
         let same_group = first.tag.is_some() && first.tag == second.tag;
         let after_first = |number: u64| number >= first.number;
-        // The elements of one list have the same number, and are not ordered with each other.
+        // The elements of a list have the same number. The architecture does not order them.
         first.issuer == second.issuer
             && first.number != second.number
             && (after_first(second.queue_barrier)
@@ -37,18 +35,18 @@ impl Issue {
     }
 }
 
-/// The commands of one queue, up to now.
+/// The commands that were issued to a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Issued {
     commands: u64,
-    /// The number of the last barrier for the whole queue, or 0.
+    /// The number of the last barrier of the whole queue, or 0.
     queue_barrier: u64,
     /// The number of the last barrier of each tag group, or 0.
     group_barriers: [u64; Tag::COUNT as usize],
 }
 
 impl Issued {
-    /// Records the issue of a command with a transfer. A typed transfer has no tag.
+    /// Records that a command with a transfer is issued. A typed transfer has no tag.
     #[inline]
     pub fn issue(&mut self, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.commands += 1;
@@ -70,14 +68,14 @@ impl Issued {
         issue
     }
 
-    /// Records the issue of `barrier`: all later commands come after all earlier commands.
+    /// Records that `barrier` is issued: all later commands come after all earlier ones.
     pub fn order_all(&mut self) {
         self.commands += 1;
         self.queue_barrier = self.commands;
     }
 
-    /// Records the issue of a command that orders a tag group: all later commands of the group come
-    /// after all earlier commands of the group.
+    /// Records that a command that orders a tag group is issued: all later commands of the group
+    /// come after all earlier ones.
     pub fn order_group(&mut self, tag: Tag) {
         self.commands += 1;
         self.group_barriers[tag.number() as usize] = self.commands;

@@ -1,4 +1,4 @@
-//! The watch for hazards: uses of the raw level whose result depends on the speed of the machine.
+//! The detection of hazards: races of transfers, in which the result depends on times.
 //!
 //! ```text
 //!   local store of SPE 0                      main memory
@@ -9,25 +9,15 @@
 //!          └┴─ which bytes are put: hazard
 //! ```
 //!
-//! A transfer touches bytes in two places: in the local store of its SPE and at its effective
-//! address. Local stores have effective addresses too, so the watch compares effective addresses.
-//! Two transfers are a hazard if they are in flight at once, have bytes in common, at least one of
-//! them writes these bytes, and nothing orders the transfers.
+//! A transfer has two ranges of effective addresses, because local stores have effective addresses
+//! too. Two transfers in flight are a hazard if a range of one overlaps a range of the other, one
+//! of them writes there, and nothing orders them.
 //!
-//! The architecture defines the order of the commands of one queue (CBEA section 7.9), and the
-//! watch computes this order. When a command is issued, [`Hazards::issue`] gets its tag and its
-//! [`Order`](cellworks_machine::mfc::Order), and returns an [`Issue`] for all transfers of the
-//! command. The `Issue` holds the command's number in the order of issue, and the numbers of the
-//! last barriers before the command. A command comes after an earlier command if one of these
-//! barriers is the earlier command or was issued after it. A command with a fence or a barrier also
-//! comes after all earlier commands with its tag. Transfers may begin when their command is issued
-//! or, like the elements of a list, later.
+//! The architecture orders some commands of a queue (CBEA section 7.9). A command comes after all
+//! commands before an earlier barrier. A command with a fence or a barrier also comes after all
+//! earlier commands with its tag. [`Hazards::issue`] records this order in an [`Issue`].
 //!
-//! Nothing orders commands of different SPEs, or a command of an SPE's program and a command in the
-//! proxy queue of that SPE. A program must see that one such command is complete before it lets the
-//! other command begin.
-//!
-//! The watch keeps the commands in flight, and at most [`MAX_HAZARDS`] messages.
+//! Commands of different queues or SPEs are not ordered, so a program must wait between them.
 
 mod blocks;
 mod found;

@@ -1,4 +1,4 @@
-//! Tests of the sets of transfers that are a hazard, and of the texts of hazards.
+//! Tests of the transfers that are hazards, and of the texts of hazards.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order, Tag};
 use cellworks_machine::{ProblemStateRegister, Processor, SpeId};
@@ -13,13 +13,12 @@ const TAG_4: Option<Tag> = Tag::new(4);
 /// An address of main memory, outside of all local stores.
 const MEMORY: u64 = 0x10_0000_0000;
 
-/// Makes a watch over four SPEs with adjacent local stores.
+/// Makes the `Hazards` of four SPEs, whose local stores are adjacent.
 fn watch(watch: HazardWatch) -> Hazards {
     let store = |spe: u64| spe * STORE_BYTES..(spe + 1) * STORE_BYTES;
     Hazards::new(watch, (1..=4).map(store).collect())
 }
 
-/// A point in microseconds after the start of the run.
 fn us(microseconds: u64) -> Moment {
     Moment::from_femtoseconds(microseconds * 1_000_000_000)
 }
@@ -28,7 +27,7 @@ fn spe(index: u16) -> SpeId {
     SpeId::new(index)
 }
 
-/// A command with one transfer, with the arguments of its issue.
+/// The arguments for issuing a command with one transfer.
 #[derive(Clone, Copy)]
 struct Command {
     name: &'static str,
@@ -74,14 +73,14 @@ impl Command {
 }
 
 impl Hazards {
-    /// Issues a command, whose transfer begins at once.
+    /// Issues a command and begins its transfer.
     fn transfer(&mut self, now: Moment, spe: SpeId, id: u64, command: &Command) -> Option<Hazard> {
         let issue = self.issue(spe, Issuer::Spu, command.tag, command.order);
         self.begin(now, spe, id, &command.with(issue))
     }
 }
 
-/// The hazard of these transfers of SPEs, if any. One transfer is issued each microsecond.
+/// Issues these transfers 1 us apart, and returns the first hazard.
 fn hazard_of(transfers: &[(u16, Command)]) -> Option<String> {
     let mut hazards = watch(HazardWatch::Error);
     let mut text = None;
@@ -176,12 +175,12 @@ fn a_typed_transfer_is_waited_for_by_its_view() {
 #[test]
 fn what_only_reads_or_touches_other_bytes_is_none() {
     let none = [
-        // Two SPEs get the same bytes, and so do two commands of one SPE.
+        // Two SPEs, or two commands of an SPE, get the same bytes.
         vec![(0, get(0, MEMORY, 128)), (1, get(0, MEMORY, 128))],
         vec![(0, get(0, MEMORY, 128)), (0, get(128, MEMORY, 128))],
-        // One buffer in local store is put to two places.
+        // A buffer is put to two places.
         vec![(0, put(0, MEMORY, 128)), (0, put(0, MEMORY + 128, 128))],
-        // The bytes are neighbours.
+        // The ranges are adjacent.
         vec![(0, get(0, MEMORY, 128)), (0, get(128, MEMORY + 128, 128))],
         vec![(0, put(0, MEMORY, 128)), (1, put(0, MEMORY + 128, 128))],
         // Two SPEs write to the same register.
@@ -212,8 +211,7 @@ fn fences_and_barriers_order_a_tag_group() {
     assert!(hazard_of(&[(0, old), (0, plain)]).is_some());
     assert_eq!(hazard_of(&[(0, old), (0, fenced)]), None);
     assert_eq!(hazard_of(&[(0, old), (0, barred)]), None);
-    // A barrier also comes before all later commands, even if they touch other bytes. A fence does
-    // not.
+    // A barrier, but not a fence, also comes before all later commands for other bytes.
     let elsewhere = get(0x800, MEMORY + 0x2000, 16);
     let barrier = Command {
         order: Order::Barrier,
@@ -336,7 +334,7 @@ fn ordering_commands_order_their_group_or_all() {
 fn what_is_complete_is_none() {
     let mut hazards = watch(HazardWatch::Error);
     for round in 0..1000 {
-        // Another SPE has other commands with the same ids.
+        // Another SPE has commands with the same ids.
         assert_eq!(
             hazards.transfer(us(1), spe(1), 0, &get(0, MEMORY + 0x8000, 128)),
             None
@@ -358,7 +356,7 @@ fn what_is_complete_is_none() {
     assert!(hazards.blocks.is_empty());
 }
 
-/// The hazard that a use of local store causes while a transfer is in flight.
+/// Returns the hazard of a use of local store during a transfer.
 fn hazard_during(
     transfer: Command,
     act: impl FnOnce(&mut Hazards) -> Option<Hazard>,
@@ -386,7 +384,7 @@ fn a_program_touches_local_store_in_flight() {
         text.contains("SPE 1 wrote to local store 0x80 to 0x83 while its put"),
         "{text}"
     );
-    // A program reads bytes that a put also reads, and writes other bytes.
+    // A program reads the bytes of a put, or writes other bytes.
     assert_eq!(access(put(0x80, MEMORY, 128), false, 0x80), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x7c), None);
     assert_eq!(access(get(0x80, MEMORY, 128), true, 0x100), None);
@@ -403,7 +401,7 @@ fn a_buffer_is_given_back_or_handed_out_in_flight() {
          128 bytes (local store 0x80, effective address 0x1000000000, tag 3), issued at 1.000 us, is \
          in flight over it: wait for tag group 3 before the buffer is given back"
     );
-    // A put only reads its bytes, but its buffer must not be given to another owner.
+    // A put only reads its buffer, but the buffer must not be allocated again.
     let text = hazard_during(put(0x80, MEMORY, 128), |hazards| {
         hazards.buffer_reserved(us(2), spe(1), LsAddr(0x80), 16)
     });

@@ -1,4 +1,4 @@
-//! The texts of hazards: the processor and its action, the time, the addresses, and some advice.
+//! The texts of hazards: the actions of processors, the addresses, and advice.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,7 +23,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Names the place of the bytes with these effective addresses.
+    /// Describes the memory or local store with these effective addresses.
     fn place(&self, start: u64, end: u64) -> String {
         let mut stores = self.local_stores.iter().enumerate();
         match stores.find(|(_, store)| store.contains(&start)) {
@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The means by which another processor tells `processor` to go on.
+/// Describes how another processor permits `processor` to continue.
 fn may_begin_by(processor: Processor) -> &'static str {
     match processor {
         Processor::Ppe => "a mailbox",
@@ -49,7 +49,7 @@ fn may_begin_by(processor: Processor) -> &'static str {
 }
 
 impl InFlight {
-    /// The way in which the issuer of the earlier transfer waits for the transfer.
+    /// Describes how the issuer of the earlier transfer waits for its end.
     fn wait(&self) -> String {
         match (self.transfer.issue.tag, self.issuer()) {
             (Some(tag), Issuer::Spu) => format!("wait for tag group {tag}"),
@@ -139,7 +139,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The owner in the possessive form, or `own` if the owner is the subject of the sentence.
+/// Returns the owner in the possessive form, or `own` if it is the subject of the sentence.
 fn whose(owner: Processor, subject: Processor, own: &str) -> String {
     match owner == subject {
         true => own.to_owned(),
@@ -147,7 +147,7 @@ fn whose(owner: Processor, subject: Processor, own: &str) -> String {
     }
 }
 
-/// The advice how to order two transfers.
+/// Returns advice on how to order two transfers.
 fn order(new: &InFlight, old: &InFlight) -> String {
     let (by, other) = (new.processor(), old.processor());
     let wait = old.wait();
@@ -178,7 +178,7 @@ fn order(new: &InFlight, old: &InFlight) -> String {
     }
 }
 
-/// The advice which wait must come before the use of local store.
+/// Returns advice on the wait that must come before the use of local store.
 fn wait_before(what: Use, spe: SpeId, old: &InFlight) -> String {
     let (other, wait) = (old.processor(), old.wait());
     match what {

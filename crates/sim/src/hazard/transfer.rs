@@ -1,4 +1,4 @@
-//! Transfers in flight, and the bytes that they touch.
+//! Transfers in flight, and their ranges of effective addresses.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::issue::Issue;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// A transfer of a command, or of an element of a list.
+/// A transfer of a command or of a list element.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub name: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Transfer {
     pub issue: Issue,
 }
 
-/// A transfer in flight, with all data that comparisons need.
+/// A transfer in flight, with all data for comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub spe: SpeId,
@@ -31,7 +31,7 @@ pub(super) struct InFlight {
     pub remote: Piece,
 }
 
-/// A range of bytes that a transfer reads or writes.
+/// A range of effective addresses that a transfer reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub start: u64,
@@ -40,7 +40,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The bytes that two pieces have in common, if at least one of the pieces writes.
+    /// Returns the overlap of two ranges, or `None` if neither is written.
     #[inline]
     pub fn conflict(self, other: Self) -> Option<Range<u64>> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
@@ -57,7 +57,7 @@ impl InFlight {
         self.issuer().processor(self.spe)
     }
 
-    /// The bytes in which this new transfer and the older transfer `old` are a hazard.
+    /// Returns the overlap that makes this transfer and the earlier transfer `old` a hazard.
     pub fn conflict(&self, old: &Self) -> Option<Range<u64>> {
         let common = self
             .local

@@ -11,48 +11,45 @@ use super::transfer::{InFlight, Piece, Transfer};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The maximum number of different hazards that a run with [`HazardWatch::Warn`] reports.
+/// The maximum number of hazards that a run with [`HazardWatch::Warn`] reports.
 pub const MAX_HAZARDS: usize = 100;
 
-/// The reaction of a simulated machine to a hazard. There are three sorts of hazards:
+/// The reaction of a simulated machine to hazards, which are:
 ///
-/// - Transfers in flight overlap, at least one of them writes, and no fence or barrier orders them.
-/// - Local store is used, freed or handed out while a transfer to or from it is in flight.
-/// - A message is written to a full mailbox.
+/// - transfers in flight that overlap, if one of them writes and no fence or barrier orders them,
+/// - local store that is used, freed or allocated during a transfer to or from it,
+/// - a word that is written to a full mailbox.
 ///
-/// The watch for hazards takes no simulated time and changes no result.
+/// The detection takes no simulated time and does not change the result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HazardWatch {
-    /// Does not look for hazards.
+    /// Does not detect hazards.
     Off,
-    /// Collects the first hazard of each kind in [`Counters::hazards`](crate::Counters::hazards).
-    /// Hazards are of one kind if the same SPEs and the same commands take part.
+    /// Collects hazards in [`Counters::hazards`](crate::Counters::hazards), one for each
+    /// combination of kind, SPEs and commands.
     #[default]
     Warn,
-    /// Ends the run at the first hazard, which becomes the error of the run.
+    /// Ends the run at the first hazard, with the hazard as the error.
     Error,
 }
 
-/// The watch for hazards in all transfers of a machine.
+/// The hazards of a run, and the transfers in flight that may become hazards.
 #[derive(Debug)]
 pub(crate) struct Hazards {
     watch: HazardWatch,
-    /// The effective addresses of each SPE's local store.
+    /// The effective addresses of each local store.
     local_stores: Vec<Range<u64>>,
-    /// The transfers in flight of each SPE.
     pub(super) in_flight: Vec<Vec<InFlight>>,
     pub(super) blocks: Blocks,
-    /// For each SPE, the commands of its program, and the commands in its proxy queue.
+    /// For each SPE, the issued commands of its program and of its proxy queue.
     issued: Vec<[Issued; 2]>,
-    /// The kinds of the hazards in `messages`.
+    /// The kind of each hazard in `messages`.
     kinds: Vec<Kind>,
     messages: Vec<String>,
     seen: u64,
 }
 
 impl Hazards {
-    /// Makes the watch of a machine. `local_stores` has the effective addresses of each local
-    /// store.
     pub fn new(watch: HazardWatch, local_stores: Vec<Range<u64>>) -> Self {
         Self {
             watch,
@@ -66,34 +63,28 @@ impl Hazards {
         }
     }
 
-    /// Records the issue of a command with a transfer to the MFC of an SPE. A typed transfer has no
-    /// tag, because its program waits for a view and not for a tag group.
+    /// Records that a command with a transfer is issued. A typed transfer has no tag.
     #[inline]
     pub fn issue(&mut self, spe: SpeId, issuer: Issuer, tag: Option<Tag>, order: Order) -> Issue {
         self.issued[spe.index()][issuer as usize].issue(issuer, tag, order)
     }
 
-    /// Records the issue of `barrier` to a queue of an MFC: all later commands of the queue come
-    /// after all earlier commands of the queue.
+    /// Records that `barrier` is issued to a queue: all later commands come after all earlier ones.
     pub fn order_all(&mut self, spe: SpeId, issuer: Issuer) {
         self.issued[spe.index()][issuer as usize].order_all();
     }
 
-    /// Records the issue of `mfcsync`, `mfceieio` or a command of storage control to a queue of an
-    /// MFC: all later commands of the tag group come after all earlier commands of the group.
+    /// Records that `mfcsync`, `mfceieio` or a storage-control command is issued to a queue: all
+    /// later commands of the tag group come after all earlier ones.
     pub fn order_group(&mut self, spe: SpeId, issuer: Issuer, tag: Tag) {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// Records that a transfer, or an element of a list, begins. `id` identifies the transfer among
-    /// the transfers of its SPE until [`end`](Self::end).
+    /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end).
+    /// Returns the hazard with [`HazardWatch::Error`].
     ///
-    /// A transfer begins when its command is issued. Therefore the watch sees every order that the
-    /// architecture allows, and not only the order that this machine chose. A transfer to a
-    /// register only counts as a read of local store. Atomic commands must not be reported here,
-    /// because programs may let them race.
-    ///
-    /// This and the methods below return a hazard only with [`HazardWatch::Error`].
+    /// Transfers begin when they are issued, so that all orders that the architecture permits are
+    /// checked. Atomic commands must not be recorded, because they may race.
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,
@@ -159,7 +150,6 @@ impl Hazards {
         self.local(now, what, spe, lsa, bytes)
     }
 
-    /// Records that a buffer in local store was given to an owner.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_reserved(
         &mut self,
@@ -171,7 +161,6 @@ impl Hazards {
         self.local(now, Use::Reserve, spe, lsa, bytes)
     }
 
-    /// Records that a buffer in local store was freed.
     #[must_use = "a hazard ends the run"]
     pub fn buffer_released(
         &mut self,
@@ -183,10 +172,9 @@ impl Hazards {
         self.local(now, Use::Release, spe, lsa, bytes)
     }
 
-    /// Records that a word is written to the full inbound mailbox of an SPE. The MFC calls this
-    /// once for each put and for each element of a list, although it may try several times. On the
-    /// hardware the word replaces the newest word in the mailbox (IBM's programming tutorial,
-    /// "Mailboxes"). In the interface of the crate `machine`, the writer waits instead.
+    /// Records the first attempt to write a word to a full inbound mailbox. On the hardware the
+    /// word replaces the newest one (IBM's programming tutorial, "Mailboxes"), but here the writer
+    /// waits.
     #[must_use = "a hazard ends the run"]
     pub fn mailbox_full(&mut self, now: Moment, from: Processor, to: SpeId) -> Option<Hazard> {
         match self.watch {
@@ -197,8 +185,8 @@ impl Hazards {
         }
     }
 
-    /// Returns the collected hazards, for [`Counters::hazards`](crate::Counters::hazards), and the
-    /// number of found hazards, for [`Counters::hazards_seen`](crate::Counters::hazards_seen).
+    /// Returns the texts for [`Counters::hazards`](crate::Counters::hazards), and the number of all
+    /// hazards for [`Counters::hazards_seen`](crate::Counters::hazards_seen).
     pub fn finish(self) -> (Vec<String>, u64) {
         (self.messages, self.seen)
     }
@@ -228,7 +216,7 @@ impl Hazards {
 
     fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
-        // Two writes to a register do not conflict, because the register takes both words.
+        // A register takes the words of two writers, so these do not conflict.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
             Some(_) => 0,
             None => u64::from(transfer.bytes),

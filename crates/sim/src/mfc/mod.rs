@@ -1,5 +1,4 @@
-//! The Memory Flow Controllers. An MFC turns each command into bus requests of at most a line. A
-//! command is complete when its requests are complete.
+//! The MFCs (Memory Flow Controllers), which split DMA commands into bus requests of a cache line.
 //!
 //! ```text
 //!   try_issue ─► CommandQueue ─ may start ─► work, oldest first ─ a line at a time ─► fabric
@@ -9,18 +8,15 @@
 //!                                                        has arrived
 //! ```
 //!
-//! An MFC has two queues: the queue of the SPU with 16 entries, and the proxy queue of the PPE with
-//! 8 entries. Each queue has its own tag groups and its own order of commands. Started commands of
-//! both queues share the work list, the bus requests and the limit of requests.
+//! An MFC has a queue of 16 entries for its SPU, and a proxy queue of 8 entries for the PPE. Each
+//! queue orders only its own commands and tag groups.
 //!
-//! A started command is one piece of work. A raw command, which a program issues with addresses,
-//! moves the bytes of a line when the line arrives, so that a race changes the result. A typed
-//! transfer belongs to a view. Its bytes move before the transfer begins, so the transfer only
-//! takes time.
+//! A raw command moves the bytes of a cache line when the line arrives, so a race changes the
+//! result. A typed transfer, which belongs to a view, only takes time: its bytes move before it
+//! begins.
 
-// Rejected: planning all events of a DMA command when the command starts. Instead, a command of 16
-// KB is one piece of work with only a few lines under way, so the queue of events holds tens of
-// events instead of thousands.
+// Rejected: queuing all events of a command when it starts. A command of 16 KB now has only a few
+// lines under way, so the event queue holds tens of events instead of thousands.
 
 mod mfcs;
 mod next;

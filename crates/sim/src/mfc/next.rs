@@ -1,4 +1,4 @@
-//! The search for the next request of a piece of work, with a function for each kind of work.
+//! The next bus request of a started command or typed transfer, with a function for each kind.
 
 use std::mem;
 
@@ -14,22 +14,21 @@ use crate::world::World;
 
 type Request = (Transaction, Effect);
 
-/// The result of the search for the next request of a piece of work.
+/// The next bus request of a `Work`, and the state of the `Work` after it.
 #[derive(Default)]
 struct Next {
-    /// The request that leaves now.
+    /// The request to send now.
     request: Option<Request>,
-    /// Whether the work has nothing left to send.
+    /// Whether the `Work` has no more requests.
     is_sent: bool,
-    /// Whether the work puts a word to a full mailbox.
+    /// Whether the `Work` waits for room in a mailbox.
     is_blocked: bool,
-    /// The earliest time of the following request. `None` leaves that time unchanged.
+    /// The earliest time of the next request, if it changes.
     not_before: Option<Moment>,
 }
 
 impl World {
-    /// The next request of the work with index `place`. Returns `None` if the work has sent
-    /// everything or is blocked.
+    /// Returns the next request of the `Work` at index `place`, or `None` if there is none now.
     pub(super) fn next_request(
         &self,
         mfc: &mut MfcState,
@@ -79,7 +78,7 @@ impl World {
         Ok(next.request)
     }
 
-    /// The next line of a typed transfer, whose bytes have moved already.
+    /// Returns the request of the next line of a typed transfer.
     #[inline]
     fn next_of_typed(
         &self,
@@ -101,7 +100,6 @@ impl World {
         }
     }
 
-    /// The line of a queued put of a line.
     fn next_of_line_put(&self, mfc: &MfcState, lsa: LsAddr, ea: EffectiveAddress) -> Next {
         let module = self.module_of(mfc, ea);
         let put = to_memory(mfc.spe, module, ea.0, Access::Write, LINE as u32);
@@ -112,7 +110,7 @@ impl World {
         }
     }
 
-    /// The next line that the work sets to zero.
+    /// Returns the request of the next line to set to zero.
     fn next_of_zero(&self, mfc: &MfcState, ea: &mut u64, lines: &mut u64) -> Next {
         let module = self.module_of(mfc, EffectiveAddress(*ea));
         let zero = to_memory(mfc.spe, module, *ea, Access::Write, LINE as u32);
@@ -126,8 +124,8 @@ impl World {
         }
     }
 
-    /// Fetches the next element of a list. Only the first element has to wait for its fetch,
-    /// because the MFC fetches several elements at a time.
+    /// Fetches the next element of a list. Only the first fetch takes extra time, because the MFC
+    /// fetches several elements ahead.
     fn fetch_element(
         &self,
         mfc: &mut MfcState,
@@ -164,7 +162,7 @@ impl World {
         })
     }
 
-    /// The next line of the fetched element of a list.
+    /// Returns the request of the next line of a list element.
     fn next_of_list(
         &self,
         mfc: &mut MfcState,
@@ -188,7 +186,7 @@ impl World {
         Ok(next)
     }
 
-    /// The next part of a transfer of a raw command, up to the end of the part's line.
+    /// Returns the request of the next part of a raw transfer, up to the end of its line.
     #[inline]
     fn next_of_move(
         &self,
@@ -246,9 +244,7 @@ impl World {
         })
     }
 
-    /// Reports a word that has met a full mailbox to the watch for hazards. The MFC may try several
-    /// times to send one word, because another sender may take the free place, but only the first
-    /// time is reported.
+    /// Reports a full mailbox to `Hazards`, once for each word.
     #[cold]
     fn met_full_mailbox(&self, mfc: &mut MfcState, issuer: Issuer, part: &mut Move, to: SpeId) {
         if mem::replace(&mut part.met_full_mailbox, true) {
@@ -261,7 +257,6 @@ impl World {
     }
 }
 
-/// A request for a line of main memory.
 #[inline]
 fn to_memory(of: SpeId, module: Node, address: u64, access: Access, bytes: u32) -> Transaction {
     request(of, module, Place::Memory { address }, access, bytes)

@@ -1,4 +1,4 @@
-//! The MFC with the methods that the programs of its SPE call, and the atomic commands of an MFC.
+//! The MFC with the methods that SPE programs call, and its atomic commands.
 
 use std::fmt;
 use std::panic::{Location, resume_unwind};
@@ -45,21 +45,20 @@ impl SimMfc {
         self.world.mfcs.of(self.spe).borrow_mut()
     }
 
-    /// Panics if the MFC has a late error: an error that was found after the return of the call
-    /// that caused the error.
+    /// Panics with the late error of the MFC, if there is one: an error that a call did not return.
     fn panic_if_faulty(&self) {
         let is_faulty = self.state().spu.late.is_some();
         if is_faulty
             && !threads::is_unwinding()
             && let Some(error) = self.world.take_late_error(self.processor())
         {
-            // `panic!` would print the location of this line, which is not that of the error.
+            // `panic!` would also print the location of this line, which the user does not need.
             resume_unwind(error);
         }
     }
 
-    /// Checks an atomic command. The check takes a cycle, so that an endless loop of illegal
-    /// commands ends at the time limit of the run.
+    /// Checks an atomic command. This takes a cycle, so that an endless loop ends at the time
+    /// limit.
     fn line(&self, command: RawCommand) -> Result<(Operation, LsAddr, EffectiveAddress), MfcFault> {
         self.world.compute(self.processor(), 1);
         let command = command.check(self.local_store.bytes() as u32)?;
@@ -71,9 +70,9 @@ impl SimMfc {
         Ok((operation, atomic.lsa(), atomic.ea()))
     }
 
-    /// Spends the time of getting a line into the atomic unit. `read` is called at the command's
-    /// place in the order of all commands to the line. Stores after this place are not seen, and
-    /// take the reservation away even before the line has arrived.
+    /// Spends the time of getting a line into the atomic unit, and calls `read` at the time at
+    /// which the bus orders the command. Stores after `read` end the reservation, even before the
+    /// line arrives.
     pub(crate) fn fetch_line<R>(&self, ea: EffectiveAddress, read: impl FnOnce() -> R) -> R {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -82,14 +81,13 @@ impl SimMfc {
         if is_held() || world.is_in_condition() {
             world.pass(self.processor(), world.costs.atomic_hit);
         }
-        // The line is fetched even if another processor has stored to the line meanwhile.
+        // The line is fetched even if another processor stores to it meanwhile.
         let is_fetched = !is_held() && !world.is_in_condition();
         if is_fetched {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // The SPE that supplies the line sees the request long before this SPE has the line.
-        // Therefore both SPEs share the line from now on.
+        // Both SPEs share the line from now on, because the supplier has the request already.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -100,7 +98,6 @@ impl SimMfc {
         found
     }
 
-    /// Spends the time of getting a line from the cache of `supplier`, or from memory.
     fn fetch_from(&self, ea: EffectiveAddress, supplier: Option<usize>) {
         let (target, place) = match supplier {
             Some(supplier) => (Node::Spe(supplier as u16), Place::AtomicCache),
@@ -112,7 +109,6 @@ impl SimMfc {
         self.lock_transaction(Access::Read, target, place, LINE as u32);
     }
 
-    /// Spends the time of claiming a line for this SPE.
     pub(crate) fn claim_line(&self, ea: EffectiveAddress) {
         let world = &self.world;
         let (spe, line) = (self.spe.index(), ea.0 / LINE);
@@ -122,7 +118,7 @@ impl SimMfc {
             world.pass(self.processor(), world.costs.atomic_hit);
         } else {
             self.try_until_not_refused(ea, LineCommand::Claim);
-            // If another SPE has claimed the line first, this SPE has lost its reservation.
+            // The reservation is lost if another SPE has claimed the line first.
             if self.state().has_reservation() {
                 self.refusing_others(ea, LineCommand::Claim, || self.command_alone(ea));
             }
@@ -130,9 +126,8 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Spends the time in which a command to a line is refused, because another atomic unit has a
-    /// command to the line under way. No source says when the hardware repeats a command. Here the
-    /// command is repeated when the units of the SPE's own Cell have answered.
+    /// Waits while another atomic unit has a command to a line on the bus. No source gives the
+    /// interval between attempts. Here it is the time until the SPE's own Cell has answered.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
@@ -140,7 +135,7 @@ impl SimMfc {
         }
     }
 
-    /// Runs `act` as a command to a line. Meanwhile commands of other SPEs to the line are refused.
+    /// Runs `act`, while conflicting commands of other SPEs to the line are refused.
     fn refusing_others(&self, ea: EffectiveAddress, command: LineCommand, act: impl FnOnce()) {
         let (caches, spe) = (&self.world.mfcs.caches, self.spe.index());
         caches.borrow_mut().begin(spe, ea.0 / LINE, command);
@@ -148,7 +143,6 @@ impl SimMfc {
         caches.borrow_mut().end(spe);
     }
 
-    /// Spends the time of claiming a line of main memory, which moves no data.
     fn command_alone(&self, ea: EffectiveAddress) {
         let module = self.world.module_of(&self.state(), ea);
         self.lock_transaction(Access::Claim, module, Place::Memory { address: ea.0 }, 0);
@@ -172,8 +166,7 @@ impl Wait for SimMfc {
     #[track_caller]
     fn wait_until(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         let at = Location::caller();
-        // Every wait takes a cycle, so that an endless loop of waits ends at the time limit of the
-        // run.
+        // A wait takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);
         self.world
             .wait_until(self.processor(), Cause::Dma, why, at, ready)
@@ -200,8 +193,8 @@ impl Mfc for SimMfc {
             Err(PushError::Full { .. }) => return Err(TryIssueError::Full),
             Err(PushError::Fault(fault)) => return Err(fault.into()),
         };
-        // While a list command waits, an earlier command may still change the list in local store.
-        // Therefore only the addresses of a list that need not wait are checked now.
+        // An earlier command may change a list in local store before the list command starts.
+        // Therefore only a list that starts now is checked.
         if is_list
             && mfc.spu.queue.is_runnable(entry)
             && let Err(fault) = mfc.check_addresses(&command, spes)
@@ -318,8 +311,7 @@ impl World {
         is_memory == Some(true)
     }
 
-    /// Reads and reserves a line of main memory for an SPE. Returns `None` if the line does not
-    /// exist.
+    /// Reads and reserves a line of main memory, or returns `None` if the line does not exist.
     pub fn reserve_line(&self, spe: SpeId, ea: EffectiveAddress) -> Option<[u8; LINE_BYTES]> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let mut line = [0; LINE_BYTES];
@@ -333,8 +325,8 @@ impl World {
         Some(line)
     }
 
-    /// Stores a line if the SPE still has the line reserved. Returns whether the line was stored,
-    /// or `None` if the line does not exist.
+    /// Stores a line if the SPE has reserved it. Returns whether the line was stored, or `None` if
+    /// the line does not exist.
     pub fn store_reserved_line(
         &self,
         spe: SpeId,

@@ -1,4 +1,4 @@
-//! The proxy queue, through which the PPE gives commands to an MFC without a program on the SPE.
+//! The proxy queue of an MFC, by which the PPE issues commands to the MFC.
 
 use std::panic::resume_unwind;
 
@@ -11,13 +11,12 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Checks the form of a command for the proxy queue of an MFC.
     pub fn check_proxy(&self, spe: SpeId, command: RawCommand) -> Result<Command, MfcFault> {
         let mfc = self.mfcs.of(spe).borrow();
         command.check_proxy(mfc.local_store.bytes() as u32)
     }
 
-    /// Puts a checked command into the proxy queue of an MFC. This takes no simulated time.
+    /// Adds a checked command to the proxy queue of an MFC, in no simulated time.
     pub fn issue_proxy(&self, spe: SpeId, command: &Command) -> Result<(), TryIssueError> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.check_addresses(command, self.spe_count())?;
@@ -42,13 +41,13 @@ impl World {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Panics in the PPE if an MFC has a late error of a proxy command: an error that was found
-    /// after the return of the call that caused the error.
+    /// Panics in the PPE with an error of a proxy command that no call has returned, if there is
+    /// one.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))
         {
-            // `panic!` would print the location of this line, which is not that of the error.
+            // `panic!` would also print the location of this line, which the user does not need.
             resume_unwind(error);
         }
     }

@@ -1,4 +1,4 @@
-//! How commands become requests on the bus, and the effects of completed requests.
+//! The sending of bus requests for commands, and the effects of completed requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -16,13 +16,13 @@ use crate::queue::{Event, Kind};
 use crate::time::Moment;
 use crate::world::World;
 
-/// The result of the attempt to send a request.
+/// The result of an attempt to send a bus request.
 enum Sent {
-    /// A request has left, or a command needed no request.
+    /// A request was sent, or a command needed none.
     Something,
-    /// No request can leave before this time.
+    /// No request may be sent before this time.
     NotBefore(Moment),
-    /// No request is left to send, or the next request must wait for a request under way.
+    /// No request is left, or the next one must wait for a request on the bus.
     Nothing,
 }
 
@@ -38,8 +38,8 @@ impl World {
         proxy.start(Issuer::Ppe, not_before, work);
     }
 
-    /// Drops the commands that a program has left in its MFC. Requests on the bus complete, and no
-    /// further request of the program leaves. Commands of the PPE go on.
+    /// Drops the commands that a program has left in its MFC, except requests on the bus and
+    /// commands of the PPE.
     pub fn close_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.is_closed = true;
@@ -64,16 +64,14 @@ impl World {
         }
     }
 
-    /// Takes the late error of a program out of its MFC when the program ends, so that the next
-    /// program does not get the error.
+    /// Takes an error of a program's commands that no call has returned, when the program ends.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
         mfc.spu.late.take()
     }
 
-    /// Takes the late error of a queue that `processor` fills. The PPE fills the proxy queues of
-    /// all MFCs.
+    /// Takes an error that no call has returned, from the queues that `processor` uses.
     pub fn take_late_error(&self, processor: &SimProcessor) -> Option<Payload> {
         match processor.id {
             Processor::Ppe => {
@@ -84,8 +82,7 @@ impl World {
         }
     }
 
-    /// Sends the requests of an MFC that may leave now. Returns the thread that continues at once,
-    /// if any.
+    /// Sends the requests of an MFC that are due. Returns the thread that continues now, if any.
     #[inline(never)]
     pub fn send_requests(&self, spe: SpeId) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
@@ -95,7 +92,7 @@ impl World {
         self.check_if_finished(spe)
     }
 
-    /// Lets an MFC that waited for room in a mailbox try again.
+    /// Makes an MFC that waits for room in a mailbox send its request again.
     pub fn wake_mfc(&self, spe: SpeId) {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.work.iter_mut().for_each(|work| work.is_blocked = false);
@@ -114,7 +111,7 @@ impl World {
         self.clock.plan(time, event);
     }
 
-    /// Sends the requests that may leave now, and plans the event for the next requests.
+    /// Sends the bus requests that are due, and queues the event of the next one.
     pub(super) fn pump(&self, mfc: &mut MfcState) {
         loop {
             match self.send_one(mfc) {
@@ -182,7 +179,7 @@ impl World {
         Sent::Something
     }
 
-    /// The memory module of a line. The address `ea` has been checked.
+    /// Returns the memory module of a line, which must exist.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation
@@ -190,7 +187,7 @@ impl World {
         Node::Module(home.map_or(0, |home| home.index() as u16))
     }
 
-    /// Completes a request of an MFC. Returns the thread that continues at once, if any.
+    /// Completes a bus request of an MFC. Returns the thread that continues now, if any.
     pub fn line_arrives(&self, spe: SpeId, line: usize) -> Option<ThreadIndex> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let Line {
@@ -258,14 +255,13 @@ impl World {
         }
     }
 
-    /// Checks the conditions of the SPE's threads if a command has ended since the last check.
+    /// Checks the waiting threads of an SPE if an MFC command has ended since the last check.
     fn check_if_finished(&self, spe: SpeId) -> Option<ThreadIndex> {
         let finished = self.mfcs.take_finished(spe);
         finished.then(|| self.check(self.spe(spe))).flatten()
     }
 
-    /// Plans a check of the conditions of the SPE's threads if a command has ended since the last
-    /// check.
+    /// Queues a check of the waiting threads of an SPE if an MFC command has ended.
     pub(super) fn notify_if_finished(&self, spe: SpeId) {
         if self.mfcs.take_finished(spe) {
             self.notify(self.spe(spe));
@@ -305,7 +301,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Removes a piece of work that has nothing left to send and no line under way.
+    /// Removes a `Work` that has no more requests to send or on the bus.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -345,9 +341,8 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // The buffers are dropped after the watch for hazards has removed the transfer. The drop
-        // panics if the watch finds another transfer in a buffer. The panic must not unwind through
-        // the event loop, which may run on the stack of any thread.
+        // Buffers are dropped after `forget_command`, because their drop panics if `Hazards` finds
+        // a transfer in them. The event loop, which calls this, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }
@@ -361,7 +356,7 @@ impl World {
     }
 }
 
-/// Makes a request of an MFC. The caller sets the token when it sends the request.
+/// Makes a bus request of an MFC. The caller sets the token.
 pub(super) fn request(
     of: SpeId,
     target: Node,

@@ -1,5 +1,4 @@
-//! The state of one MFC: its queues, its requests on the bus, and its requests that are not sent
-//! yet.
+//! The state of an MFC: its queues, its bus requests and its started commands.
 
 use std::sync::Arc;
 
@@ -15,33 +14,30 @@ use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The effective address at which the local stores begin, above all regions and below the registers
-/// of SPEs (the problem-state areas).
+/// The effective address of the first local store, above all regions and below the problem-state
+/// areas (the registers of SPEs).
 pub(crate) const LOCAL_STORES_AT: u64 = 1 << 62;
 
-/// The distance from the start of one local store to the start of the next. It divides 4 GiB, so
-/// that no local store crosses a multiple of 4 GiB, which a list command cannot cross.
+/// The distance between two local stores. It divides 4 GiB, so no local store crosses a multiple of
+/// 4 GiB, which a list command cannot cross.
 pub(crate) const LOCAL_STORE_STRIDE: u64 = 1 << 30;
 
-/// The first effective address that the watch for hazards uses for typed transfers. Each typed
-/// transfer gets its own addresses.
+/// The lowest of the effective addresses that identify typed transfers in `Hazards`.
 pub(super) const TYPED_AT: u64 = 1 << 60;
 
 pub(super) const LINE: u64 = LINE_BYTES as u64;
 
-/// A queue of an MFC, with the commands that have not started.
 #[derive(Default)]
 pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
-    /// The late error: a hazard, or a fault of a waiting command, that was found after the return
-    /// of the call that caused the error. The next thread that uses the queue panics with this
-    /// error.
+    /// An error of a command found after its issue: a hazard, or a fault of a waiting command. The
+    /// next thread that uses the queue panics with it.
     pub late: Option<Payload>,
 }
 
 impl<const ENTRIES: usize> Issued<ENTRIES> {
-    /// Starts the commands that may start now, as pieces of `work`.
+    /// Starts the commands that may start now, and adds them to `work`.
     pub fn start(&mut self, issuer: Issuer, not_before: Moment, work: &mut Vec<Work>) {
         for entry in self.queue.runnable() {
             self.queue.start(entry);
@@ -60,7 +56,6 @@ impl<const ENTRIES: usize> Issued<ENTRIES> {
         }
     }
 
-    /// The number of incomplete commands.
     pub fn depth(&self) -> usize {
         ENTRIES - self.queue.free_entries()
     }
@@ -75,25 +70,24 @@ pub(crate) struct MfcState {
     pub(super) work: Vec<Work>,
     pub(super) lines: Vec<Line>,
     pub(super) free_lines: Vec<u32>,
-    /// The time at which the MFC may send its next request.
+    /// The earliest time of the next bus request.
     pub(super) next_request_at: Moment,
-    /// The time of the planned event at which the MFC looks for a request to send.
+    /// The time of the queued event that sends the next bus request.
     pub(super) wake_up_at: Option<Moment>,
-    /// The last id that a command or a typed transfer got.
+    /// The last id given to a command or typed transfer.
     pub(super) serial: u64,
-    /// The ids and directions of the typed transfers that are not complete.
+    /// The ids and directions of the incomplete typed transfers.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of views that were dropped before their transfers were complete, with the id of
-    /// the transfer of each buffer.
+    /// The buffers of dropped views, with the ids of the transfers that must complete before.
     pub(super) held: Vec<(u64, LocalBuffer)>,
-    /// The lists that have stopped after an element with stall-and-notify.
+    /// The lists that have stopped after a stall-and-notify element.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
-    /// Whether the SPE's program has ended, after which none of its waiting commands starts.
+    /// Whether the program of the SPE has ended, so that its waiting commands do not start.
     pub(super) is_closed: bool,
     pub reservation: Option<(EffectiveAddress, ReservedLine)>,
 }
 
-/// A piece of work: a started command or a typed transfer.
+/// A started command or a typed transfer.
 pub(super) struct Work {
     pub id: u64,
     pub issuer: Issuer,
@@ -101,14 +95,14 @@ pub(super) struct Work {
     pub task: Task,
     pub not_before: Moment,
     pub in_flight: u32,
-    /// Whether the work has nothing left to send.
+    /// Whether the `Work` has no more requests to send.
     pub is_sent: bool,
-    /// Whether the work puts a word to a full mailbox.
+    /// Whether the `Work` waits for room in a mailbox.
     pub is_blocked: bool,
-    /// Whether the watch for hazards watches this work under `id`.
+    /// Whether `Hazards` has a transfer with this `id`.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that the watch for hazards watches. The last element is being sent.
+    /// The elements of a list that `Hazards` knows as transfers. The last one is being sent.
     pub watched: Vec<Watched>,
 }
 
@@ -130,8 +124,7 @@ impl Work {
     }
 }
 
-/// Whether the watch for hazards knows a command by the command's own id. The watch knows a list by
-/// the ids of its elements.
+/// Returns whether `Hazards` has the command as a transfer. Of a list, it has the elements.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
@@ -142,23 +135,23 @@ pub(super) struct Watched {
     pub is_sent: bool,
 }
 
-/// A list that has stopped after an element with stall-and-notify.
+/// A list that has stopped after a stall-and-notify element.
 pub(super) struct Stalled {
     pub entry: EntryId,
     pub id: u64,
     pub issue: Issue,
 }
 
-/// The data that a piece of work still has to send.
+/// The transfers that a `Work` still has to send.
 pub(super) enum Task {
     Move(Move),
     List {
         cursor: ListCursor,
         element: Option<Move>,
-        /// Whether the list stalls when the element under way is complete.
+        /// Whether the list stalls after the current element.
         stalls: bool,
-        /// The earliest time at which the next element may leave: when the first bus command of the
-        /// element under way is answered. `None` before that element has left.
+        /// The earliest time of the next element: when the first command of the current element is
+        /// answered on the bus. `None` before this command.
         next_at: Option<Moment>,
     },
     Typed {
@@ -166,7 +159,7 @@ pub(super) enum Task {
         address: u64,
         left: u64,
     },
-    /// A put of a whole line, which is stored even if other SPEs have reserved the line.
+    /// A put of a whole line, even if other SPEs have reserved it.
     LinePut {
         lsa: LsAddr,
         ea: EffectiveAddress,
@@ -175,7 +168,7 @@ pub(super) enum Task {
         ea: u64,
         lines: u64,
     },
-    /// No data: the command only orders other commands.
+    /// A command that moves no data but orders other commands.
     Nothing,
 }
 
@@ -186,20 +179,19 @@ pub(super) struct Move {
     pub lsa: u32,
     pub ea: u64,
     pub left: u32,
-    /// Whether the word has met a full mailbox, which the watch for hazards has recorded.
+    /// Whether the full mailbox was reported to `Hazards`.
     pub met_full_mailbox: bool,
 }
 
-/// A request on the bus.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub work: u64,
-    /// The id of the request's list element, for the watch for hazards.
+    /// The id of the list element in `Hazards`.
     pub element: Option<u64>,
     pub effect: Effect,
 }
 
-/// The effect of a request when it is complete.
+/// The effect of a completed request.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
     Nothing,
@@ -224,7 +216,6 @@ pub(super) enum Effect {
     },
 }
 
-/// The place of the bytes at an effective address.
 pub(super) enum Site {
     Memory(Node),
     LocalStore(Node),
@@ -263,34 +254,34 @@ impl MfcState {
         }
     }
 
-    /// Whether no command of the SPE's program is under way and no line is reserved.
+    /// Returns whether the MFC has no incomplete command of its SPE and no reserved line.
     pub fn is_as_new(&self) -> bool {
         self.spu.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
     }
 
-    /// Whether the SPE's program has no request on the bus.
+    /// Returns whether the MFC has no bus request of its SPE.
     pub fn is_quiet(&self) -> bool {
         self.work.iter().all(|work| work.issuer == Issuer::Ppe)
     }
 
-    /// Resets the state that a program has left in the MFC, which must have no request on the bus.
+    /// Resets the state that a program has left in the MFC. [`is_quiet`](Self::is_quiet) must be
+    /// true.
     pub fn renew(&mut self) {
         self.spu = Issued::default();
         self.is_closed = false;
-        // An event that is still planned will find no request to send.
+        // If the event is still queued, it will find no request to send.
         self.wake_up_at = None;
         self.typed.clear();
         self.held.clear();
         self.reservation = None;
     }
 
-    /// The number of free entries of the SPU's queue. A typed transfer takes one entry.
+    /// Returns the number of free entries of the SPU queue. A typed transfer takes an entry.
     pub(super) fn free_entries(&self) -> usize {
         let free = self.spu.queue.free_entries();
         free.saturating_sub(self.typed.len())
     }
 
-    /// The number of taken entries of a queue.
     pub(super) fn depth(&self, issuer: Issuer) -> usize {
         match issuer {
             Issuer::Spu => SPU_QUEUE_ENTRIES - self.free_entries(),
@@ -298,7 +289,6 @@ impl MfcState {
         }
     }
 
-    /// The late error of a queue.
     pub(super) fn late(&mut self, issuer: Issuer) -> &mut Option<Payload> {
         match issuer {
             Issuer::Spu => &mut self.spu.late,
@@ -306,7 +296,6 @@ impl MfcState {
         }
     }
 
-    /// Records a fault as the late error of a queue.
     pub(super) fn fail(&mut self, issuer: Issuer, now: Moment, fault: &MfcFault) {
         let queue = match issuer {
             Issuer::Spu => "queue",
@@ -319,7 +308,6 @@ impl MfcState {
         self.late(issuer).get_or_insert_with(|| Box::new(text));
     }
 
-    /// Records a hazard, if there is one, as the late error of a queue.
     pub(super) fn record_hazard(&mut self, issuer: Issuer, hazard: Option<Hazard>) {
         if let Some(hazard) = hazard {
             self.late(issuer)
@@ -377,7 +365,7 @@ impl MfcState {
         ])
     }
 
-    /// Checks the addresses that a command would use, up to the first stall of a list.
+    /// Checks the addresses that a command uses, in a list up to the first stall.
     pub(super) fn check_addresses(&self, command: &Command, spes: usize) -> Result<(), MfcFault> {
         let check = |operation, direction, ea: EffectiveAddress, bytes| {
             if bytes == 0 {
@@ -431,7 +419,6 @@ impl MfcState {
         still.unwrap_or(false)
     }
 
-    /// Checks that a line of main memory exists.
     pub(super) fn check_line(
         &self,
         operation: Operation,
@@ -481,13 +468,13 @@ impl Task {
                 let (ea, lines) = lines_of(control.ea(), control.bytes());
                 Self::Zero { ea, lines }
             }
-            // Other commands of storage control act on caches, which are coherent in this model.
+            // The other storage-control commands act on caches, which are coherent in this model.
             Command::Atomic(_) | Command::Ordering(_) | Command::StorageControl(_) => Self::Nothing,
         }
     }
 }
 
-/// The lines of a range: the address of the first line, and the number of lines.
+/// Returns the address of the first cache line of a range, and the number of its lines.
 fn lines_of(ea: EffectiveAddress, bytes: u32) -> (u64, u64) {
     let first = ea.lock_line().0;
     let lines = match u64::from(bytes).checked_sub(1) {

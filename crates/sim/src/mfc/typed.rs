@@ -1,4 +1,4 @@
-//! Typed transfers. Their bytes move before a transfer begins, so a transfer only takes time.
+//! Typed transfers, which only take time, because their bytes move before.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};
@@ -9,7 +9,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Begins a transfer whose bytes have moved already. Returns the id of the transfer.
+    /// Begins a typed transfer, and returns its id.
     pub fn begin_typed(&self, spe: SpeId, direction: Direction, lsa: LsAddr, bytes: usize) -> u64 {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         let id = mfc.next_serial();
@@ -62,7 +62,7 @@ impl World {
         mfc.typed.iter().all(|(other, _)| *other != id)
     }
 
-    /// Keeps the buffer of a dropped view until a transfer of the buffer is complete.
+    /// Keeps the buffer of a dropped view until `transfer` is complete.
     pub fn hold_buffer(&self, spe: SpeId, transfer: u64, buffer: LocalBuffer) {
         if !self.typed_is_complete(spe, transfer) {
             self.mfcs.of(spe).borrow_mut().held.push((transfer, buffer));

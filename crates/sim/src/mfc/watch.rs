@@ -1,4 +1,4 @@
-//! Reports of commands to the watch for hazards and to the observers.
+//! Reports of commands to `Hazards` and to the observer.
 
 use cellworks_machine::mfc::{Command, Direction, EffectiveAddress, EntryId, LsAddr, Opcode};
 
@@ -9,8 +9,7 @@ use crate::issuer::Issuer;
 use crate::world::World;
 
 impl World {
-    /// Records that a command was issued, and begins to watch its transfer. Each element of a list
-    /// is watched from the time of its fetch.
+    /// Reports a command that was issued. An element of a list is reported when it is fetched.
     pub(super) fn watch_command(
         &self,
         mfc: &mut MfcState,
@@ -58,7 +57,7 @@ impl World {
         observer.queue_depth(now, spe, issuer, mfc.depth(issuer));
     }
 
-    /// Begins to watch an element of a list.
+    /// Reports an element of a list to `Hazards`.
     pub(super) fn watch_element(&self, mfc: &mut MfcState, place: usize, element: &Move) {
         let serial = mfc.next_serial();
         let work = &mut mfc.work[place];
@@ -83,7 +82,7 @@ impl World {
         mfc.record_hazard(Issuer::Spu, hazard);
     }
 
-    /// Ends the watch of an element if the element has nothing left to send and no line under way.
+    /// Reports the end of a list element to `Hazards` if the element has no more requests.
     pub(super) fn forget_element(&self, mfc: &mut MfcState, place: usize, at: usize) {
         let element = &mfc.work[place].watched[at];
         if element.is_sent && element.in_flight == 0 {

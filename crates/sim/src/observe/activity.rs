@@ -5,15 +5,15 @@ use std::fmt;
 /// The cause of a wait of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// The program waits for its own transfers: a tag group, a free entry in the queue, or a view.
+    /// The program waits for a transfer: a tag group, an entry of the MFC queue, or a view.
     Dma,
-    /// The program waits for a word in a mailbox, or for room in one.
+    /// The program waits for a word in a mailbox, or for room in a mailbox.
     Mailbox,
     /// The program waits for a signal.
     Signal,
-    /// The program waits for a reservation, a line that other SPEs have, or an atomic operation.
+    /// The program waits for a reservation, a line held by another SPE, or an atomic operation.
     Lock,
-    /// The program waits for another cause, such as another program or a `wait_until`.
+    /// The program waits for anything else, such as another program or a condition.
     Other,
 }
 
@@ -30,20 +30,20 @@ impl Cause {
 }
 
 impl fmt::Display for Cause {
-    /// `DMA`, `a mailbox`, `a signal`, `a lock`, `something else`.
+    /// Writes `DMA`, `a mailbox`, `a signal`, `a lock` or `something else`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.wait()["waiting for ".len()..])
     }
 }
 
-/// The activity of a processor at a time.
+/// The present activity of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
     /// The processor has no program.
     Idle,
-    /// A program runs.
+    /// At least one thread of the program runs.
     Computing,
-    /// All threads of the program wait. The cause is that of the thread that began to wait last.
+    /// All threads of the program wait. The cause is that of the last wait.
     Waiting(Cause),
 }
 

@@ -1,4 +1,4 @@
-//! The counters of a run: how each SPE spent its time, and how much each resource was used.
+//! The counters of a run: the times of each SPE, and the use of each resource.
 
 use std::fmt;
 
@@ -7,12 +7,10 @@ use cellworks_machine::Span;
 use super::activity::{Activity, Cause};
 use crate::time::{Femtoseconds, Moment};
 
-/// How an SPE spent its time, and the commands and bytes of its MFC.
-///
-/// The seven spans add up to [`Counters::elapsed`].
+/// The times of an SPE, which add up to [`Counters::elapsed`], and the use of its MFC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeCounters {
-    /// The time in which at least one thread of the SPE's program did not wait.
+    /// The time in which at least one thread of the program did not wait.
     pub computing: Span,
     /// The time in which all threads waited, the last one for a transfer.
     pub waiting_for_dma: Span,
@@ -22,33 +20,33 @@ pub struct SpeCounters {
     pub waiting_for_signal: Span,
     /// The time in which all threads waited, the last one for a reservation or an atomic operation.
     pub waiting_for_lock: Span,
-    /// The time in which all threads waited, the last one for another cause.
+    /// The time in which all threads waited, the last one for something else.
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,
     /// The number of completed MFC commands, including typed transfers and proxy commands.
     pub commands: u64,
-    /// The number of bytes that the completed commands moved.
+    /// The number of bytes that these commands have moved.
     pub bytes: u64,
 }
 
 /// The use of a ring, a memory module or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceCounters {
-    /// The name, such as `Cell 0, ring 2`, `memory module 1`, or `link from Cell 0 to Cell 1`.
+    /// The name, such as `Cell 0, ring 2`, `memory module 1` or `link from Cell 0 to Cell 1`.
     pub name: String,
-    /// The number of packets. For a memory module, the number of lines.
+    /// The number of packets, or of lines for a memory module.
     pub packets: u64,
     /// The number of bytes of data.
     pub bytes: u64,
-    /// The time in which at least one packet was on the resource.
+    /// The time in which at least one packet occupied the resource.
     pub busy: Span,
 }
 
 /// The counters of a run.
 ///
-/// The format `{}` prints two tables. The first shows how the SPEs spent their time, in per cent of
-/// the run. The second shows what the rings, memory modules and links carried.
+/// The format `{}` prints a table of the times of the SPEs, in per cent of the run, and a table of
+/// the packets and bytes of the resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// The length of the run in simulated time.
@@ -59,14 +57,13 @@ pub struct Counters {
     pub resources: Vec<ResourceCounters>,
     /// The number of simulated events.
     pub events: u64,
-    /// A hash of the observed actions and their times, in order. Equal runs have equal hashes on
-    /// every computer and in every build profile, with or without a trace.
+    /// A hash of all observed actions and their times. Equal runs have equal hashes on every
+    /// computer, in every build profile, and with or without a trace.
     pub trace_hash: u64,
-    /// The first hazard of each kind, at most [`MAX_HAZARDS`](crate::MAX_HAZARDS) in all. See
-    /// [`HazardWatch::Warn`](crate::HazardWatch::Warn). The texts name addresses of this process,
-    /// which may differ from run to run.
+    /// The hazards that [`HazardWatch::Warn`](crate::HazardWatch::Warn) collects, at most
+    /// [`MAX_HAZARDS`](crate::MAX_HAZARDS). Addresses in the texts may differ from run to run.
     pub hazards: Vec<String>,
-    /// The number of hazards that were found, including those that are not in `hazards`.
+    /// The number of all hazards, with those that are not in `hazards`.
     pub hazards_seen: u64,
 }
 
@@ -131,8 +128,7 @@ fn share(part: Span, whole: Span) -> String {
     format!("{per_cent:.1} %")
 }
 
-/// Writes an empty line and a table, or nothing if the table has no rows. The first column is
-/// aligned to the left.
+/// Writes an empty line and a table with a left-aligned first column. Writes nothing without rows.
 fn table<const COLUMNS: usize>(
     f: &mut fmt::Formatter<'_>,
     head: [&str; COLUMNS],
@@ -156,17 +152,17 @@ fn table<const COLUMNS: usize>(
     Ok(())
 }
 
-/// The counters of one SPE during the run.
+/// The counters of an SPE during a run.
 #[derive(Debug)]
 pub(super) struct SpeCount {
-    /// The present activity of the SPE, as [`Activity::index`].
+    /// The present activity, as [`Activity::index`].
     activity: usize,
     since: Moment,
-    /// The time spent in each activity, by [`Activity::index`].
+    /// The time of each activity, by [`Activity::index`].
     spent: [Femtoseconds; Activity::COUNT],
     commands: u64,
     bytes: u64,
-    /// The ids and bytes of the incomplete commands. The queues of the MFC limit their number.
+    /// The ids and bytes of the incomplete commands.
     in_flight: Vec<(u64, u64)>,
 }
 

@@ -1,8 +1,7 @@
-//! The hash of the observer's calls, with which two runs can be compared by one number.
+//! A hash of the calls of the observer, by which runs are compared.
 
-/// The state of an FNV-1a hash over words of 64 bits instead of bytes, so that a word takes one
-/// multiplication. Because a multiplication moves bits only up, the upper bits are also shifted
-/// down.
+/// An FNV-1a hash over words of 64 bits. The upper bits are also shifted down, because a
+/// multiplication moves bits only up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hash(u64);
 
@@ -17,8 +16,7 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// Adds a text, seven bytes in a word. The eighth byte of a word is the number of text bytes in
-    /// the word.
+    /// Adds a text in words, each with up to seven bytes of the text and their number.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

@@ -1,8 +1,5 @@
-//! The observation of a run, which produces counters, a hash, and a trace if the caller wants a
-//! trace.
-//!
-//! The simulation reports its actions and their times to the [`Observer`], which does not influence
-//! the simulation.
+//! The observation of a run, which produces counters, a hash and a trace. The simulation reports
+//! its actions to the [`Observer`], which does not influence it.
 //!
 //! ```text
 //!                            ┌─► SpeCount, Hash ──────────────► Counters     at the end
@@ -10,9 +7,8 @@
 //!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
 //! ```
 //!
-//! The calls about one processor come in the order of their times, and so do the calls about one
-//! MFC. Calls about different processors or MFCs may come in another order. The ids and numbers in
-//! calls must depend only on the program and the seed, because they go into the hash.
+//! The calls about a processor or an MFC are ordered by time. Their arguments go into the hash, so
+//! they must depend only on the program and the seed.
 
 mod activity;
 mod counters;

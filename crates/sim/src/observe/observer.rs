@@ -9,7 +9,7 @@ use super::trace::Tracer;
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The kind of a call of the observer, as a number for the hash.
+/// The kind of a call, as a number for the hash.
 #[derive(Clone, Copy)]
 enum Call {
     ProgramBegan,
@@ -26,7 +26,6 @@ enum Call {
     ProxyQueueDepth,
 }
 
-/// Records the actions of a run.
 pub(crate) struct Observer {
     spes: Vec<SpeCount>,
     hash: Hash,
@@ -34,8 +33,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Makes the observer of a machine with this name and number of SPEs. During the run, the
-    /// observer writes the trace to `trace`, if given, in blocks of tens of kilobytes.
+    /// Makes the observer of a machine, which writes a trace to `trace`, if given, in large blocks.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),
@@ -44,13 +42,13 @@ impl Observer {
         }
     }
 
-    /// Whether a trace is written. If not, callers can omit calls that only a trace needs.
+    /// Returns whether a trace is written. Without a trace, some calls are not needed.
     #[inline]
     pub fn is_tracing(&self) -> bool {
         self.tracer.is_some()
     }
 
-    /// Records that a program begins on an SPE, which computes from now on.
+    /// Records that a program begins on an SPE, which then computes.
     pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         self.record(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
@@ -60,7 +58,7 @@ impl Observer {
         }
     }
 
-    /// Records that the program of an SPE ends, and that the SPE is idle from now on.
+    /// Records that the program of an SPE ends, and that the SPE is idle.
     pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
         self.record(Call::ProgramEnded, now, Processor::Spe(spe), 0);
         self.spes[spe.index()].activity(now, Activity::Idle);
@@ -69,7 +67,6 @@ impl Observer {
         }
     }
 
-    /// Records that a processor begins another activity.
     #[inline]
     pub fn activity(&mut self, now: Moment, of: Processor, activity: Activity) {
         self.record(Call::Activity, now, of, activity.index() as u32);
@@ -79,8 +76,8 @@ impl Observer {
         }
     }
 
-    /// Records that the running thread of a processor begins to wait. The program's own thread has
-    /// number 0. If another thread is ready, a call of [`goes_on`](Self::goes_on) must follow.
+    /// Records that the running thread of a processor begins to wait. If another thread is ready,
+    /// [`goes_on`](Self::goes_on) must be called next.
     #[inline(always)]
     pub fn waits(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         let detail = thread << 8 | cause as u32;
@@ -91,8 +88,7 @@ impl Observer {
         }
     }
 
-    // `trace_wait` and `trace_going_on` are separate functions, so that runs without a trace stay
-    // fast.
+    // This is a separate function, so that runs without a trace stay fast.
     #[inline(never)]
     fn trace_wait(&mut self, now: Moment, of: Processor, thread: u32, cause: Cause) {
         if let Some(tracer) = &mut self.tracer {
@@ -101,7 +97,7 @@ impl Observer {
         }
     }
 
-    /// Records that a cooperative thread gets the processor, and that the previous thread loses it.
+    /// Records that a cooperative thread runs on a processor, in place of the previous thread.
     #[inline(always)]
     pub fn goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::GoesOn, now, of, thread);
@@ -119,7 +115,6 @@ impl Observer {
         }
     }
 
-    /// Records that a cooperative thread ends.
     pub fn thread_ended(&mut self, now: Moment, of: Processor, thread: u32) {
         self.record(Call::ThreadEnded, now, of, thread);
         if let Some(tracer) = &mut self.tracer {
@@ -127,23 +122,22 @@ impl Observer {
         }
     }
 
-    /// Records that a thread begins an activity that the program has named. Named activities do not
-    /// go into the hash, because the hash covers only the actions of the machine.
+    /// Records that a thread begins an activity that the program has named. It does not go into the
+    /// hash, which covers only actions of the machine.
     pub fn activity_begins(&mut self, now: Moment, of: Processor, thread: u32, name: &str) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_begins(now, of, thread, name);
         }
     }
 
-    /// Records that the last activity that a thread began ends.
+    /// Records that a thread ends the last activity that it has begun.
     pub fn activity_ends(&mut self, now: Moment, of: Processor, thread: u32) {
         if let Some(tracer) = &mut self.tracer {
             tracer.activity_ends(now, of, thread);
         }
     }
 
-    /// Records that a command is issued to the MFC of an SPE. `id` identifies the command until it
-    /// is complete.
+    /// Records that a command is issued to the MFC of an SPE, with an `id` until it is complete.
     #[inline]
     pub fn command_issued(
         &mut self,
@@ -167,8 +161,7 @@ impl Observer {
         }
     }
 
-    /// Records that a command is complete. Panics if `id` is not the id of an incomplete
-    /// command.
+    /// Records that a command is complete. Panics if no incomplete command has this `id`.
     #[inline]
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         self.record(Call::CommandComplete, now, Processor::Spe(spe), 0);
@@ -179,7 +172,7 @@ impl Observer {
         }
     }
 
-    /// Records the number of taken entries of an MFC's queue.
+    /// Records the number of used entries of an MFC queue.
     #[inline]
     pub fn queue_depth(&mut self, now: Moment, spe: SpeId, issuer: Issuer, entries: usize) {
         let of = Processor::Spe(spe);
@@ -193,17 +186,15 @@ impl Observer {
         }
     }
 
-    /// Adds a sample of the resources' counters to the trace. The resources and their order must be
-    /// the same in all calls. This does not go into the hash, so that the hash is the same without
-    /// a trace.
+    /// Writes a sample of the resources to the trace, and nothing to the hash. All calls must have
+    /// the same resources in the same order.
     pub fn resources(&mut self, now: Moment, resources: &[ResourceCounters]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.resources(now, resources);
         }
     }
 
-    /// Ends the observation, at or after the last call. Returns the trace writer's error, or the
-    /// counters without hazards, which [`Hazards::finish`](crate::hazard::Hazards::finish) returns.
+    /// Ends the observation. Returns the counters without hazards, or the error of the trace.
     pub fn finish(
         mut self,
         now: Moment,
@@ -237,7 +228,7 @@ impl Observer {
         }
     }
 
-    /// Adds a call to the hash: its kind, its time, its processor and a detail.
+    /// Adds a call to the hash: its kind, time, processor and a detail.
     #[inline]
     fn record(&mut self, call: Call, now: Moment, of: Processor, detail: u32) {
         let of = match of {

@@ -1,15 +1,12 @@
-//! The messages of Perfetto's trace format that the traces of this crate use, with the fields that
-//! they use. All other fields are optional.
-//!
-//! The names and numbers are those of the public definitions in
-//! <https://github.com/google/perfetto>: `protos/perfetto/trace/trace.proto`, `trace_packet.proto`,
-//! `interned_data/interned_data.proto` and, in `track_event/`, `track_event.proto`,
-//! `track_descriptor.proto`, `process_descriptor.proto` and `counter_descriptor.proto`.
+//! The messages and fields of Perfetto's trace format that this crate uses. The format is defined
+//! in <https://github.com/google/perfetto>, in `protos/perfetto/trace`: `trace.proto`,
+//! `trace_packet.proto`, `interned_data/interned_data.proto`, and `track_event.proto`,
+//! `track_descriptor.proto`, `process_descriptor.proto` and `counter_descriptor.proto` in
+//! `track_event`.
 
 use prost::Message;
 
-/// A file, which is a sequence of packets. Files can be appended, so a trace can be written in
-/// parts.
+/// A file: a sequence of packets, which can be written in parts.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
@@ -19,11 +16,10 @@ pub(crate) struct Trace {
 /// An event, or the description of a track.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct TracePacket {
-    /// The time in nanoseconds. Without a `timestamp_clock_id` the time is in Perfetto's default
-    /// clock, which begins at 0 in a trace of this crate.
+    /// The time in nanoseconds from the start of the run.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// The number of the packet's writer. Interned names are valid for one writer.
+    /// The number of the packet's writer. Each writer has its own interned names.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
@@ -36,12 +32,12 @@ pub(crate) struct TracePacket {
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
-/// `SEQ_INCREMENTAL_STATE_CLEARED`, on the first packet: the numbers of interned names begin anew.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`, for the first packet: no name is interned yet.
 pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// Interned names, to which later packets refer by a number.
+/// Interned names, which later packets use by their numbers.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedData {
     #[prost(message, repeated, tag = "2")]
@@ -98,7 +94,7 @@ pub(crate) struct TrackDescriptor {
     pub counter: Option<CounterDescriptor>,
     #[prost(enumeration = "ChildTracksOrdering", optional, tag = "11")]
     pub child_ordering: Option<i32>,
-    /// The place among the children of a track with [`ChildTracksOrdering::Explicit`].
+    /// The order among the child tracks, for [`ChildTracksOrdering::Explicit`].
     #[prost(int32, optional, tag = "12")]
     pub sibling_order_rank: Option<i32>,
 }
@@ -120,7 +116,7 @@ pub(crate) struct ProcessDescriptor {
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct CounterDescriptor {
-    /// The unit of the counted value, such as `%`.
+    /// The unit of the value, such as `%`.
     #[prost(string, optional, tag = "6")]
     pub unit_name: Option<String>,
 }

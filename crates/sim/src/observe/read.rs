@@ -1,5 +1,4 @@
-//! The reader of traces, with which tests of programs find out whether transfers overlap, and why
-//! threads wait.
+//! A reader of traces, for tests that check whether transfers overlap and why threads wait.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +6,21 @@ use prost::Message;
 
 use super::perfetto::{EventType, Trace, TrackDescriptor};
 
-/// A span of time in the trace of a run: a program, a wait, or a command of an MFC.
+/// A span of time in a trace: a program, a wait, or an MFC command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The names of the track and of the tracks above, such as `SPE 0`, `SPE 0/thread 1` or `SPE
-    /// 0/MFC/entry 2`.
+    /// The names of the track and its parents, as `SPE 0`, `SPE 0/thread 1` or `SPE 0/MFC/entry 2`.
     pub track: String,
     /// The name of the slice, such as `computing`, `waiting for DMA`, or `get`.
     pub name: String,
-    /// The start of the slice, in nanoseconds of simulated time, rounded down.
+    /// The start in nanoseconds of simulated time, rounded down.
     pub start_ns: u64,
-    /// The end of the slice, in nanoseconds of simulated time, rounded down.
+    /// The end in nanoseconds of simulated time, rounded down.
     pub end_ns: u64,
 }
 
 impl Slice {
-    /// Whether two slices have time in common.
+    /// Returns whether two slices overlap in time.
     ///
     /// ```
     /// use cellworks_sim::trace::Slice;
@@ -44,13 +42,13 @@ impl Slice {
 /// The reason why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadTraceError {
-    /// The bytes are not packets, or the last packet is cut off.
+    /// The bytes are not a sequence of packets, or the last packet is cut off.
     #[error("this is no Perfetto trace, or its end is missing: {what}")]
     Encoding {
         /// The message of the decoder.
         what: String,
     },
-    /// An event is on a track that no earlier packet describes.
+    /// No earlier packet describes the track of an event.
     #[error(
         "packet {packet} is on track {track}, which no packet before it describes; \
          only traces of simulated machines can be read"
@@ -61,12 +59,12 @@ pub enum ReadTraceError {
         /// The id of the track in the trace.
         track: u64,
     },
-    /// A slice has a name that no earlier packet introduces.
+    /// No earlier packet has the name of a slice.
     #[error("the slice that packet {packet} begins on track `{track}` has no name")]
     Nameless {
         /// The index of the packet, from 0.
         packet: usize,
-        /// See [`Slice::track`].
+        /// The track, as in [`Slice::track`].
         track: String,
     },
     /// A slice ends that has not begun.
@@ -74,25 +72,24 @@ pub enum ReadTraceError {
     NotBegun {
         /// The index of the packet, from 0.
         packet: usize,
-        /// See [`Slice::track`].
+        /// The track, as in [`Slice::track`].
         track: String,
     },
-    /// A slice has no end, because the trace was not written to its end.
+    /// A slice does not end, because the trace is incomplete.
     #[error("the trace ends within the slice `{name}` on track `{track}`")]
     NotEnded {
-        /// See [`Slice::track`].
+        /// The track, as in [`Slice::track`].
         track: String,
-        /// See [`Slice::name`].
+        /// The name, as in [`Slice::name`].
         name: String,
     },
 }
 
-/// Reads the slices of a trace of a simulated machine. The slices of one track are in the order of
-/// their ends.
+/// Reads the slices of a trace. The slices of a track are in the order of their ends.
 ///
 /// # Errors
 ///
-/// Returns a [`ReadTraceError`] if the bytes are not the complete trace of a simulated machine.
+/// Returns a [`ReadTraceError`] if the bytes are not a complete trace of a simulated machine.
 pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     let trace = Trace::decode(trace).map_err(|error| ReadTraceError::Encoding {
         what: error.to_string(),
@@ -153,7 +150,7 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     Ok(slices)
 }
 
-/// The names of a track and of the tracks above, except the machine, separated by slashes.
+/// Returns the names of a track and its parents below the machine, separated by slashes.
 fn path_of<T>(descriptor: &TrackDescriptor, tracks: &BTreeMap<u64, (String, T)>) -> String {
     match tracks.get(&descriptor.parent_uuid()) {
         Some((parent, _)) if !parent.is_empty() => format!("{parent}/{}", descriptor.name()),

@@ -15,7 +15,6 @@ use super::*;
 use crate::issuer::Issuer;
 use crate::time::{Femtoseconds, Moment};
 
-/// A point in nanoseconds after the start of the run.
 fn ns(nanoseconds: u64) -> Moment {
     fs(nanoseconds * 1_000_000)
 }
@@ -24,7 +23,7 @@ fn fs(femtoseconds: u64) -> Moment {
     Moment::from_femtoseconds(femtoseconds)
 }
 
-/// A file that the test can read during the run.
+/// A file that a test can read during the run.
 #[derive(Clone, Default)]
 struct File(Arc<Mutex<Vec<u8>>>);
 
@@ -62,7 +61,7 @@ fn untraced() -> Observer {
     Observer::new("Test", 2, None)
 }
 
-/// Observes a run with a trace, and returns the trace.
+/// Observes `run` with a trace, and returns the trace.
 fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     let file = File::default();
     let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
@@ -73,8 +72,7 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     file.bytes()
 }
 
-/// Observes a loop with two buffers, in which the second get is under way while the program
-/// computes.
+/// Records a loop with two buffers, with the second get under way during the computation.
 fn double_buffered(observer: &mut Observer) {
     let (spe, of) = (spe(1), Processor::Spe(spe(1)));
     observer.program_began(ns(10), spe, "double buffered");
@@ -91,7 +89,7 @@ fn double_buffered(observer: &mut Observer) {
     observer.program_ended(ns(200), spe);
 }
 
-/// Checks that a trace is as Perfetto expects, and returns the packets.
+/// Checks that Perfetto accepts a trace, and returns its packets.
 fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     let trace = Trace::decode(bytes).unwrap();
     assert_eq!(trace.encode_to_vec(), bytes, "no fields but the known ones");
@@ -100,7 +98,7 @@ fn well_formed(bytes: &[u8]) -> Vec<TracePacket> {
     let mut names = BTreeSet::new();
     let mut last_ns: BTreeMap<u64, u64> = BTreeMap::new();
     let mut open: BTreeMap<u64, u32> = BTreeMap::new();
-    // For each flow, the number of its events, and whether it has ended.
+    // The number of events of each flow, and whether it has ended.
     let mut flows: BTreeMap<u64, (u32, bool)> = BTreeMap::new();
     for packet in &trace.packet {
         assert_eq!(packet.trusted_packet_sequence_id(), 1);
@@ -303,8 +301,7 @@ fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
 fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let plain = hash_of(double_buffered);
     assert_eq!(plain, hash_of(double_buffered));
-    // Another number means that the hash function was changed, or depends on the computer or the
-    // build profile.
+    // A different number means that the hash function has changed, or depends on the computer.
     assert_eq!(plain, 0x51E7_ECEF_8081_A7DA);
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
@@ -421,7 +418,7 @@ fn threads_have_tracks_of_their_own_and_issue_commands_there() {
             observer.command_issued(ns(2), spe, Issuer::Spu, 0, "get", 16);
             observer.waits(ns(3), of, 1, Cause::Dma);
             observer.goes_on(ns(4), of, 2);
-            // The thread yields, so it loses the processor without a wait.
+            // The thread yields the processor without a wait.
             observer.goes_on(ns(6), of, 3);
             observer.thread_ended(ns(7), of, 3);
             observer.command_complete(ns(7), spe, 0);
@@ -478,9 +475,8 @@ fn what_programs_name_is_beside_what_the_machine_does() {
         observer.waits(ns(3), of, 1, Cause::Dma);
         observer.goes_on(ns(5), of, 1);
         observer.activity_ends(ns(6), of, 1);
-        // The thread ends while an activity is open.
         observer.thread_ended(ns(8), of, 1);
-        // The end of the thread has ended the activity already.
+        // The activity has ended with the thread.
         observer.activity_ends(ns(8), of, 1);
         observer.goes_on(ns(8), of, 0);
         observer.program_ended(ns(10), spe);
@@ -531,7 +527,6 @@ fn what_is_under_way_at_the_end_ends_there() {
     );
     let slices = read_slices(&trace).unwrap();
     let (ended, open): (Vec<_>, Vec<_>) = slices.iter().partition(|slice| slice.end_ns < 50);
-    // The PPE computed before it waited.
     assert_eq!((ended.len(), ended[0].end_ns), (1, 1));
     let names: Vec<_> = open.iter().map(|slice| slice.name.as_str()).collect();
     assert_eq!(
@@ -623,7 +618,7 @@ fn equal_runs_have_equal_traces() {
     assert_eq!(hash.value(), 0x2524_3367_132D_575B);
 }
 
-/// A disk that is full from the beginning, or full when the trace is flushed.
+/// A disk that is full from the start, or when the trace is flushed.
 struct Full {
     when_flushed: bool,
 }
@@ -655,7 +650,7 @@ fn count_often(observer: &mut Observer) {
     (0..20).for_each(|entries| observer.queue_depth(fs(0), spe(0), Issuer::Spu, entries));
 }
 
-/// A trace of these events, after the description of one track.
+/// Returns a trace of these events on a track that it describes.
 fn trace_of(events: &[TrackEvent]) -> Vec<u8> {
     let track = TracePacket {
         track_descriptor: Some(TrackDescriptor {
@@ -726,7 +721,7 @@ fn causes_are_named() {
 }
 
 proptest! {
-    /// Whatever the order of the simulation's reports, the trace is well formed and can be read.
+    /// Checks that reports in any order make a well-formed trace.
     #[test]
     fn every_run_has_a_well_formed_trace(
         steps in proptest::collection::vec((0_u8..8, 0_u16..2, 0_u32..4, 0_u64..3_000_000), 0..400),

@@ -1,5 +1,4 @@
-//! A trace for <https://ui.perfetto.dev>, in the protobuf form of Perfetto's track events. The
-//! trace is written during the run.
+//! A trace for <https://ui.perfetto.dev>, in Perfetto's protobuf format, written during the run.
 //!
 //! ```text
 //!   QS20                              the process: the machine
@@ -22,14 +21,11 @@
 //!      └─ memory module 0
 //! ```
 //!
-//! Each command has a flow, which Perfetto draws as arrows. The flow leads from the mark `issue` on
-//! the track of the program or thread to the command's slice, and from there to the mark
-//! `complete`. The entry of a command is the lowest number that no other command in flight has.
-//! Thread 0 is the program's own thread. It needs no track of its own, because it is the only
-//! thread or waits for the others.
+//! Perfetto draws an arrow (a flow) from `issue` on the track of a program or thread to the slice
+//! of the command, and from there to `complete`. The entry of a command is the lowest that is free.
+//! Thread 0, the main thread of a program, has no track of its own.
 //!
-//! Perfetto counts time in whole nanoseconds, so femtoseconds are rounded down to nanoseconds. The
-//! order of events is kept. A slice may be up to 1 ns longer or shorter than in the simulation.
+//! Times are rounded down to nanoseconds. A slice may be up to 1 ns too long or too short.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
@@ -47,34 +43,32 @@ use super::perfetto::{
 use crate::issuer::Issuer;
 use crate::time::Moment;
 
-/// The number of packets in the buffer before they are written: some tens of kilobytes.
+/// The number of packets that are written at once: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
-/// The writer of the trace of one run. The methods of [`Observer`](super::Observer) call the
-/// methods of the same names here.
+/// The writer of a trace. [`Observer`](super::Observer) calls the methods of the same names.
 pub(super) struct Tracer {
     packets: Packets,
-    /// The PPE, and then the SPEs.
+    /// The PPE at index 0, then the SPEs.
     processors: Vec<ProcessorState>,
     /// The entries of the two queues of each SPE, by issuer.
     entries: Vec<[Entries; 2]>,
-    /// The number of flows that have begun, which is also the number of the last flow.
+    /// The number of flows so far, which is the id of the last flow.
     flows: u64,
-    /// The time of the last sample, and how long each resource had been busy until then.
+    /// The time of the last sample, and the busy time of each resource until then.
     sampled: (Moment, Vec<u128>),
 }
 
-/// The id and the flow of the command in each entry of a queue. `None` if the entry is free.
+/// The id and the flow of the command in each entry of a queue, or `None` for a free entry.
 type Entries = Vec<Option<(u64, u64)>>;
 
 #[derive(Default)]
 struct ProcessorState {
     in_program: bool,
-    /// The name of the open slice of the processor's activity. `None` if the processor is idle.
+    /// The name of the open slice of the processor, or `None` if the processor is idle.
     activity: Option<&'static str>,
     threads: Vec<ThreadState>,
-    /// The number of open activities of each thread, by thread number. `None` if the thread has no
-    /// track for activities.
+    /// The number of open activities of each thread, or `None` for a thread without activities.
     activities: Vec<Option<usize>>,
     /// The number of the running thread.
     running: u32,
@@ -83,14 +77,14 @@ struct ProcessorState {
 #[derive(Clone, Copy, PartialEq)]
 enum ThreadState {
     Unknown,
-    /// The thread has a track, and no slice is open there.
+    /// The thread has a track without an open slice.
     Ready,
     Running,
     Waiting,
 }
 
 impl Tracer {
-    /// Begins a trace. An error of the writer `to` is kept for [`finish`](Self::finish).
+    /// Begins a trace. [`finish`](Self::finish) returns the first error of writing to `to`.
     pub fn new(machine: &str, spes: usize, to: Box<dyn io::Write + Send>) -> Self {
         let mut packets = Packets::new(to);
         packets.track(TrackDescriptor {
@@ -173,8 +167,7 @@ impl Tracer {
     pub fn thread_goes_on(&mut self, now: Moment, of: Processor, thread: u32) {
         let before = mem::replace(&mut self.state(of).running, thread);
         if before != thread {
-            // If the thread `before` gave the processor up without a wait, its slice "running" is
-            // still open. A waiting thread has a slice with the cause of its wait instead.
+            // The slice "running" of the thread `before` is still open if the thread did not wait.
             let state = self.state(of).threads.get(before as usize);
             if state == Some(&ThreadState::Running) {
                 self.thread(now, of, before, ThreadState::Ready, "");
@@ -327,13 +320,13 @@ impl Tracer {
             let busy = resource.busy.as_femtoseconds();
             let busy = busy - mem::replace(busy_before, busy);
             let per_cent = (busy * 100 + span / 2) / span;
-            // Perfetto draws a value from its own time to the time of the next value.
+            // Perfetto draws a value from its time to the time of the next value.
             self.packets
                 .count(began, track::resource(number), per_cent as i64);
         }
     }
 
-    /// Ends all open slices, and writes the buffered packets.
+    /// Ends all open slices, and writes the remaining packets.
     pub fn finish(mut self, now: Moment, resources: &[ResourceCounters]) -> io::Result<()> {
         self.resources(now, resources);
         for number in 0..resources.len() {
@@ -354,7 +347,6 @@ impl Tracer {
         self.packets.finish()
     }
 
-    /// Ends the slices of a processor and of its threads.
     fn close(&mut self, now: Moment, of: Processor) {
         for thread in 0..self.state(of).activities.len() {
             self.activities_end(now, of, thread as u32);
@@ -369,7 +361,7 @@ impl Tracer {
         }
     }
 
-    /// Sets the state of a thread, and begins a slice with this name unless the thread is ready.
+    /// Sets the state of a thread. Begins the slice `slice`, unless the thread is ready.
     fn thread(
         &mut self,
         now: Moment,
@@ -394,7 +386,7 @@ impl Tracer {
                 self.packets
                     .track(child(parent, track, name, thread as usize));
             }
-            // The simulation may report more than once that a thread goes on.
+            // Calls with the same state may follow each other.
             ThreadState::Running if state == ThreadState::Running => return,
             ThreadState::Running | ThreadState::Waiting => self.packets.end(now, track),
             ThreadState::Ready => {}
@@ -409,7 +401,6 @@ impl Tracer {
     }
 }
 
-/// The index of a processor in `processors`.
 fn number_of(processor: Processor) -> usize {
     match processor {
         Processor::Ppe => 0,
@@ -417,19 +408,18 @@ fn number_of(processor: Processor) -> usize {
     }
 }
 
-/// The ids of tracks. Bits from 40 on have the processor, bits 32 to 39 the kind of the track, and
-/// the lower bits its number.
+/// The ids of tracks: the processor in bits 40 and up, the kind in bits 32 to 39, then the number.
 mod track {
     use super::{Issuer, Processor, SpeId, number_of};
 
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
 
-    /// A rank that is larger than the number of any thread of a program.
+    /// A rank above the numbers of all threads of a program.
     pub const RANK_OF_MFC: usize = 1 << 30;
-    /// A rank that is larger than the number of any entry of the SPU's queue.
+    /// A rank above the numbers of all entries of the SPU queue.
     pub const RANK_OF_PROXY: usize = 1 << 20;
-    /// A rank that is larger than the number of any SPE.
+    /// A rank above the numbers of all SPEs.
     pub const RANK_OF_USE: usize = 1 << 30;
 
     const fn of(processor: usize, kind: u64, number: u64) -> u64 {
@@ -487,15 +477,15 @@ fn event(kind: EventType, track: u64) -> TrackEvent {
     }
 }
 
-/// The packets of a trace that are not written yet.
+/// The packets that are not written yet.
 struct Packets {
     to: Box<dyn io::Write + Send>,
     kept: Trace,
-    /// The names that packets have introduced. The number of a name is its index plus 1.
+    /// The interned names. The id of a name is its index plus 1.
     names: Vec<&'static str>,
-    /// The names that the next packet has to introduce.
+    /// The names that the next packet interns.
     new_names: Vec<EventName>,
-    /// The first error of the writer, after which nothing is written.
+    /// The first error of the writer. After an error, nothing is written.
     error: Option<io::Error>,
 }
 
@@ -560,7 +550,7 @@ impl Packets {
         self.event(now, count);
     }
 
-    /// The number of a name. If the name is new, the next packet introduces it.
+    /// Returns the id of a name. The next packet interns a new name.
     fn name(&mut self, name: &'static str) -> u64 {
         let known = self.names.iter().position(|&known| known == name);
         let at = known.unwrap_or_else(|| {
@@ -602,7 +592,6 @@ impl Packets {
         }
     }
 
-    /// Writes the buffered packets, which are the next part of the file.
     fn write(&mut self) {
         if self.error.is_none() {
             let part = self.kept.encode_to_vec();
@@ -620,8 +609,7 @@ impl Packets {
     }
 }
 
-/// Calls the caller's writer, which may panic. The panic must not unwind through the event loop,
-/// because the loop may run on the stack of any program.
+/// Calls the user's writer. If it panics, returns an error, because the event loop must not unwind.
 fn without_panic(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     catch_unwind(AssertUnwindSafe(write))
         .unwrap_or_else(|_| Err(io::Error::other("the writer of the trace panicked")))

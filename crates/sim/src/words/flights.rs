@@ -2,17 +2,15 @@ use cellworks_machine::ProblemStateRegister;
 
 use crate::index::ProcessorIndex;
 
-/// The words on their way to registers, in a vector. The entries of arrived words form a free list,
-/// in which `next_free` is the index of the next free entry.
+/// The words on their way to registers. Free entries form a list, linked by `next_free`.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
     flights: Vec<Flight>,
-    /// The index of the first free entry, which the next word takes. If no entry is free, this is
-    /// the length of the vector, and the next word is appended.
+    /// The index of the first free entry, or the length of the vector.
     free: u32,
 }
 
-/// A word on its way, or a free entry.
+/// A word on its way to a register, or a free entry.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     from: u32,
@@ -23,7 +21,6 @@ struct Flight {
 }
 
 impl Flights {
-    /// Adds a word, and returns its index.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -61,15 +58,13 @@ impl Flights {
         });
     }
 
-    /// Returns the sending and the receiving processor of a word.
     #[inline]
     pub(super) fn ends(&self, index: u32) -> (ProcessorIndex, ProcessorIndex) {
         let Flight { from, to, .. } = self.flights[index as usize];
         (from as ProcessorIndex, to as ProcessorIndex)
     }
 
-    /// Frees the entry of an arrived word. Returns its receiving processor, its register and the
-    /// word.
+    /// Frees the entry of a word. Returns the word with its receiving processor and register.
     #[inline]
     pub(super) fn end(&mut self, index: u32) -> (ProcessorIndex, ProblemStateRegister, u32) {
         let place = &mut self.flights[index as usize];

@@ -1,4 +1,4 @@
-//! The sending and the arrival of words, and the threads that words wake.
+//! The sending and arrival of words, which wake waiting threads.
 
 use cellworks_machine::ProblemStateRegister;
 use cellworks_machine::mailbox::Outbound;
@@ -13,8 +13,7 @@ use crate::time::Femtoseconds;
 use crate::world::World;
 
 impl World {
-    /// Sends a word from a processor to a register of another processor. The word leaves after
-    /// `start`.
+    /// Sends a word from a processor to a register of another processor, after `start`.
     #[inline(always)]
     pub fn launch_word(
         &self,
@@ -24,7 +23,7 @@ impl World {
         word: u32,
         start: Femtoseconds,
     ) {
-        // The lag of the sender has not passed yet, so it delays the departure of the word.
+        // The lag of the sender, which the clock has not counted yet, delays the word.
         let now = self.now() + from.lag();
         let latency = from.word_latency[to.index - 1];
         let mut flights = self.bus.flights.borrow_mut();
@@ -44,8 +43,7 @@ impl World {
         self.bus.begin(&self.clock, transaction);
     }
 
-    /// Puts an arrived word into its register. Returns the receiving processor, because its threads
-    /// may wait for the word.
+    /// Stores an arrived word in its register, and returns the receiving processor.
     #[inline(always)]
     pub fn word_arrives(&self, index: u32) -> &SimProcessor {
         let (to, register, word) = self.bus.flights.borrow_mut().end(index);
@@ -54,7 +52,7 @@ impl World {
         to
     }
 
-    /// Puts a word into a register. Returns the thread that continues at once, if any.
+    /// Stores a word in a register. Returns the thread that continues now, if any.
     pub fn deliver(
         &self,
         to: &SimProcessor,
@@ -65,7 +63,7 @@ impl World {
         self.check(to)
     }
 
-    /// Takes the oldest word of an inbound mailbox, and wakes the waiters for room in the mailbox.
+    /// Takes the oldest word of an inbound mailbox, and wakes all that wait for room.
     #[inline]
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
@@ -76,8 +74,7 @@ impl World {
     }
 
     /// Wakes all processors and MFCs that wait for room in an inbound mailbox, because the first of
-    /// them may no longer need room. The processors and MFCs that find no room wait again, in the
-    /// same order.
+    /// them may not need the room any more. Those that find no room wait again, in the same order.
     #[cold]
     #[inline(never)]
     fn wake_for_room(&self, words: &Words) {

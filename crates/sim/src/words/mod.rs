@@ -1,7 +1,6 @@
-//! Mailboxes and signals: their registers, and the words on their way to the registers.
+//! Mailboxes and signals, and the words on their way to them.
 //!
-//! A word for an inbound mailbox reserves a place there before it leaves its sender, so no word is
-//! lost.
+//! The sender of a word to an inbound mailbox first reserves an entry there, so no word is lost.
 
 mod flights;
 mod messages;

@@ -5,12 +5,11 @@ use cellworks_machine::{ProblemStateRegister, SignalMode, SignalRegister, SpeId}
 
 use crate::index::ProcessorIndex;
 
-/// The mailboxes and signal registers of one SPE. The fields are `Cell`s, so that a message needs
-/// no borrow.
+/// The mailboxes and signal registers of an SPE.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub(super) inbound: Inbound,
-    /// The number of words on their way to the inbound mailbox.
+    /// The number of words on their way to the inbound mailbox, which have reserved entries.
     coming: Cell<usize>,
     pub(super) outbound: [Cell<Option<u32>>; 2],
     signals: [Cell<Option<u32>>; 2],
@@ -19,7 +18,7 @@ pub(crate) struct Words {
     pub(super) is_room_wanted: Cell<bool>,
     /// The processors that wait for room in the inbound mailbox.
     pub(super) wanting_room: RefCell<Vec<ProcessorIndex>>,
-    /// The MFCs that have a put to the inbound mailbox in their queues.
+    /// The MFCs that wait for room in the inbound mailbox.
     pub(super) blocked: RefCell<Vec<SpeId>>,
 }
 
@@ -49,7 +48,7 @@ impl Inbound {
 }
 
 impl Words {
-    /// Reserves a place for a word in the inbound mailbox. Returns whether the mailbox had room.
+    /// Reserves an entry of the inbound mailbox for a word. Returns false if the mailbox is full.
     #[inline]
     pub fn keep_room(&self) -> bool {
         let coming = self.coming.get();
@@ -60,13 +59,11 @@ impl Words {
         has_room
     }
 
-    /// Adds a processor to the waiters for room in the inbound mailbox.
     pub fn want_room(&self, processor: ProcessorIndex) {
         add_once(&mut self.wanting_room.borrow_mut(), processor);
         self.is_room_wanted.set(true);
     }
 
-    /// Adds an MFC to the waiters for room in the inbound mailbox.
     pub fn block_until_room(&self, mfc: SpeId) {
         add_once(&mut self.blocked.borrow_mut(), mfc);
         self.is_room_wanted.set(true);
@@ -89,7 +86,7 @@ impl Words {
         self.signals[register.index()].take()
     }
 
-    /// Sets what a new signal does to an earlier unread signal.
+    /// Sets whether a signal overwrites an unread signal or is combined with it by OR.
     pub fn set_signal_mode(&self, register: SignalRegister, mode: SignalMode) {
         self.modes[register.index()].set(mode);
     }
@@ -119,7 +116,6 @@ fn add_once<T: PartialEq>(list: &mut Vec<T>, one: T) {
     }
 }
 
-/// Makes the error of a word that does not fit into an inbound mailbox.
 pub(crate) fn inbound_full(of: SpeId, word: u32) -> MailboxFull {
     MailboxFull {
         spe: of,
