@@ -1,4 +1,4 @@
-//! AES-128 of a buffer in main memory (CellMT, section 4.4), in the mode ECB.
+//! AES-128 encryption of a buffer in main memory, in the mode ECB (CellMT, section 4.4).
 
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
@@ -111,7 +111,7 @@ impl Program for Aes {
     }
 }
 
-/// Fills a buffer so that its cipher blocks are unlikely to be equal.
+/// Fills a buffer with bytes. Its cipher blocks are unlikely to be equal.
 fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));

@@ -29,17 +29,17 @@ pub struct Axis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The name, which tells this curve from the other curves.
+    /// The name, different for each curve of a figure.
     pub name: String,
     /// The points, in the order of their horizontal values.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Makes figures of one metric: one figure for each parameter that differs between runs and has an
-/// axis. The parameter is the horizontal axis. A figure has a curve for each combination of the
-/// other differing parameters. If no curve has two points, there is no figure.
+/// Returns a figure of `metric` over each parameter that differs between the runs and has an axis.
+/// A figure has a curve for each combination of the other differing parameters. A figure in which
+/// no curve has two points is left out.
 ///
-/// `axis` returns the axis of a parameter, or `None` if the parameter must not be an axis.
+/// `axis` returns the horizontal axis of a parameter, or `None` if the parameter gives no figure.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -63,7 +63,7 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
-/// Returns the axis of a parameter that several programs have.
+/// Returns the horizontal axis of a parameter that several programs have.
 pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     let (label, unit) = match parameter {
         "threads" => ("number of threads", "threads"),
@@ -81,7 +81,6 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     Some(Axis { label, unit })
 }
 
-/// Returns the vertical axis for quantities of this unit.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
@@ -167,7 +166,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // If `4 threads` is part of the name, the value `threads` is left out.
+            // The value `threads` is left out if the name has, for example, `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

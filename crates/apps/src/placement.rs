@@ -42,7 +42,7 @@ impl Placement {
         self.processes().saturating_mul(STACK_BYTES)
     }
 
-    /// Returns a placement with one process, with which other placements are compared.
+    /// Returns a placement with one process, as the reference for speed-ups.
     pub(crate) fn alone(self) -> Self {
         Self {
             spes: 1,

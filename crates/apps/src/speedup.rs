@@ -4,8 +4,9 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// Returns the speed-up of each run over the same program with one SPE and one thread, if that
-/// program has run. `base_of` returns that program, and `time` is the compared quantity.
+/// Returns the speed-up in `time` of each run over its reference run, if the latter is in `done`.
+/// `base_of` returns the program of the reference run: the same program with one SPE and one
+/// thread.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -19,7 +20,8 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// Returns the curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
+/// Returns the curves of the speed-ups. Figures over the number of SPEs also have the ideal
+/// speed-up.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -56,7 +58,7 @@ fn speedups<P: Program>(
         let base = base_of(&one.program);
         let base = done.iter().find(|other| other.program == base)?;
         let (base, this) = (base.value(time.name)?, one.value(time.name)?);
-        // If a run took no time, it has no speed-up.
+        // A run that took no time has no speed-up.
         (this > 0.0).then(|| (one, SPEEDUP.measured(base / this)))
     })
 }
