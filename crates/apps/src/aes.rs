@@ -111,7 +111,7 @@ impl Program for Aes {
     }
 }
 
-/// Fills a buffer with bytes. Its cipher blocks are unlikely to be equal.
+/// Fills a buffer so that its cipher blocks are unlikely to be equal.
 fn text(buffer: &mut Vec<u8>) {
     let byte = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     buffer.extend((0..buffer.capacity()).map(|at| byte(at) as u8));

@@ -9,9 +9,8 @@
 //!
 //! A square of the plane that is far from a body acts upon the body as one mass, at the square's
 //! centre of mass. A [`Tree`] has a [`Node`] for each square. A [`Section`] is a part of a tree
-//! that acts upon bodies without the rest of the tree.
-//!
-//! The gravitational constant is 1. Forces decrease with the square of the distance, as in space.
+//! that acts upon bodies without the rest of the tree. The gravitational constant is 1. Forces
+//! decrease with the square of the distance, as in three dimensions.
 
 mod program;
 mod tree;
@@ -169,8 +168,7 @@ mod tests {
 
     #[test]
     fn two_bodies_go_round_their_middle() {
-        // Half the distance of the bodies is 0.5, so the acceleration is 0.5 / (1 +
-        // SOFTENING²)^1.5.
+        // Two masses of 0.5 have a distance of 1.
         let acceleration = 0.5 * (1.0 + SOFTENING * SOFTENING).powf(-1.5);
         let speed = (0.5 * acceleration).sqrt();
         let body = |side: f32| Body {
@@ -194,8 +192,7 @@ mod tests {
         }
     }
 
-    /// With exact forces only the error of the steps remains, proportional to the square of the
-    /// step.
+    /// With exact forces, the error is proportional to the square of the length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

@@ -72,7 +72,7 @@ const ROOTS_MAX: usize = 16;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed barriers. In them, SPEs check that all SPEs have come.
+/// The number of checked barriers before the timed barriers.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -207,7 +207,6 @@ impl<M: Machine> OnCell<M> for &Barrier {
     }
 }
 
-/// The role of an SPE in a barrier.
 #[derive(Clone, Debug)]
 struct Role {
     root: SpeId,
@@ -268,7 +267,6 @@ impl Role {
         role
     }
 
-    /// Runs all barriers. Returns the time of the timed barriers.
     fn run<S: CellSpe>(
         &self,
         spe: &S,

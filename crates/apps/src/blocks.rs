@@ -1,5 +1,4 @@
-//! Three ways to change a buffer in main memory block by block in a local store (CellMT, listings 7
-//! to 9).
+//! Three ways to change a buffer block by block in a local store (CellMT, listings 7 to 9).
 //!
 //! ```text
 //!   single    get 0 │ work 0 │ put 0 │ get 1 │ work 1 │ put 1 │ ...
@@ -137,9 +136,8 @@ fn single<S: Spe>(
     Ok(())
 }
 
-/// Changes the blocks of one thread. The thread does not wait for the put of a block, because the
-/// MFC orders the next get behind the put (`mfc_getb` in the listings). After a wait, the thread
-/// could issue the next get only when the other threads yield.
+/// Changes the blocks of one thread without waiting for puts: the MFC orders the next get behind
+/// the put (`mfc_getb` in the listings). A wait would delay the next get until other threads yield.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -219,7 +217,6 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
-/// Returns an empty buffer with a capacity of `bytes` bytes.
 pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     let mut buffer = Vec::new();
     buffer
@@ -228,7 +225,6 @@ pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     Ok(buffer)
 }
 
-/// Checks that `bytes` is a multiple of `of`, and not 0.
 pub(crate) fn check_bytes(
     parameter: &'static str,
     bytes: usize,

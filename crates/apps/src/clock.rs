@@ -1,5 +1,4 @@
-//! Computation for a number of cycles. A simulated machine adds the cycles to its time, and a real
-//! machine computes for about this number of cycles.
+//! Computation for a number of cycles: exact on a simulated machine, approximate on a real one.
 
 use std::hint::black_box;
 
@@ -24,7 +23,7 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The number of cycles that are timed to find the clock rate. It is long compared with reading the
+/// The number of cycles that are timed to find the clock rate: long compared with reading the
 /// clock, and short compared with the time between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The shortest timing counts, because no interrupt lengthened it.

@@ -74,7 +74,7 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // The paper also times 10,000 rounds.
+        // This is the number of rounds in the paper.
         on_this_computer: "10k",
         // Fewer rounds are enough, because all rounds take the same time.
         simulated: "1k",

@@ -37,7 +37,7 @@ pub enum ParameterError {
         parameter: &'static str,
         /// The number of bytes.
         bytes: usize,
-        /// The number of bytes that must divide `bytes`.
+        /// The number of bytes of which `bytes` should be a multiple.
         of: usize,
         /// The meaning of `of`, such as `a block of AES`.
         why: &'static str,
@@ -100,7 +100,7 @@ pub enum ProgramError {
     /// A parameter is not allowed on this machine.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The local store has no room for the data that the program needs at the same time.
+    /// The local store has no room for the data.
     #[error("{0}; use smaller blocks or fewer threads")]
     LocalStore(#[from] StageError),
     /// The stacks of the threads do not fit into a local store.

@@ -35,11 +35,9 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Returns a figure of `metric` over each parameter that differs between the runs and has an axis.
-/// A figure has a curve for each combination of the other differing parameters. A figure in which
-/// no curve has two points is left out.
-///
-/// `axis` returns the horizontal axis of a parameter, or `None` if the parameter gives no figure.
+/// Returns a figure of `metric` over each parameter that differs between the runs and has an
+/// `axis`. A figure has a curve for each combination of the other differing parameters. A figure in
+/// which no curve has two points is left out.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -63,7 +61,6 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
-/// Returns the horizontal axis of a parameter that several programs have.
 pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     let (label, unit) = match parameter {
         "threads" => ("number of threads", "threads"),

@@ -9,7 +9,6 @@ use cellworks_machine::{
 
 use crate::{ParameterError, clock};
 
-/// The results of several SPEs.
 pub(crate) struct Gang<R> {
     /// The results of the programs, in the order in which they ended.
     pub results: Vec<R>,
@@ -20,8 +19,7 @@ pub(crate) struct Gang<R> {
 }
 
 impl<R> Gang<R> {
-    /// Returns the average cycles of an SPE for a byte, if all SPEs together processed `bytes`
-    /// bytes.
+    /// Returns the cycles of an SPE for a byte, if all SPEs together processed `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64

@@ -137,8 +137,8 @@ pub trait Program:
     /// Returns the [`ParameterError`] that names the wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Estimates the bytes of address space that a run takes at most: its data and the stacks of
-    /// its threads.
+    /// Estimates the bytes of address space that a run takes at most, with the stacks of its
+    /// threads.
     fn address_space_bytes(&self) -> usize {
         0
     }
@@ -147,8 +147,7 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError`] if a parameter is not allowed, the run fails, or the result is
-    /// wrong.
+    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
     /// Runs like [`run`](Self::run), and calls `_drawn` with a picture after each frame or step.
@@ -201,7 +200,7 @@ pub trait Program:
 /// The names and values of parameters to which a quantity belongs.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions. Times vary on this computer, so it repeats more often than a
+/// The default number of repetitions: larger on this computer, because times vary, than on a
 /// [steady](cellworks_machine::Capabilities::is_steady) machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
@@ -262,8 +261,7 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// The parameters of the run to which the number belongs. A parameter is missing if the number
-    /// belongs to several values of this parameter.
+    /// The parameters to which the number belongs, which may be fewer than those of a run.
     pub parameters: Parameters,
 }
 
@@ -292,8 +290,7 @@ macro_rules! programs {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does an operation on the program with this name. Returns `None` if no program has the
-        /// name.
+        /// Does an operation on the program `name`. Returns `None` if there is no such program.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

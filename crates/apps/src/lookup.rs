@@ -9,8 +9,7 @@
 //! ```
 //!
 //! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods
-//! make the same steps. The sum of the found values is compared with the sum that plain code
-//! computes.
+//! make the same steps.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -407,8 +406,7 @@ impl HashJoin {
         }
     }
 
-    /// Returns the number from which the key of a look-up is mixed. Half of these numbers have no
-    /// row.
+    /// Returns the number that gives the key of a look-up. Half of the numbers have no row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }

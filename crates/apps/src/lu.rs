@@ -10,10 +10,9 @@
 //!     l l x x x    update: each column x        ...           ...
 //! ```
 //!
-//! In the form by columns, which is the paper's, each update of a column is a task. In the form by
-//! tiles, each loaded element serves [`TILE`] multiplications. Both forms do the same operations on
-//! each element, in the same order, and round each operation. They find the same factors to the
-//! last bit, on every processor.
+//! In the form by columns, as in the paper, each update of a column is a task. In the form by
+//! tiles, each loaded element serves [`TILE`] multiplications. Both forms do the same rounded
+//! operations on each element in the same order, and so find the same factors to the last bit.
 //!
 //! The factors replace the matrix: the upper factor with the diagonal, and below the diagonal the
 //! lower factor, without its ones.

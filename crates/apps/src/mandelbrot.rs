@@ -2,10 +2,8 @@
 //! the number of iterations of z² + c, from z = 0, until z leaves the circle of radius 2.
 //!
 //! Rows are independent of each other, but rows through the set take much longer. All operations
-//! are rounded to `f32`, which is fast on an SPE, so every processor finds the same counts.
-//!
-//! Unlike in the paper, tasks make no gray picture. To move a row of the picture out of a local
-//! store takes a thousandth of the time of computing a row.
+//! are rounded to `f32`, which is fast on an SPE, so every processor finds the same counts. Unlike
+//! in the paper, tasks make no gray picture.
 
 mod program;
 
@@ -91,7 +89,6 @@ const LANES: usize = 32;
 /// The number of iterations between two checks for points inside the circle.
 const AT_ONCE: u16 = 8;
 
-/// Counts the iterations of points with the same imaginary part.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn iterate(real: &[f32; LANES], imaginary: f32, iterations: u16) -> [u16; LANES] {
     let real = *real;
@@ -141,7 +138,6 @@ mod tests {
         (counts, sums)
     }
 
-    /// Counts the iterations of a single point.
     fn plainly(view: &View, row: usize, column: usize) -> u16 {
         let (real, imaginary) = (view.real(column), view.imaginary(row));
         let (mut x, mut y, mut count) = (0.0_f32, 0.0, 0);

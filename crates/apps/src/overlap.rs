@@ -1,5 +1,4 @@
-//! Transfers that hide behind computation, by the cycles of computation a byte (CellMT, section
-//! 4.4).
+//! Transfers that hide behind computation (CellMT, section 4.4).
 //!
 //! ```text
 //!   taken      single: transfer + computation          ╱
@@ -9,7 +8,8 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The program is like [`Aes`](crate::Aes), but computes for a chosen time in place of the cipher.
+//! The diagram shows the time for a byte over the computation for a byte. The program is like
+//! [`Aes`](crate::Aes), but computes for a chosen time in place of the cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -252,8 +252,7 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// Returns the programs that overlap transfers and computation, each with its crossover in cycles a
-/// byte. At the crossover, computation takes as long as the transfers.
+/// Returns the programs that overlap transfers and computation, each with its crossover.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)

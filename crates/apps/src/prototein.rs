@@ -291,8 +291,9 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first bead. The first
-/// bead off this line is north of the line, so each rotation or reflection is searched only once.
+/// The first beads of a chain on the grid. The second bead is east of the first bead, and the first
+/// bead off this line is north of the line. All other foldings are rotations or reflections of
+/// these.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],

@@ -20,7 +20,7 @@ use cellworks_machine::{Machine, SpeId};
 
 use crate::Placement;
 
-/// The distribution of neighbours in the ring over SPEs.
+/// The way in which the processes of the ring are distributed over SPEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Neighbours are on the same SPE where possible, with local channels between them.
@@ -29,7 +29,6 @@ pub(crate) enum Order {
     Spread,
 }
 
-/// A ring of processes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ring {
     pub placement: Placement,
@@ -38,13 +37,11 @@ pub(crate) struct Ring {
     pub buffered: usize,
 }
 
-/// The end of a channel from which a process of the ring reads.
 pub(crate) enum Input<T> {
     Local(Reader<T, One, Local>),
     Shared(Reader<T, One, Shared>),
 }
 
-/// The end of a channel to which a process of the ring writes.
 pub(crate) enum Output<T> {
     Local(Writer<T, One, Local>),
     Shared(Writer<T, One, Shared>),
@@ -94,15 +91,13 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// Returns the number of items that fit into the channel from process `from` to the next
-    /// process.
+    /// Returns the buffer size, in items, of the channel from process `from` to the next process.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }
     }
 
-    /// Adds the processes to a network. Each process runs `body` with its role, in the order of
-    /// `roles`.
+    /// Adds the processes to a network. Each process runs `body` with one of the `roles`, in order.
     pub fn add<'env, M: Machine, T: Item + 'env, R: Send + 'env>(
         self,
         network: &mut Network<'env, M>,
@@ -144,9 +139,8 @@ impl Ring {
             let body = body.clone();
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
-                // Local channels connect each process with the next process of the group. If the
-                // whole ring is on one SPE, a local channel also connects the last process with the
-                // first process.
+                // Local channels connect the processes of the group in order. If the whole ring is
+                // on one SPE, a local channel also connects the last process with the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);
                 for member in &mut together {

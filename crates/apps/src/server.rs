@@ -124,13 +124,11 @@ enum Report {
 
 impl Item for Report {}
 
-/// The counts of the server.
 #[derive(Clone, Copy, Default)]
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from the first request to the signal to stop, and the number of answers in this
-    /// time.
+    /// The time from the first request to the signal to stop, and the answers in this time.
     span: Span,
     in_span: u64,
     /// The number of timer signals, and the sum of the queue's lengths at these signals.

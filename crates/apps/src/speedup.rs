@@ -4,9 +4,8 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// Returns the speed-up in `time` of each run over its reference run, if the latter is in `done`.
-/// `base_of` returns the program of the reference run: the same program with one SPE and one
-/// thread.
+/// Returns the speed-up in `time` of each run over the same program with one SPE and one thread,
+/// which `base_of` returns. A run has no speed-up if the latter program is not in `done`.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -20,8 +19,7 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// Returns the curves of the speed-ups. Figures over the number of SPEs also have the ideal
-/// speed-up.
+/// Returns the curves of the speed-ups. Figures over the number of SPEs have an ideal curve, too.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,

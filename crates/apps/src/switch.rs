@@ -99,8 +99,7 @@ impl Program for Switch {
                     spe.yield_now();
                 }
             })?;
-            // On a busy computer the threads may be faster than the reference, so the difference
-            // may be negative.
+            // On a busy computer the threads may be faster than the reference.
             Ok(spe.now().since(begin).as_seconds_f64() - reference.as_seconds_f64())
         })?;
         let clock_hz = gang.clock_hz;

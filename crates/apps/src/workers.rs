@@ -53,8 +53,8 @@ pub struct Workers {
 
 /// The time that a task on a simulated machine waits in addition to its transfers, if buffering is
 /// off. The time is fitted to the run times of one worker without double buffering in tables 5.1
-/// and 5.2 of Jack Rabbit. In both tables each task waits 12 to 14 us, for any size of its data.
-/// The cause is not known, but section 5.1 mentions the latency of DMA.
+/// and 5.2 of Jack Rabbit, in which each task waits 12 to 14 us for any size of its data. Section
+/// 5.1 mentions the latency of DMA, but the cause is not known.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -63,7 +63,6 @@ pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
 pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
 
 impl Workers {
-    /// Returns a title such as `2 workers, buffering on, dicing off`.
     pub(crate) fn title(self) -> String {
         let of = |setting| match setting {
             OnOff::On => "on",
@@ -119,8 +118,7 @@ impl Workers {
         }
     }
 
-    /// Runs `main` on the PPE, with a pool of these workers. Returns the result and the counters of
-    /// the pool.
+    /// Runs `main` on the PPE, with a pool of these workers. Also returns the pool's counters.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,
@@ -149,7 +147,6 @@ impl Workers {
         }
     }
 
-    /// Returns the same settings with one worker, as the reference for speed-ups.
     fn alone(self) -> Self {
         Self { workers: 1, ..self }
     }
@@ -162,8 +159,7 @@ pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -
     (main.ppe().now().since(begin), result)
 }
 
-/// Returns the numbers of tasks that ran, tasks that were diced, and steals, summed over all
-/// workers.
+/// Returns the numbers of tasks run, tasks diced and steals, summed over all workers.
 pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [

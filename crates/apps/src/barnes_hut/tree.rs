@@ -39,10 +39,10 @@ pub struct Tree {
 }
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
+/// Sections may act in any order.
 ///
-/// If a square is far from a body, the body skips the nodes inside the square. A section may begin
-/// inside such a square. The ancestors of its first node therefore belong to the section. Sections
-/// may act upon a body in any order.
+/// A body skips the nodes inside a square that is far away. A section may begin inside such a
+/// square, and therefore has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -166,7 +166,6 @@ impl Node {
     }
 }
 
-/// A square that contains all bodies.
 struct Square {
     corner: [f64; 2],
     size: f64,

@@ -69,10 +69,9 @@ impl Plan {
     /// first receives this block. Returns `None` if there are too few blocks. Steps count from 0
     /// over all rounds of the ring.
     ///
-    /// Each process receives a block one step later than the previous process. The last process
-    /// takes the first block as its home, and the first process takes the last block. All processes
-    /// therefore begin and finish their homes at the same time, and no process waits for a busy
-    /// process.
+    /// Each process receives a block one step later than the previous process, and the last process
+    /// takes the first block as its home. All processes therefore begin and finish their homes at
+    /// the same time, and no process waits for a busy process.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;

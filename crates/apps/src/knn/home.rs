@@ -20,9 +20,8 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper. Each multiply-add
-/// waits 6 cycles for the previous one (Cell BE Programming Tutorial, table of pipeline latencies,
-/// class SP).
+/// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
+/// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_COORDINATE: u64 = 6;
 /// The further cycles of a pair, to compare its distance with that of the farthest neighbour: a
 /// load (6), a comparison (2), and a branch that is usually hinted right.
@@ -83,8 +82,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home with all points of another block. Returns the cycles of an
-    /// SPU.
+    /// Compares all points of the home with those of another block. Returns the cycles of an SPU.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -248,8 +246,7 @@ mod tests {
         let here = block(0, 0, &[0.0, 0.0, 10.0, 0.0, 0.0, 20.0]);
         let mut home = Home::new(&here, &plan);
         let of_pair = CYCLES_PER_PAIR + 2 * CYCLES_PER_COORDINATE;
-        // Point 0 gets neighbour 1, and not point 2, which is farther. Points 1 and 2 get neighbour
-        // 0.
+        // Point 0 gets neighbour 1, because point 2 is farther. Points 1 and 2 get neighbour 0.
         let itself = 6 * of_pair + 3 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&here), Cycles(itself));
         // Point 4 is nearer to points 0 and 2. Points 5 and 0 are equally far from point 1.

@@ -94,7 +94,6 @@ impl Points {
     }
 }
 
-/// Computes the squared distances of `points` to the point `other`.
 #[multiversion(targets("x86_64+avx2"))]
 fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     for (point, squared) in points.chunks_exact(other.len()).zip(squared) {

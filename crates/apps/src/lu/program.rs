@@ -1,5 +1,4 @@
-//! The program. A task updates a column on machines with local stores, and a column of tiles on
-//! others.
+//! The program. A task changes a column on machines with local stores, elsewhere a column of tiles.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -61,8 +60,7 @@ const WHOLE_SIZE_MAX: usize = 512;
 /// The number of steps that a simulated machine runs for a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The number of tasks for multipliers, for each worker. The paper has "a few more" tasks than
-/// workers.
+/// The tasks for multipliers of each worker. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;

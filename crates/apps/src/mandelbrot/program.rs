@@ -44,8 +44,7 @@ pub struct Mandelbrot {
 }
 
 /// The cycles of an SPU for an iteration of a point: three dependent operations of 6 cycles each
-/// (Cell BE Programming Tutorial, table of pipeline latencies). Other operations run at the same
-/// time.
+/// (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
 /// The largest number of frames. They take half a day on an SPE.
@@ -64,7 +63,6 @@ impl Mandelbrot {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
 
-    /// Draws a frame, and returns the time that it took.
     fn draw<M: Machine>(
         &self,
         main: &Main<'_, M>,
