@@ -9,22 +9,15 @@
 //!   its buffer is free
 //! ```
 //!
-//! When the outgoing buffer for one neighbour is free, the task copies the packet from the other
-//! neighbour to this buffer. Threads are numbered in the order of their SPEs.
+//! A task copies an arrived packet to the outgoing buffer for the other neighbour when this buffer
+//! is free. Threads are numbered in the order of their SPEs.
 
 // Rejected: sends that wait until their buffer is free. With one buffer on each side for each
-// neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
-// phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
-// correlation 0 to 0.3 over 3,000 rounds).
-// Rejected: a library that polls at fixed times. If the interval is eight times the time between
-// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest mapping with
-// the same start. The only reason for eight is to match the published 3.4. After 3,000 rounds the
-// ratio is 1.9, because phases drift.
-// Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
-// buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
-// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The paper names neither such a
-// buffer nor the eight receive buffers that it needs. docs/notes/ring.md has all readings of the
-// library.
+// neighbour, most mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
+// Rejected: polling at fixed times. Only with one interval, chosen for this purpose, are the times
+// of mappings as different as in the paper, and after 3,000 rounds the phases have drifted.
+// Rejected: one send buffer for both neighbours. One direction starves, and mappings differ by 1.55
+// (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all readings of the library.
 
 use std::iter;
 
@@ -43,10 +36,10 @@ pub(super) struct Ring<'a> {
     pub of: &'a ExchangeRun,
 }
 
-/// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
+/// The bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for each other thread: the number of packets that the other thread has
-/// sent to this thread, and the number of packets that the other thread has taken from this thread.
+/// The size of a row's entry for another thread: the number of packets that the other thread has
+/// sent, and, from [`ACKNOWLEDGED`] on, the number of packets that the other thread has taken.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -68,7 +61,7 @@ impl Ring<'_> {
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        // The PPE starts with the first SPE, whatever the task of this SPE.
+        // The order is that of the SPEs, because the PPE starts with the first SPE.
         let tasks = self.of.tasks();
         let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
         let mut threads = vec![0; number];
@@ -102,13 +95,13 @@ impl Ring<'_> {
             .map_err(failed)?
     }
 
-    /// The next and the previous task.
+    /// Returns the next and the previous task.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
         let number = self.of.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
-    /// The program of an SPE. Returns the time of a round in nanoseconds.
+    /// Runs the program of an SPE. Returns the time of a round in nanoseconds.
     fn task<S: CellSpe>(
         &self,
         spe: &S,
@@ -142,7 +135,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // Packets that go in one direction come from the neighbour on the opposite side.
+                // Packets in one direction come from the neighbour on the other side.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
@@ -165,7 +158,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The size of the copy of the row, and of the words for put commands after it.
+    /// The size of the copy of the row, and of the words for put commands after the copy.
     const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
 
     const fn outgoing(self, direction: usize) -> u32 {
@@ -180,8 +173,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// The offset of a quadword for the word of a put command. The word has the same offset in this
-    /// quadword as in its quadword in main memory.
+    /// Returns the offset of a quadword for the word of a put command. The word has the same offset
+    /// in the quadword as in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }
@@ -224,7 +217,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet contains the number of its first task, which `verify` compares at the end.
+            // A packet contains the number of its first task, for [`Self::verify`].
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);
@@ -247,7 +240,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// The smallest number of packets that have come from a neighbour.
+    /// Returns the number of packets that have come from each neighbour.
     fn received(&self) -> u32 {
         let received = self.way[..self.directions].iter().map(|way| way.received);
         received.min().expect("there is a direction")
@@ -259,7 +252,7 @@ impl<S: CellSpe> Task<'_, S> {
             .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
-    /// Reads the row once, and handles all news in it. Returns whether there was news.
+    /// Reads the row once, and handles all changes. Returns whether a packet was taken or sent.
     fn step(&mut self) -> Result<bool, String> {
         self.poll()?;
         let mut did = false;
@@ -319,7 +312,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// A number from the local copy of the row.
+    /// Returns a number from the local copy of the row.
     fn entry(&self, thread: u8, field: u32) -> u32 {
         let offset = self.buffers.row() + u32::from(thread) * ENTRY_BYTES + field;
         self.spe.local_store().read_word(self.buffers.at(offset))
@@ -339,7 +332,7 @@ impl<S: CellSpe> Task<'_, S> {
             .compute(Cycles(u64::from(self.packet_bytes / 16) * 2));
     }
 
-    /// Notifies the next task that a packet is in the buffer.
+    /// Notifies the next task of a packet in the outgoing buffer.
     fn send(&mut self, direction: usize) -> Result<(), String> {
         let way = &mut self.way[direction];
         way.sent += 1;
@@ -359,7 +352,7 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.mfc().issue(put).map_err(failed)
     }
 
-    /// Checks by its first task that the last packet was passed on the right number of times.
+    /// Checks that the last packet of each direction began at the expected task.
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {

@@ -12,8 +12,8 @@ pub(super) fn is_small(slots: &Slots) -> bool {
     choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
 }
 
-/// Evaluates all assignments. Skips assignments that begin with items that already cost too much,
-/// and assignments that differ only in slots of the same place.
+/// Evaluates all assignments. Skips assignments with first items that already cost too much, and
+/// assignments that differ only in slots of the same place.
 pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;
