@@ -6,10 +6,9 @@
 //!     │                                                  │            │
 //!   advance, kick ◄────────────── accelerate: each set of bodies by each section
 //! ```
-//!
 //! A square of the plane that is far from a body acts upon the body as one mass, at the square's
-//! centre of mass. A [`Tree`] has a [`Node`] for each square. A [`Section`] is a part of a tree
-//! that acts upon bodies without the rest of the tree. The gravitational constant is 1. Forces
+//! centre of mass. A [`Tree`] has a [`Node`] for each square, and a [`Section`] is a part of a
+//! tree. The gravitational constant is 1. Forces decrease with the square of the distance.
 //! decrease with the square of the distance, as in three dimensions.
 
 mod program;
@@ -46,8 +45,8 @@ pub const SOFTENING: f32 = 0.05;
 /// gives the same bodies.
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
-/// edition, section 2.3.1), without the outermost tenth of its mass. Each body moves on a circle
-/// with nearly the speed in a smooth disc. At a distance of 1, a round takes a time of 10.6.
+/// edition, section 2.3.1), without the outermost tenth of its mass. Bodies move nearly on circles.
+/// At a distance of 1, a round takes a time of 10.6.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {

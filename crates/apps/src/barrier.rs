@@ -8,8 +8,8 @@
 //!
 //! SPEs form groups, each with a root SPE. Each member of a group sends its own bit to signal
 //! register 1 of the root, and waits for a signal of the root. Roots send each other bits in
-//! register 2. Bits of the next barrier may arrive before a root has read all bits of this barrier.
-//! Odd and even barriers therefore use different halves of register 2.
+//! register 2. Because bits of the next barrier may arrive early, odd and even barriers use
+//! different halves of register 2.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -326,8 +326,7 @@ impl Role {
 }
 
 /// A sender of signals, like `write_signal1` in IBM's "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices". Each signal is sent from the same word in the local
-/// store, and a send ends when the word has been transferred.
+/// Architecture: Examples and Best Practices". All signals are sent from the same word.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,

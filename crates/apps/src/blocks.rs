@@ -74,8 +74,7 @@ impl Staging {
 
     /// Completes the parameter `threads` of each program. A program with the buffering `threads`
     /// but without a number becomes one program for each of the `usual` numbers. The number is
-    /// removed from all other programs. If no program has the buffering `threads`, the number
-    /// stays, and the [check](Self::check) refuses it.
+    /// removed from all other programs, unless all programs have another buffering.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],

@@ -10,8 +10,7 @@
 //! each successor adds 1. The consumer checks each number.
 //!
 //! The time of a communication is the time between two numbers at the consumer, divided by the
-//! number of channels in the ring. The channel to the consumer does not count, because it works at
-//! the same time (section 3.1).
+//! number of channels in the ring. The channel to the consumer does not count (section 3.1).
 
 use std::iter;
 

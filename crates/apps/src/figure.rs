@@ -36,8 +36,8 @@ pub struct Curve {
 }
 
 /// Returns a figure of `metric` over each parameter that differs between the runs and has an
-/// `axis`. A figure has a curve for each combination of the other differing parameters. A figure in
-/// which no curve has two points is left out.
+/// `axis`. The figure has a curve for each combination of the other differing parameters. Figures
+/// in which no curve has two points are left out.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,

@@ -7,11 +7,10 @@
 //! ```
 //!
 //! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
-//! home, and compares the home with every block that arrives. When the home was compared with all
-//! blocks, the process sends the found neighbours to the PPE, and takes the next block that no
-//! process has as its home. The buffered channel holds the blocks that are in no local store.
-//!
-//! Distances are Euclidean. Of equally distant points, the point with the lower number is first.
+//! home, and compares the home with every block that arrives. After all blocks, the process sends
+//! the neighbours to the PPE, and takes the next block that no process has as its home. The channel
+//! buffers the blocks that are in no local store. Of equally distant points, the point with the
+//! lower number is first.
 
 mod data;
 mod home;

@@ -99,12 +99,8 @@ pub use workers::{OnOff, Scheduler, Workers};
 /// gives the flag another name. The documentation of the field is the help text.
 ///
 /// In `cellworks run` each flag takes a list of values, and the program runs once for each
-/// combination. A default may be a list, too. The type and the name of a field decide how its
-/// values are written:
-///
-/// - Whole numbers take `k` for 1,000. If the name is `size` or ends in `bytes`, `k` is 1,024.
-/// - An `f64` is a number of cycles.
-/// - A `String` or a choice is written as it is.
+/// combination. In whole numbers `k` means 1,000, or 1,024 if the field is `size` or its name ends
+/// in `bytes`. An `f64` is a number of cycles.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
@@ -134,7 +130,7 @@ pub trait Program:
     ///
     /// # Errors
     ///
-    /// Returns the [`ParameterError`] that names the wrong parameter.
+    /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
     /// Estimates the bytes of address space that a run takes at most, with the stacks of its

@@ -289,7 +289,6 @@ impl Lookup {
     }
 }
 
-/// The next step of a look-up.
 enum Step<T> {
     /// The look-up reads these words next, and keeps this state until then.
     Read(T, Range<usize>),
@@ -298,7 +297,6 @@ enum Step<T> {
 
 /// The look-ups in one structure. `probe` is the number of a look-up.
 trait LookUp: Sync {
-    /// The state of a look-up from one node to the next.
     type State: Copy;
 
     /// Returns the state and the first words of a look-up.

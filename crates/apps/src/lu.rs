@@ -11,14 +11,12 @@
 //! ```
 //!
 //! In the form by columns, as in the paper, each update of a column is a task. In the form by
-//! tiles, each loaded element serves [`TILE`] multiplications. Both forms do the same rounded
-//! operations on each element in the same order, and so find the same factors to the last bit.
+//! tiles, each loaded element serves [`TILE`] multiplications. Both forms find the same factors to
+//! the last bit. The factors replace the matrix: the upper factor with the diagonal, and below the
+//! diagonal the lower factor, without its ones.
 //!
-//! The factors replace the matrix: the upper factor with the diagonal, and below the diagonal the
-//! lower factor, without its ones.
-//!
-//! The paper does not state the type of its elements. Here SPEs use `f32`, because they are fast
-//! only in single precision. Hosts use `f64`, for comparisons with other programs.
+//! Programs on SPEs use `f32`, because SPEs are fast only in single precision. Programs on hosts
+//! use `f64`. The paper does not state the type of its elements.
 
 mod program;
 mod tiles;
@@ -92,8 +90,8 @@ impl<T: Element> Matrix<T> {
     }
 
     /// Returns a random matrix that can be factored without pivoting. Elements are from -1 to 1,
-    /// except on the diagonal: an element of the diagonal is 1 more than the sum of the absolute
-    /// values of the other elements of its column. The same seed gives the same matrix.
+    /// and an element of the diagonal is 1 more than the sum of the absolute values of the other
+    /// elements of its column. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -245,7 +243,6 @@ fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Ma
     sum_of_squares(difference.into_iter())
 }
 
-/// Adds `column` times `factor` to `sums`.
 fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
     if factor != 0.0 {
         for (sum, element) in sums.iter_mut().zip(column) {

@@ -52,7 +52,6 @@ impl View {
         sum
     }
 
-    /// Returns the real part of the point at the middle of a pixel.
     fn real(&self, column: usize) -> f32 {
         (column as f32 + 0.5) * self.pixel() - 2.0
     }

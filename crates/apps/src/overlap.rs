@@ -138,9 +138,9 @@ impl Program for Overlap {
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// Returns a `model` for each run, and a `gain` and a `model_gain` over the same run with
-    /// single buffering. Also returns a `crossover` for each way of buffering that overlaps
-    /// transfers and computation. A conclusion is left out if a run that it needs is missing.
+    /// Returns a `model` for each run, a `gain` and a `model_gain` over the same run with single
+    /// buffering, and a `crossover` for each other way of buffering, if the necessary runs are
+    /// done.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {

@@ -10,9 +10,7 @@
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads on a square grid, with at most
 //! one bead at each place. A contact is a pair of H beads that are neighbours on the grid, but not
 //! in the chain. A folding with more contacts is better (Hayes, *Prototeins*, American Scientist
-//! 86(3), 1998). Rotated or reflected foldings count as one.
-//!
-//! A task is a folding of the first few beads. Workers try all ways to place the remaining beads.
+//! 86(3), 1998). A task is a folding of the first few beads, and workers place the remaining beads.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -64,9 +62,8 @@ const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// The cycles of an SPU to place a bead: load and compare the four places around the bead (6 + 2
-/// each), store the place of the bead (6), and mispredict a branch (18). Source: Cell BE
-/// Programming Tutorial, table of pipeline latencies.
+/// The cycles of an SPU to place a bead: load and compare four places (6 + 2 each), store the place
+/// (6), and mispredict a branch (18). Source: Cell BE Programming Tutorial, pipeline latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -81,7 +78,6 @@ impl Prototein {
         self.placed.unwrap_or(PLACED.min(self.prototein.len()))
     }
 
-    /// Returns, for each bead, whether the bead is hydrophobic.
     fn chain(&self) -> Vec<bool> {
         self.prototein.chars().map(|bead| bead == 'H').collect()
     }
@@ -231,7 +227,6 @@ struct Found {
     contacts: u32,
     /// The number of foldings with this many contacts.
     best: u64,
-    /// The number of all foldings.
     foldings: u64,
 }
 
@@ -291,9 +286,8 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first bead, and the first
-/// bead off this line is north of the line. All other foldings are rotations or reflections of
-/// these.
+/// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
+/// off this line is north of the line, because rotations and reflections count as one folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],

@@ -1,5 +1,4 @@
-//! The speed-up of a ring of processes, by the computation for each communication (DSMCBE, section
-//! 3.4, figures 8 and 9).
+//! The speed-up of a ring, by the computation for each communication (DSMCBE, section 3.4).
 //!
 //! In each step, a process writes 16 bytes to the next process, reads 16 bytes from the previous
 //! process, and computes. Neighbours are on different SPEs, if possible. The processes share the
@@ -53,9 +52,8 @@ const CYCLES_PER_OPERATION: u64 = 6;
 /// With this buffer every process can write before reading.
 const BUFFERED: usize = 1;
 
-/// The number of steps before the timed steps, and again after them. Before the timed steps, the
-/// processes begin at different times: with one such step on 16 SPEs, the timed steps would take
-/// 0.55 ms more in all. After the timed steps, processes that end send results to the PPE.
+/// The number of steps before the timed steps, and again after them. Processes begin at different
+/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms more in all.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");

@@ -13,8 +13,8 @@
 //! which the signal to stop has the highest priority.
 //!
 //! After the signal to stop, the server reads no more requests, sends the answers to all requests
-//! that it has read, and poisons all channels. This ends the other processes. Each process counts
-//! requests and answers, and the counts must agree at the end.
+//! that it has read, and poisons all channels, which ends the other processes. At the end the
+//! counts of all processes must agree.
 
 use std::collections::VecDeque;
 
@@ -74,7 +74,6 @@ const PROCESSES_MAX: usize = 1_000;
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
-/// The time between two signals of the timer.
 const PERIOD: Span = Span::from_nanoseconds(100_000);
 
 /// The numbers by which processes find the channels.

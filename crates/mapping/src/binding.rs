@@ -46,9 +46,9 @@ impl Binding {
         &self.cpus
     }
 
-    /// Returns all CPUs that have a task, as in `0-3,8`, for `taskset --cpu-list` and `numactl
-    /// --physcpubind` (manual pages taskset(1) of util-linux and numactl(8)). These tools bind a
-    /// process and all its threads to all listed CPUs.
+    /// Returns all CPUs that have a task, as in `0-3,8`. `taskset --cpu-list` and `numactl
+    /// --physcpubind` bind a process and all its threads to all these CPUs (manual pages taskset(1)
+    /// of util-linux and numactl(8)).
     pub fn cpu_list(&self) -> String {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();

@@ -16,8 +16,7 @@ impl Problem {
     /// 1963).
     ///
     /// The least cost of a task at a place combines the task's largest volumes with the place's
-    /// lowest costs. The bound is the cost of the cheapest assignment of tasks to places by these
-    /// least costs.
+    /// lowest costs. The bound is the cost of the cheapest assignment by these least costs.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
@@ -46,7 +45,6 @@ impl Problem {
     }
 }
 
-/// Returns the cost of the cheapest assignment of rows to columns.
 fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
     let (rows, chosen) = lsap::solve(rows, columns, costs, false)
         .expect("costs are finite, and there is a column for each row");

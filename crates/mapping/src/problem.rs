@@ -9,7 +9,6 @@ pub struct Problem {
     costs: Costs,
     /// The number of tasks that each place takes, 0 for a forbidden place.
     capacities: Vec<usize>,
-    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 

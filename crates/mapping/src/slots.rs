@@ -8,10 +8,9 @@ use crate::{Place, Placement, Problem, Task};
 /// The items, the slots, and the costs of assignments.
 ///
 /// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, with the
-/// matrix F of volumes and the matrix D of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]`
-/// with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices H = F -
-/// F', B = (D - D')/2. If H or B is 0, the second product is left out. All matrices are stored row
-/// by row.
+/// matrix F of volumes and D of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]` with the
+/// symmetric G = F + F', T = (D + D')/2 and the skew-symmetric H = F - F', B = (D - D')/2. If H or
+/// B is 0, the second product is left out. All matrices are stored row by row.
 pub(crate) struct Slots {
     /// The number of items, which is also the number of slots.
     pub n: usize,
@@ -25,13 +24,11 @@ pub(crate) struct Slots {
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
     /// The cost of item i in slot t with fixed tasks and with itself, at index i * n + t.
     pub linear: Vec<f64>,
-    /// The place of each slot.
     pub places: Vec<Place>,
     /// The cost of the communication between fixed tasks.
     pub constant: f64,
     /// The task of each item that is a task.
     free: Vec<Task>,
-    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
@@ -158,7 +155,6 @@ impl Slots {
         self.constant + by_itself + volume * cost
     }
 
-    /// Returns the placement of all tasks for an assignment of items to slots.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();
         for (task, slot) in self.free.iter().zip(slot_of) {

@@ -80,7 +80,6 @@ impl Volumes {
     }
 }
 
-/// Checks that each row of a matrix has as many elements as the matrix has rows.
 pub(crate) fn square(rows: &[Vec<f64>], matrix: &'static str) -> Result<(), ProblemError> {
     let unlike = rows.iter().position(|row| row.len() != rows.len());
     unlike.map_or(Ok(()), |row| {

@@ -73,24 +73,21 @@ const THETA: f32 = 0.5;
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
 /// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
-/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and added (6). The
-/// source is that of [`CYCLES_PER_NODE`].
+/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and added (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies.
-/// The factors are fitted to the run times of one worker without double buffering in the paper's
-/// table 5.2, because no constant cost of a node fits all three times. By these times a task takes
-/// 14 us, and 1.4 ns more for each body of the simulation. The paper does not state when its
-/// program skips a node. Here a body skips a larger share of a larger tree.
+/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies,
+/// because no constant cost of a node fits all three run times of one worker without double
+/// buffering in the paper's table 5.2. By these times a task takes 14 us, and 1.4 ns more for each
+/// body of the simulation. The paper does not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles of an SPU to move a body. Velocity and position are loaded (6), changed one after the
 /// other (3 * 6) and stored (6). The source is that of [`CYCLES_PER_NODE`].
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
-/// The cycles of the PPE to build a node of the tree: an estimate of one or two accesses to memory
-/// beyond the caches. With 1,000 cycles, building a tree of 10,000 bodies and waiting for tasks
-/// would exceed the paper's whole step. The paper states no time for building.
+/// The cycles of the PPE to build a node of the tree: an estimate of one or two accesses to memory.
+/// With 1,000 cycles, building for 10,000 bodies would exceed the paper's whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
@@ -106,8 +103,7 @@ const STEPS_MAX: usize = 1_000_000;
 const COMPARED: usize = 100;
 
 /// The largest accepted error of the forces. An evenly filled square that acts as one mass has an
-/// error of at most an eighth of `THETA`², relative to its pull. Pulls and errors partly cancel
-/// each other.
+/// error of at most an eighth of `THETA`², relative to the force of the square.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
 /// The side of the square that is drawn. At the beginning it contains the whole disc.

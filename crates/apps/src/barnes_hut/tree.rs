@@ -28,21 +28,17 @@ pub struct Node {
 /// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
-/// A quad-tree of bodies.
-///
-/// The tree has a leaf for each position with a body, and an inner node for each square with bodies
-/// in several of its quarters. Other squares are left out, so there are fewer than twice as many
-/// nodes as bodies.
+/// A quad-tree of bodies. It has a leaf for each position with a body, and an inner node for each
+/// square with bodies in several of its quarters, so it has fewer than twice as many nodes as
+/// bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
-/// Sections may act in any order.
-///
-/// A body skips the nodes inside a square that is far away. A section may begin inside such a
-/// square, and therefore has the ancestors of its first node.
+/// Sections may act in any order. Nodes inside a square that is far from a body are skipped. A
+/// section may begin inside such a square, so it has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -148,7 +144,6 @@ impl Tree {
 }
 
 impl Node {
-    /// Makes a node from the positions and masses of its children or bodies.
     fn of(inside: impl Iterator<Item = ([f32; 2], f32)>, size: f64) -> Self {
         let (mut mass, mut moment) = (0.0, [0.0; 2]);
         for (place, part) in inside {

@@ -66,12 +66,11 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Returns the block that is the `turn`-th home of a process, and the step in which the process
-    /// first receives this block. Returns `None` if there are too few blocks. Steps count from 0
-    /// over all rounds of the ring.
+    /// first receives this block. Returns `None` if there are too few blocks.
     ///
-    /// Each process receives a block one step later than the previous process, and the last process
-    /// takes the first block as its home. All processes therefore begin and finish their homes at
-    /// the same time, and no process waits for a busy process.
+    /// A step is a received block, counted from 0. Each process receives a block one step later
+    /// than the previous process, and the last process takes the first block as its home. All homes
+    /// therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;

@@ -9,9 +9,9 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! A vector has the sums of several pairs, and a loaded coordinate is used for several pairs. A
-//! pair in 72 dimensions takes 3 ns on a core of an EPYC with AVX2, which is 70 GFLOP/s. Rejected:
-//! several coordinates of one pair in a vector, because a pair took 9 ns.
+//! A vector has the sums of several pairs. A pair in 72 dimensions takes 3 ns on a core of an EPYC
+//! with AVX2, which is 70 GFLOP/s.
+//! Rejected: several coordinates of one pair in a vector, because a pair took 9 ns.
 
 use std::array;
 

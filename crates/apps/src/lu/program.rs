@@ -104,9 +104,9 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. A barrier follows each step. The time of a step
-    /// depends only on the number and length of the remaining columns, so a step of a sample takes
-    /// nearly the same time as the steps around it.
+    /// Factors by columns, in single precision. Each step has a barrier. The time of a step depends
+    /// only on the number and length of the remaining columns, so neighbouring steps take nearly
+    /// the same time.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -183,7 +183,6 @@ impl Lu {
         })
     }
 
-    /// Factors by columns of tiles, in double precision.
     fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Found, TaskError> {
         let matrix = Matrix::<f64>::random(self.size, SEED);
         let mut tiles = Tiles::of(&matrix);
@@ -199,9 +198,8 @@ impl Lu {
     }
 }
 
-/// Replaces a matrix by its factors, in one phase. Each task changes one column of tiles. A column
-/// with all its updates is factored before other columns are updated. A worker without a task gets
-/// tiles of another worker's column.
+/// Replaces a matrix by its factors, in one phase. Each task changes one column of tiles, and gives
+/// tiles to idle workers. A column with all its updates is factored before others are updated.
 ///
 /// # Errors
 ///

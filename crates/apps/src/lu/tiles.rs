@@ -100,9 +100,8 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
     factor(diagonal.as_flattened_mut(), TILE)
 }
 
-/// Computes a tile of the upper factor, right of the diagonal: divides the tile by the lower factor
-/// of the diagonal tile in the same row, like TRSM of BLAS from the left. Returns the number of
-/// floating-point operations.
+/// Divides a tile of the upper factor by the lower factor of the diagonal tile in the same row,
+/// like TRSM of BLAS from the left. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -123,9 +122,8 @@ pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     EDGE * EDGE * (EDGE - 1)
 }
 
-/// Computes a tile of the lower factor, below the diagonal: divides the tile by the upper factor of
-/// the diagonal tile in the same column, like TRSM of BLAS from the right. Returns the number of
-/// floating-point operations.
+/// Divides a tile of the lower factor by the upper factor of the diagonal tile in the same column,
+/// like TRSM of BLAS from the right. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -148,9 +146,8 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
     EDGE * EDGE * EDGE
 }
 
-/// Updates a tile right of and below the diagonal: subtracts the product of the `lower` tile in the
-/// same row and the `upper` tile in the same column, like GEMM of BLAS. Returns the number of
-/// floating-point operations.
+/// Subtracts the product of the `lower` tile in the same row and the `upper` tile in the same
+/// column, like GEMM of BLAS. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -163,9 +160,8 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
     2 * EDGE * EDGE * EDGE
 }
 
-/// A part of a tile that stays in registers: in double precision, 8 of the 32 registers of AVX-512.
-/// Loops over a block use no calls that the compiler may not inline, such as a zip of two slices.
-/// They would keep the block in memory and halve the speed.
+/// A part of a tile that stays in registers. Loops over a block use no calls that the compiler may
+/// not inline: such calls would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;

@@ -56,7 +56,6 @@ impl ExchangeRun {
         tasks
     }
 
-    /// Returns the cycles that a task computes before its first packet.
     pub(super) fn start(&self, task: u8) -> Option<u64> {
         self.start_cycles.get(usize::from(task)).copied()
     }

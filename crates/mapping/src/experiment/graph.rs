@@ -8,9 +8,8 @@
 //!   signal register 1 ◄────── sndsig, a bit ─────── the buffer is free
 //! ```
 //!
-//! A task begins a round when it has all packets of the previous round. It sends each packet as
-//! soon as the receiver's buffer is free. Data and signals go from local store to local store, so
-//! only the path between the two SPEs matters.
+//! A task begins a round when it has all packets of the previous round, and sends each packet as
+//! soon as the receiver's buffer is free. Only the path between the two SPEs matters.
 
 // Rejected: notifications in main memory, as in the ring. Polling intervals determined the times,
 // and on the PS3 the mapping caused 0 to 35 % of the variance. With signals it causes 56 to 100 %.
@@ -37,7 +36,6 @@ pub(super) struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// See [`ExchangeRun::run`].
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         let run = self.of;
         let last = run.spes.iter().max().expect("there are tasks");
@@ -128,8 +126,8 @@ struct End {
     number_there: usize,
 }
 
-/// The edges of a task and the layout of their buffers: first the buffers of packets to send, then
-/// the buffers of arriving packets.
+/// The edges of a task. Its buffers are first those of outgoing packets, and then those of incoming
+/// packets.
 #[derive(Clone, Debug)]
 struct Plan {
     task: u8,
@@ -180,8 +178,8 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// Returns the offset of the word of signal `number`. The signals of outgoing packets come
-    /// first. Each word is at offset 12 of its quadword, as signal registers are.
+    /// Returns the offset of the word of signal `number`, first of outgoing, then of incoming
+    /// packets. The word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -193,16 +191,13 @@ impl Plan {
 
 struct Input {
     end: End,
-    /// The signal register of the sender.
     signal: EffectiveAddress,
     received: u32,
 }
 
 struct Output {
     end: End,
-    /// The buffer of the receiver.
     target: EffectiveAddress,
-    /// The signal register of the receiver.
     signal: EffectiveAddress,
     sent: u32,
     /// The number of packets that the receiver has read.

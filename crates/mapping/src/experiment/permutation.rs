@@ -56,8 +56,7 @@ impl Mapping {
         }
     }
 
-    /// Returns all [`count`](Self::count) mappings in lexicographic order. An SPE without a task
-    /// comes last.
+    /// Returns all mappings in lexicographic order. An SPE without a task comes last.
     ///
     /// # Panics
     ///
@@ -90,8 +89,8 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// Fails if the text does not begin with task 0, does not name each task once, or does not name
-    /// one task or `-` for each SPE.
+    /// Fails if the text does not name task 0 first, each task once, and one task or `-` for each
+    /// SPE.
     pub fn parse(text: &str, tasks: usize, spes: usize) -> Result<Self, MappingError> {
         let text = text.trim();
         let bare = text
@@ -176,7 +175,7 @@ impl Mapping {
     /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
         // The longest descending tail is the last permutation of its elements. The element before
-        // the tail is exchanged with the next larger element of the tail.
+        // it is exchanged with the next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

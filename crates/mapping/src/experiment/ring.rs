@@ -12,10 +12,10 @@
 //! A task copies an arrived packet to the outgoing buffer for the other neighbour when this buffer
 //! is free. Threads are numbered in the order of their SPEs.
 
-// Rejected: sends that wait until their buffer is free. With one buffer on each side for each
-// neighbour, most mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
-// Rejected: polling at fixed times. Only with one interval, chosen for this purpose, are the times
-// of mappings as different as in the paper, and after 3,000 rounds the phases have drifted.
+// Rejected: sends that wait until their buffer is free. With one buffer on each side, 86 to 98 of
+// 100 mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
+// Rejected: polling at fixed times. Only intervals of eight times the time between two starts give
+// about the published ratio of 3.4 between mappings, and after 3,000 rounds the ratio is 1.9.
 // Rejected: one send buffer for both neighbours. One direction starves, and mappings differ by 1.55
 // (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all readings of the library.
 
@@ -27,11 +27,8 @@ use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId
 use super::exchange::{ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// A ring with one mapping.
 pub(super) struct Ring<'a> {
-    /// The size of a packet in bytes: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
-    /// Whether packets go around in one direction only.
     pub one_way: bool,
     pub of: &'a ExchangeRun,
 }
@@ -53,7 +50,6 @@ const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
 impl Ring<'_> {
-    /// See [`ExchangeRun::run`].
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         let number = self.of.spes.len();
         let last = self.of.spes.iter().max().expect("a ring has tasks");
@@ -187,7 +183,6 @@ impl Buffers {
 /// The state of a task for the packets that go around in one direction.
 #[derive(Clone, Copy)]
 struct Way {
-    /// The threads of the next and of the previous task.
     next: u8,
     previous: u8,
     buffers_of_previous: EffectiveAddress,
@@ -217,7 +212,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet contains the number of its first task, for [`Self::verify`].
+            // A packet contains the number of its first task, which `verify` checks.
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);
@@ -312,7 +307,6 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// Returns a number from the local copy of the row.
     fn entry(&self, thread: u8, field: u32) -> u32 {
         let offset = self.buffers.row() + u32::from(thread) * ENTRY_BYTES + field;
         self.spe.local_store().read_word(self.buffers.at(offset))

@@ -58,8 +58,7 @@ impl Times {
         time / self.best()
     }
 
-    /// Returns the rank of a time among all times, 1 for the shortest. Equal times have the same
-    /// rank.
+    /// Returns the rank of a time, 1 for the shortest. Equal times have the same rank.
     pub fn rank(&self, time: f64) -> usize {
         1 + self.sorted.partition_point(|other| *other < time)
     }
@@ -76,8 +75,7 @@ impl Times {
 /// fewer than two mappings or two runs of a mapping, or if all times are equal.
 ///
 /// The share is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations:
-/// uses in assessing rater reliability, Psychological Bulletin 86, 1979). A negative estimate
-/// becomes 0.
+/// uses in assessing rater reliability, Psychological Bulletin 86, 1979), but at least 0.
 ///
 /// # Panics
 ///

@@ -18,8 +18,7 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random cycles before a task's first packet: about the time of a round on a
-/// Cell.
+/// The limit of the random cycles before a task's first packet: about a round on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
@@ -64,7 +63,6 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Returns the exchange with packets of the given size.
     fn exchange(&self, packet_bytes: u32) -> Exchange {
         match self {
             Self::Ring { one_way } => Exchange::Ring {
@@ -273,7 +271,7 @@ impl Sweep {
 
     /// Returns the start of a run, which is the same for all mappings.
     fn start(&self, run: usize) -> Start {
-        // Rotated bits keep the random numbers of neighbouring seeds and runs independent.
+        // Consecutive seeds and runs must give independent random numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

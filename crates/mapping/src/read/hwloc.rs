@@ -24,7 +24,6 @@ use crate::Costs;
 /// `hwloc/distances.h` of hwloc 2).
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
-/// The number of CPUs in a word of a cpuset.
 const WORD: usize = 32;
 
 pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {

@@ -47,8 +47,7 @@ pub enum ReadError {
 /// Reads a problem of QAPLIB (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic
 /// Assignment Problem Library, Journal of Global Optimization 10, 1997): the size n, n times n
 /// volumes between tasks, and n times n costs between places, separated by blanks and ends of
-/// lines. If the first matrix has the costs, the optimal cost is the same. QAPLIB's permutations
-/// count from 1.
+/// lines. If the first matrix has the costs, the optimal cost is the same.
 ///
 /// # Errors
 ///

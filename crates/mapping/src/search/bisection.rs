@@ -11,16 +11,15 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// If the distance between a part's own parts is at least this fraction of the distance between the
-/// parts, both divisions are one level of the machine.
+/// A part and its cluster are one level of the machine, if the distance inside the part is at least
+/// this fraction of the distance inside the cluster.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
 ///
 /// The method is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
-/// Conference, 1994). The tree of places is not given, but computed from the costs by average
-/// linkage.
+/// Conference, 1994). The tree of places is computed from the costs by average linkage.
 pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     let n = slots.n;
     let tree = Tree::new(slots);
@@ -94,8 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// Returns the parts of a cluster. Divides a part, too, if the distance between its own parts
-    /// is about the same.
+    /// Returns the parts of a cluster. A part on the level of the cluster is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();

@@ -67,7 +67,6 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// Returns the slots that are closest to the given slot.
 fn closest(slots: &Slots, slot: usize) -> Vec<usize> {
     let costs = &slots.costs[slot * slots.n..(slot + 1) * slots.n];
     let mut others: Vec<usize> = (0..slots.n).filter(|other| *other != slot).collect();

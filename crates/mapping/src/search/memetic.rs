@@ -27,10 +27,9 @@ const SHORTEST: u64 = 5;
 /// its two parents, and a tabu search improves the offspring. The first population has one
 /// assignment by bisection. All other assignments of populations are random.
 ///
-/// In addition, a population without gain is replaced. In every second population the tabu searches
-/// take twice the shortest time, in every fourth population four times, and so on. Short searches
-/// find more if good assignments have much in common, and long searches find more in random
-/// problems.
+/// A population without gain is replaced. In every second population the tabu searches take twice
+/// the shortest time, in every fourth population four times, and so on. Short searches find more if
+/// good assignments have much in common, and long searches find more in random problems.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {

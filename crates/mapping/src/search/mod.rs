@@ -40,8 +40,7 @@ pub struct Solution {
 
 impl Solution {
     /// Returns the fraction of the cost that may be unnecessary, from 0 to 1: (cost - bound) /
-    /// cost, or 0 if the cost is 0. `bound` is a [`Problem::lower_bound`]. An optimal solution has
-    /// the gap 0.
+    /// cost. `bound` is a [`Problem::lower_bound`]. The result is 0 if the cost is 0 or optimal.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {
@@ -101,8 +100,7 @@ impl Search {
 
     /// Searches until the limit, or until `progress` returns `Break`. Finds a placement even if the
     /// limit is 0. Calls `progress` with the first placement, with each better placement, and about
-    /// every 10 ms. Uses four to eight numbers of 8 bytes for each pair of places, where a place
-    /// for several tasks counts several times.
+    /// every 10 ms. Uses as much memory as [`Problem::average_cost`].
     pub fn run(
         &self,
         problem: &Problem,

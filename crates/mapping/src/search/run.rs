@@ -14,8 +14,8 @@ use crate::slots::Slots;
 /// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The time between two calls of `progress` without a better placement, plus the time of
-/// [`BETWEEN_LOOKS`] iterations at most.
+/// The shortest time between two calls of `progress` without a better placement. The clock is read
+/// only every [`BETWEEN_LOOKS`] iterations.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs within this fraction of each other count as equal, because sums are rounded.

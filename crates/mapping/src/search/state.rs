@@ -7,14 +7,10 @@ use crate::slots::Slots;
 /// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
 /// The change of cost by an exchange follows from four potentials. An exchange adds the product of
-/// two vectors to the potentials, in at most n times n steps. Taillard's tables (Robust taboo
-/// search for the quadratic assignment problem, Parallel Computing 17, 1991) contain only changes
-/// of cost.
+/// two vectors to the potentials, in at most n times n steps.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
-    /// The slot of each item.
     pub slot_of: Vec<usize>,
-    /// The item of each slot.
     pub item_at: Vec<usize>,
     pub cost: f64,
     /// The potentials: row i has the cost of item i in each slot.

@@ -70,7 +70,7 @@ struct Table {
     deltas: Vec<f64>,
     /// A lower limit of the elements of each row.
     lowest: Vec<f64>,
-    /// The slot vector of the last exchange, at the slot of each item.
+    /// The elements of the last exchange's slot vector, in the order of the items.
     at_items: Vec<f64>,
 }
 
