@@ -139,7 +139,6 @@ pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
             .map(|part| ((part + side / 2.0) * scale).floor());
         let inside = 0.0..pixels as f32;
         if inside.contains(&column) && inside.contains(&row) {
-            // Rows of the picture count from the top.
             let row = pixels as usize - 1 - row as usize;
             counts[row * pixels as usize + column as usize] += 1;
         }

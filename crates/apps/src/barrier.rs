@@ -218,11 +218,9 @@ struct Role {
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
-    /// The bits of all other roots in even barriers.
     bits_of_peers: u32,
 }
 
-/// The state that an SPE keeps from barrier to barrier.
 #[derive(Default)]
 struct Memory {
     is_odd: bool,

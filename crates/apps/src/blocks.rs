@@ -106,7 +106,6 @@ impl Staging {
 
 pub(crate) const USUAL_THREADS: usize = 4;
 
-/// Changes a part of the buffer: calls `work` with each block in the local store.
 pub(crate) fn change<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -278,7 +277,6 @@ mod tests {
         assert_eq!(lengths(64, 16, 2), [32, 32]);
         assert_eq!(lengths(80, 16, 2), [32, 48]);
         assert_eq!(lengths(72, 16, 2), [32, 40]);
-        // There are more shares than blocks, so some shares are empty.
         assert_eq!(lengths(32, 16, 3), [0, 16, 16]);
         assert_eq!(lengths(0, 16, 2), [0, 0]);
     }

@@ -4,8 +4,7 @@ use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Span, Spe};
 
-/// The cycles of an iteration in [`spend`] on processors of the last fifteen years: 1 for the
-/// shift, 1 for the exclusive or, and 3 for the multiplication.
+/// The cycles of an iteration in [`spend`]: 1 for the shift, 1 for the xor, 3 for the product.
 const LINK_CYCLES: u64 = 5;
 
 /// An odd number, so that a multiplication loses no bits.
@@ -23,8 +22,7 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The number of cycles that are timed to find the clock rate: long compared with reading the
-/// clock, and short compared with the time between two interrupts.
+/// The timed cycles: more than reading the clock takes, but fewer than between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The shortest timing counts, because no interrupt lengthened it.
 const TIMED: usize = 5;

@@ -61,7 +61,6 @@ const GAIN: Metric = Metric::new("gain", "times");
 
 enum Role {
     Prefix,
-    /// The delta also has the channel to the consumer.
     Delta(Writer<u64>),
     Successor,
 }

@@ -212,7 +212,6 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
-/// Returns [`ProgramError::Differs`] if a number or text is not the expected one.
 pub(crate) fn agree<T: PartialEq + fmt::Display>(
     what: impl FnOnce() -> String,
     found: T,

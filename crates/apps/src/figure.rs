@@ -153,7 +153,6 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// Returns the name of a curve, such as `double, 8 SPEs`.
 fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) -> String {
     let is_counted = |text: &str| parameters.clone().any(|(name, _)| name == text);
     let parts = parameters

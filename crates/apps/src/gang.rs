@@ -71,8 +71,7 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on one SPE for each part. Each SPE waits for a signal that all SPEs have started,
-/// because starting an SPE takes far longer than a program.
+/// Runs `program` on one SPE for each part, after all SPEs have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,

@@ -228,8 +228,7 @@ fn hand_out<P: Place>(
     found.take(count).collect()
 }
 
-/// Runs a process of the ring, until the process has compared its last home with all blocks and has
-/// sent on all blocks that other processes need.
+/// Runs a process of the ring until its homes are done and it has sent on all blocks.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -243,13 +242,12 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Reserve memory for a home first, because blocks would fragment the local store.
+    // Blocks would fragment the local store, so memory for a home is reserved first.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
     // If a process cannot start, the channel closes when all other processes have dropped it.
     drop(begun);
     let length = plan.length();
-    // The last process keeps the blocks that no process needs any more.
     let passed_on = match position + 1 == plan.processes {
         true => length - plan.blocks,
         false => length,

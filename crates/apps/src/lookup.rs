@@ -299,10 +299,8 @@ enum Step<T> {
 trait LookUp: Sync {
     type State: Copy;
 
-    /// Returns the state and the first words of a look-up.
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
 
-    /// Returns the step that follows from the words that were read.
     fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
 
     /// Returns the value that a look-up must find.
@@ -352,7 +350,6 @@ fn by_hand<S: Spe, L: LookUp>(
     Ok(sum)
 }
 
-/// A cache line, which holds one node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; NODE_WORDS]);

@@ -324,8 +324,6 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// Neither order is a multiple of a vector. The residual is exact for 257 rows, and estimated
-    /// for 600.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

@@ -81,8 +81,7 @@ impl View {
     }
 }
 
-/// The number of points that are iterated together: two vectors of AVX-512, so that the processor
-/// computes one vector while the other waits for its result.
+/// The number of points that are iterated together: two vectors of AVX-512, used in turn.
 const LANES: usize = 32;
 
 /// The number of iterations between two checks for points inside the circle.

@@ -28,8 +28,8 @@ use crate::{
     speedup,
 };
 
-/// The largest number of beads that the program folds. 20 beads have 41,889,578 foldings, and each
-/// further bead multiplies this number by 2.7.
+/// The largest number of beads. 20 beads have 41,889,578 foldings. Each bead multiplies them by
+/// 2.7.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
@@ -54,8 +54,7 @@ pub struct Prototein {
     pub placed: Option<usize>,
 }
 
-/// The default number of beads that are placed in each task. 16 beads then give 740 tasks, at least
-/// ten for each worker of a blade.
+/// The default number of beads of a task. 16 beads then give 740 tasks.
 const PLACED: usize = 9;
 
 const TIME: Metric = Metric::new("time", "ns");
@@ -212,7 +211,6 @@ fn work<S: Spe>(
     Ok(best.write(process, found)?)
 }
 
-/// A folding of the first beads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Task {
     directions: Directions,
@@ -264,8 +262,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid. A chain reaches at most 19 places from the middle, and the search also
-/// reads the places around the chain.
+/// The width of the grid: up to 19 places in each direction, and the places around them.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;

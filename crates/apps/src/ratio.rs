@@ -48,8 +48,7 @@ pub struct Ratio {
 /// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The number of items in the buffer of the channel from the last process to the first process.
-/// With this buffer every process can write before reading.
+/// The buffer of the channel from the last process to the first, so that all can write first.
 const BUFFERED: usize = 1;
 
 /// The number of steps before the timed steps, and again after them. Processes begin at different
@@ -63,8 +62,7 @@ const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
 type Data = [f32; 4];
 
-/// The indices of the elements of the data: the number on which the processes compute, the position
-/// of the process that first sent the data, and the number of steps so far.
+/// The elements: the computed number, the position of the first process, and the steps so far.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
@@ -199,8 +197,7 @@ struct Role {
 struct Last {
     position: u64,
     data: Data,
-    /// The time of this process's timed steps, by its own clock. If one process measured all times,
-    /// the necessary messages would lengthen each step.
+    /// The time of this process's timed steps, by its own clock.
     timed: Span,
 }
 

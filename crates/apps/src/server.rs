@@ -83,7 +83,6 @@ const RESULTS: u64 = 2;
 /// The channel to client 0. The channels to the other clients have the following numbers.
 const ANSWERS: u64 = 3;
 
-/// A request of a client, which is also the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -293,8 +292,8 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
     Ok(quantities)
 }
 
-/// Sends requests to the workers, and the workers' answers to the clients. After the signal to
-/// stop, returns when all requests that were read are answered.
+/// Passes requests to workers and answers to clients. Ends after the signal to stop, when all
+/// requests that were read are answered.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,

@@ -33,7 +33,6 @@ pub struct Switch {
 const SWITCH: Metric = Metric::new("switch", "ns");
 const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
-/// The computation between two yields, as in the paper's loop.
 const WORK: Cycles = Cycles(4);
 
 /// The largest number of threads. Each stack takes two of the 65,530 mappings of a Linux process.

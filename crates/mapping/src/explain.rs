@@ -2,8 +2,7 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The weight of the busiest task's cost relative to the busiest link's cost, fitted to simulated
-/// times of a stencil of 16 tasks on both Cells of a QS22.
+/// The weight of the busiest task, fitted to simulated times of a stencil of 16 tasks on a QS22.
 const OF_A_TASK: f64 = 0.02;
 
 /// The volume that one task sends to another, and the cost of this volume with two placements.
@@ -123,7 +122,6 @@ impl Problem {
 mod tests {
     use crate::{Costs, Pattern, Problem};
 
-    /// A ring of 4 tasks on 4 places in a row.
     fn ring() -> Problem {
         let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64).unwrap();
         let volumes = Pattern::Ring.volumes(4).unwrap();
@@ -148,7 +146,6 @@ mod tests {
     fn a_link_carries_what_passes_it() {
         let problem = ring();
         let in_order = problem.placement([0, 1, 2, 3]).unwrap();
-        // The row has three links. Each link carries both directions.
         let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
         assert_eq!(problem.loads(&in_order, 3, way), [4.0; 3]);
     }

@@ -9,7 +9,6 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Returns a placement of places that fit the problem.
     pub(crate) fn new(places: Vec<Place>) -> Self {
         Self { places }
     }

@@ -205,7 +205,6 @@ impl Problem {
         self.volumes.pairs().map(cost).sum()
     }
 
-    /// Checks that no place has too many of the given tasks.
     fn check_room(&self, placed: impl Iterator<Item = (Task, Place)>) -> Result<(), ProblemError> {
         let mut at = vec![Vec::new(); self.capacities.len()];
         for (task, place) in placed {

@@ -27,7 +27,6 @@ pub(crate) struct Slots {
     pub places: Vec<Place>,
     /// The cost of the communication between fixed tasks.
     pub constant: f64,
-    /// The task of each item that is a task.
     free: Vec<Task>,
     fixed: Vec<Option<Place>>,
 }
@@ -124,8 +123,7 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// Returns the cost that the next item adds in a slot: its linear cost, and its cost with the
-    /// earlier items in the slots `slot_of`.
+    /// Returns the cost that the next item adds in a slot. `slot_of` has the earlier items' slots.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];

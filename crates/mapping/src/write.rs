@@ -12,7 +12,7 @@ const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
 
-/// The picoseconds of a nanosecond. Values of hwloc are whole numbers, so the file has picoseconds.
+/// Picoseconds in a nanosecond. hwloc's values are whole numbers, so they are in picoseconds.
 const PARTS: f64 = 1_000.0;
 
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and
@@ -66,7 +66,6 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     text + "  </distances2>\n</topology>\n"
 }
 
-/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers, with the lengths of their texts.
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
     for numbers in numbers.chunks(ON_A_LINE) {
         let mut content = String::new();

@@ -53,12 +53,10 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies of a task: 16 KB, as in section 5.2 of the paper for tasks that move
-/// bodies. With a million bodies the paper has about 2,000 tasks that accelerate bodies.
+/// The number of bodies of a task: 16 KB, as in section 5.2 of the paper for moving bodies.
 const SET: usize = 512;
 
-/// The smallest number of bodies into which a set is split. Each part transfers the section of the
-/// tree again, which takes as long as accelerating some bodies.
+/// The smallest part of a set, in bodies. Each part transfers the section of the tree again.
 const PART: usize = 64;
 
 /// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
@@ -82,8 +80,7 @@ const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 /// body of the simulation. The paper does not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
-/// The cycles of an SPU to move a body. Velocity and position are loaded (6), changed one after the
-/// other (3 * 6) and stored (6). The source is that of [`CYCLES_PER_NODE`].
+/// The cycles of an SPU to move a body: load velocity and position, change both, store them.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// The cycles of the PPE to build a node of the tree: an estimate of one or two accesses to memory.
@@ -92,14 +89,12 @@ const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The largest number of bodies for which a simulated machine runs all phases. They take 98 phases
-/// of 98 tasks in each step, which are simulated in some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases, in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
 /// The largest number of steps. With 10k bodies, they take half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies with forces that are compared with direct summation.
 const COMPARED: usize = 100;
 
 /// The largest accepted error of the forces. An evenly filled square that acts as one mass has an
@@ -113,10 +108,8 @@ const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
-/// A section of a tree with its own copy of the nodes: first the ancestors of the section's first
-/// node, and then the nodes of the section.
+/// A section with its own copy of nodes: first the first node's ancestors, and then the section.
 struct Piece {
-    /// The index in the tree of the section's first node.
     first: u32,
     ancestors: usize,
     nodes: Vec<Node>,
@@ -139,8 +132,7 @@ impl Piece {
     }
 }
 
-/// A phase in which each set is accelerated by the section `places` places away from its own
-/// section.
+/// A phase in which each set is accelerated by the section that is `places` after its own.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
@@ -149,8 +141,7 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample of them. A set has most work with its own section, and less
-    /// work with sections farther away, so the sample has few phases with sections far away.
+    /// Returns all phases, or a sample with few phases of distant sections, which take less work.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
@@ -195,7 +186,6 @@ fn split_set(set: &mut [Body]) -> Update<'_, Body> {
     Update::rows(set, part)
 }
 
-/// Accelerates all bodies by the whole tree, with tasks that reach all memory.
 fn accelerate_all<M: Machine>(
     main: &Main<'_, M>,
     bodies: &mut [Body],
@@ -213,8 +203,7 @@ fn accelerate_all<M: Machine>(
 }
 
 impl BarnesHut {
-    /// Builds a tree and computes the accelerations of all bodies. Returns the time of both
-    /// together, in seconds, and the number of phases that have run.
+    /// Builds a tree and computes all accelerations. Returns the seconds and the number of phases.
     fn find_forces<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -384,7 +373,7 @@ impl Program for BarnesHut {
         self.check(topology)?;
         // Only simulated machines have times that repeat.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // After a sample the positions are wrong, so a further step would be useless.
+        // After a sample the positions are wrong.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

@@ -182,8 +182,7 @@ impl Square {
         }
     }
 
-    /// Returns the Morton key of a body: two bits for each quarter with the body, from the largest
-    /// quarter down. A coordinate that is not a number also gives a key.
+    /// Returns the Morton key of a body: two bits for each quarter, from the largest quarter down.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -278,7 +277,6 @@ struct Lanes {
 /// If no body continues inside the node, the loop skips all nodes inside it.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
-    // This copy stays in registers.
     let mut inner = *lanes;
     for ancestor in section.ancestors {
         let Node {
@@ -378,8 +376,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// For all cuts, the same nodes act in the sections as in the whole tree, and the sums
-        /// agree. Most cuts separate single nodes.
+        /// Most cuts separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -399,7 +396,6 @@ mod tests {
             let acting: Vec<_> = bodies.iter().map(of_body).collect();
             let mut whole = bodies.clone();
             accelerate(&mut whole, tree.whole(), theta);
-            // The sections act in reverse order.
             for cut in cuts.windows(2).rev() {
                 let ancestors = tree.ancestors(cut[0]);
                 prop_assert!(ancestors.len() <= ANCESTORS_MAX);

@@ -53,7 +53,6 @@ impl Item for Found {
     }
 }
 
-/// The parameters of the computation, the same in all processes.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub processes: usize,

@@ -23,8 +23,7 @@ use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 /// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
 /// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair, to compare its distance with that of the farthest neighbour: a
-/// load (6), a comparison (2), and a branch that is usually hinted right.
+/// The further cycles of a pair: a load (6), a comparison (2), and a well predicted branch.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// The further cycles of a new neighbour, for a branch that was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
@@ -33,11 +32,9 @@ const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// The number of points in a group of the home: one vector of AVX2, or two smaller vectors.
 const LANES: usize = 8;
-/// The number of points of the other block that are compared with a group at once. The sums of all
-/// pairs take half of the registers of x86-64.
+/// The number of points of the other block that are compared with a group at once.
 const AT_ONCE: usize = 4;
 
-/// A block with the neighbours that were found so far.
 pub(super) struct Home {
     first: u32,
     number: usize,
@@ -196,8 +193,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// Inserts a candidate into a list of at most `wanted` neighbours, nearest first. Returns the
-/// number of neighbours behind the candidate, or `None` if the candidate is too far away.
+/// Inserts a candidate into a list of up to `wanted` neighbours. Returns the number of neighbours
+/// behind the candidate, or `None` if the candidate is too far away.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {

@@ -8,7 +8,6 @@ use super::data::{Block, Found, Neighbour};
 use crate::ProgramError;
 use crate::error::agree;
 
-/// Points with random whole coordinates.
 pub(super) struct Points {
     /// Coordinates from 0 to 255. As `i16`, many of them are multiplied at a time.
     coordinates: Vec<i16>,
@@ -109,8 +108,8 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// Each entry has a squared distance in its upper 32 bits and the number of the point in its
-    /// lower 32 bits. The farthest point is on top.
+    /// Squared distances in the upper 32 bits, and points in the lower 32 bits. The farthest is on
+    /// top.
     heap: BinaryHeap<u64>,
 }
 

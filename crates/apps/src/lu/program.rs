@@ -72,7 +72,6 @@ struct Found {
 
 enum End {
     Factored {
-        /// The distance between the product of the factors and the matrix.
         residual: f64,
         /// The largest residual of right factors in the precision of the elements.
         at_most: f64,
@@ -211,7 +210,6 @@ pub fn factor_tiles<M: Machine>(
     let count = tiles.count();
     main.phase(|phase: &Phase<'_, '_, M::Spe>| {
         let columns = phase.blocks(&mut tiles.tiles, count);
-        // The last task that has changed each column.
         let mut changed_by = vec![None; count];
         for step in 0..count {
             let mut factor = phase

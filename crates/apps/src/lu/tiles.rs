@@ -220,7 +220,6 @@ mod tests {
     use super::super::residual;
     use super::*;
 
-    /// Some of these orders are multiples of a tile, and others are not.
     #[test]
     fn factors_in_tiles_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

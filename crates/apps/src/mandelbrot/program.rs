@@ -58,7 +58,6 @@ impl Mandelbrot {
         }
     }
 
-    /// Returns the number of rows of each task. The last task may have fewer rows.
     fn rows_of_task(&self, rows: usize) -> usize {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
@@ -88,8 +87,8 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. The rows are not data of the task, because the pool would
-    /// stage all of them, and the whole picture does not fit into the store.
+    /// Draws a row in the local store. The rows are no data of a task, because they may not all
+    /// fit.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)

@@ -112,7 +112,6 @@ impl Graph<'_> {
     }
 }
 
-/// One end of an edge.
 #[derive(Clone, Copy, Debug)]
 struct End {
     /// The task at the other end.
@@ -252,7 +251,6 @@ impl<S: CellSpe> Task<'_, S> {
             && self.outputs.iter().all(|output| output.read == all)
     }
 
-    /// Writes the words of all signals, which never change.
     fn write_words(&self) {
         let outputs = self.outputs.iter();
         let outputs = outputs.map(|output| 1 << output.end.number_there);

@@ -4,7 +4,6 @@ use std::fmt;
 
 use cellworks_machine::SpeId;
 
-/// The character for an SPE without a task.
 const IDLE: char = '-';
 
 /// The largest number of tasks that are written as one digit each.
@@ -143,7 +142,6 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // If too few SPEs have a task, some task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));

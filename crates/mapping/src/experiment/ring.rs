@@ -44,7 +44,6 @@ const ACKNOWLEDGED: u32 = 4;
 const DIRECTIONS: usize = 2;
 
 const POLL: Tag = Tag::of::<0>();
-/// The tags of each direction.
 const PACKET: [Tag; DIRECTIONS] = [Tag::of::<1>(), Tag::of::<2>()];
 const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
@@ -180,7 +179,6 @@ impl Buffers {
     }
 }
 
-/// The state of a task for the packets that go around in one direction.
 #[derive(Clone, Copy)]
 struct Way {
     next: u8,
@@ -296,7 +294,6 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(did)
     }
 
-    /// Gets the row of the task's thread.
     fn poll(&self) -> Result<(), String> {
         let row = self.rows + u64::from(self.thread) * ROW_STRIDE as u64;
         let to = self.buffers.at(self.buffers.row());
@@ -312,7 +309,6 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.local_store().read_word(self.buffers.at(offset))
     }
 
-    /// Copies the packet that has arrived to the buffer for the next task.
     fn forward(&self, direction: usize) {
         let store = self.spe.local_store();
         let mut packet = vec![0; self.packet_bytes as usize];
@@ -326,7 +322,6 @@ impl<S: CellSpe> Task<'_, S> {
             .compute(Cycles(u64::from(self.packet_bytes / 16) * 2));
     }
 
-    /// Notifies the next task of a packet in the outgoing buffer.
     fn send(&mut self, direction: usize) -> Result<(), String> {
         let way = &mut self.way[direction];
         way.sent += 1;

@@ -269,7 +269,6 @@ impl Sweep {
             .collect()
     }
 
-    /// Returns the start of a run, which is the same for all mappings.
     fn start(&self, run: usize) -> Start {
         // Consecutive seeds and runs must give independent random numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
@@ -283,12 +282,9 @@ impl Sweep {
     }
 }
 
-/// The random initial state of a run.
 #[derive(Clone, Debug)]
 struct Start {
-    /// The cycles that each task computes before its first packet.
     cycles: Vec<u64>,
-    /// The SPE of each thread.
     spes: Vec<SpeId>,
 }
 

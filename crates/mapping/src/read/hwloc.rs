@@ -27,7 +27,6 @@ pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 const WORD: usize = 32;
 
 pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
-    // hwloc's XML has a document type declaration.
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()

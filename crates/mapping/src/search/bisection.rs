@@ -110,7 +110,6 @@ impl Tree {
         siblings
     }
 
-    /// Divides clusters into two groups of about the same size.
     fn halves(&self, mut clusters: Vec<usize>) -> [Vec<usize>; 2] {
         clusters.sort_by_key(|cluster| std::cmp::Reverse(self.size(*cluster)));
         let mut halves = [Vec::new(), Vec::new()];
@@ -170,8 +169,7 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Grows the first part from one vertex, by vertices that add least to the volume between
-    /// parts.
+    /// Grows the first part from `start`, by vertices that add least to the volume between parts.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =
@@ -203,7 +201,6 @@ impl<'a> Division<'a> {
         division
     }
 
-    /// Moves a vertex to the other part.
     fn turn(&mut self, vertex: usize) {
         self.in_first[vertex] = !self.in_first[vertex];
         self.gains[vertex] = -self.gains[vertex];

@@ -78,13 +78,11 @@ fn closest(slots: &Slots, slot: usize) -> Vec<usize> {
 struct Local<'a, 'b> {
     state: State<'a>,
     neighbours: &'a [Vec<(usize, f64)>],
-    /// The exchanges since the last local optimum.
     exchanged: Vec<(usize, usize)>,
     run: &'a mut Run<'b>,
 }
 
 impl Local<'_, '_> {
-    /// Exchanges two items, and adds the items that may now gain by an exchange to `disturbed`.
     fn exchange(&mut self, first: usize, second: usize, disturbed: &mut VecDeque<usize>) {
         if self.run.go_on() {
             self.state.exchange(first, second);

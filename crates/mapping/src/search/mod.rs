@@ -20,8 +20,7 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// The largest number of slots for memetic search. With more slots a population takes more than a
-/// second to improve.
+/// The largest number of slots for memetic search. With more, a population takes over a second.
 const MEMETIC_MAX: usize = 256;
 
 /// The result of a search.

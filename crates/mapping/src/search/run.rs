@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 use crate::Placement;
 use crate::slots::Slots;
 
-/// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The shortest time between two calls of `progress` without a better placement. The clock is read
-/// only every [`BETWEEN_LOOKS`] iterations.
+/// The shortest time between two calls of `progress` without a better placement.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
 /// Costs within this fraction of each other count as equal, because sums are rounded.

@@ -28,7 +28,6 @@ pub(super) struct Change {
     pub skew: Option<Outer>,
 }
 
-/// Two vectors with a product that is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,
@@ -141,7 +140,6 @@ fn add(row: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
-/// Adds the product of a column and a row to a matrix.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_outer(matrix: &mut [f64], column: &[f64], row: &[f64]) {
     for (elements, factor) in matrix.chunks_exact_mut(row.len()).zip(column) {

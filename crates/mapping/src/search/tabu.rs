@@ -62,7 +62,6 @@ pub(super) fn search(
     best
 }
 
-/// The change of cost by each exchange of a task with a later item.
 struct Table {
     n: usize,
     tasks: usize,
@@ -137,8 +136,7 @@ impl Table {
     }
 }
 
-/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest` to the
-/// lowest element of each row.
+/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest`.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_differences(deltas: &mut [f64], lowest: &mut [f64], x: &[f64], y: &[f64]) {
     for (u, (row, lowest)) in deltas.chunks_exact_mut(x.len()).zip(lowest).enumerate() {
