@@ -6,10 +6,10 @@
 //!     │                                                  │            │
 //!   advance, kick ◄────────────── accelerate: each set of bodies by each section
 //! ```
+//!
 //! A square of the plane that is far from a body acts upon the body as one mass, at the square's
 //! centre of mass. A [`Tree`] has a [`Node`] for each square, and a [`Section`] is a part of a
 //! tree. The gravitational constant is 1. Forces decrease with the square of the distance.
-//! decrease with the square of the distance, as in three dimensions.
 
 mod program;
 mod tree;

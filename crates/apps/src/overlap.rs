@@ -139,8 +139,7 @@ impl Program for Overlap {
     }
 
     /// Returns a `model` for each run, a `gain` and a `model_gain` over the same run with single
-    /// buffering, and a `crossover` for each other way of buffering, if the necessary runs are
-    /// done.
+    /// buffering, and a `crossover` for each other way of buffering.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {

@@ -103,9 +103,8 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. Each step has a barrier. The time of a step depends
-    /// only on the number and length of the remaining columns, so neighbouring steps take nearly
-    /// the same time.
+    /// Factors by columns, in single precision. Each step has a barrier. A step of a sample takes
+    /// nearly as long as the steps around it, which have nearly the same columns.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,

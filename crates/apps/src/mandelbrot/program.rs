@@ -87,8 +87,7 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. The rows are no data of a task, because they may not all
-    /// fit.
+    /// Draws a row in the local store. A task does not stage its rows, because they may not fit.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)
