@@ -133,8 +133,7 @@ pub trait Program:
     /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Estimates the bytes of address space that a run takes at most, with the stacks of its
-    /// threads.
+    /// Estimates the most address space of a run in bytes: its data and the stacks of its threads.
     fn address_space_bytes(&self) -> usize {
         0
     }

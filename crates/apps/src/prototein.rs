@@ -28,8 +28,7 @@ use crate::{
     speedup,
 };
 
-/// The largest number of beads. 20 beads have 41,889,578 foldings. Each bead multiplies them by
-/// 2.7.
+/// The largest number of beads. 20 beads have 41,889,578 foldings, 2.7 times as many as 19 beads.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.

@@ -28,9 +28,8 @@ pub struct Node {
 /// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
-/// A quad-tree of bodies. It has a leaf for each position with a body, and an inner node for each
-/// square with bodies in several of its quarters, so it has fewer than twice as many nodes as
-/// bodies.
+/// A quad-tree of bodies, with a leaf for each position with a body, and an inner node for each
+/// square with bodies in several quarters. There are fewer than twice as many nodes as bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,

@@ -67,9 +67,9 @@ impl Plan {
     /// Returns the block that is the `turn`-th home of a process, and the step in which the process
     /// first receives this block. Returns `None` if there are too few blocks.
     ///
-    /// A step is a received block, counted from 0. Each process receives a block one step later
-    /// than the previous process, and the last process takes the first block as its home. All homes
-    /// therefore begin and end at the same time.
+    /// Steps count the blocks that a process receives, from 0. Each process receives a block one
+    /// step later than the previous process, and the last process takes the first block as its
+    /// home. All homes therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -77,8 +77,7 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// Returns the number of blocks that a process receives until all homes were compared with all
-    /// blocks.
+    /// Returns the number of blocks that a process receives until no process needs more blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

@@ -108,8 +108,7 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// Squared distances in the upper 32 bits, and points in the lower 32 bits. The farthest is on
-    /// top.
+    /// Squared distances in the upper 32 bits, points in the lower 32 bits. The farthest is on top.
     heap: BinaryHeap<u64>,
 }
 

@@ -25,7 +25,7 @@ const SHORTEST: u64 = 5;
 /// Searches until the run ends, like Benlic and Hao (Memetic search for the quadratic assignment
 /// problem, Expert Systems with Applications 42, 2015). An offspring inherits the common slots of
 /// its two parents, and a tabu search improves the offspring. The first population has one
-/// assignment by bisection. All other assignments of populations are random.
+/// assignment by bisection. All other members of populations start from random assignments.
 ///
 /// A population without gain is replaced. In every second population the tabu searches take twice
 /// the shortest time, in every fourth population four times, and so on. Short searches find more if
