@@ -1,4 +1,4 @@
-//! AES-128 of a buffer in main memory (CellMT, section 4.4), in the mode ECB.
+//! AES-128 encryption of a buffer in main memory, in the mode ECB (CellMT, section 4.4).
 
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};

@@ -7,12 +7,9 @@
 //!   advance, kick ◄────────────── accelerate: each set of bodies by each section
 //! ```
 //!
-//! A square of the plane that is far from a body acts upon it as one mass, at the square's centre
-//! of mass. [`Tree`] has the squares. A [`Section`] is a part of the tree that acts upon bodies
-//! without the rest of the tree.
-//!
-//! The units make the gravitational constant 1. Forces are those of three dimensions: they decrease
-//! with the square of the distance.
+//! A square of the plane that is far from a body acts upon the body as one mass, at the square's
+//! centre of mass. A [`Tree`] has a [`Node`] for each square, and a [`Section`] is a part of a
+//! tree. The gravitational constant is 1. Forces decrease with the square of the distance.
 
 mod program;
 mod tree;
@@ -28,28 +25,28 @@ use crate::Picture;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Body {
-    /// The place of the body.
+    /// The position of the body.
     pub position: [f32; 2],
-    /// The speed of the body, with its direction.
+    /// The velocity of the body.
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential, at the body, of all nodes that have accelerated the body.
+    /// The gravitational potential of all nodes that have accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,
 }
 
 /// A distance in a third dimension that is added between any two bodies. Without this distance,
-/// bodies that meet would throw each other far away.
+/// bodies that come close would throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
-/// Makes the bodies of a disc that rotates around (0, 0), with a total mass of 1, from a seed.
+/// Returns the bodies of a disc that rotates around (0, 0), with a total mass of 1. The same seed
+/// gives the same bodies.
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
-/// edition, section 2.3.1). The tenth of its mass that is farthest from the centre is left out.
-/// Each body moves on a circle, with nearly the speed that it would have in a smooth disc. A body
-/// at a distance of 1 takes a time of 10.6 for a round.
+/// edition, section 2.3.1), without the outermost tenth of its mass. Bodies move nearly on circles.
+/// At a distance of 1, a round takes a time of 10.6.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -69,7 +66,7 @@ pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     (0..bodies).map(body).collect()
 }
 
-/// Begins a step of the leapfrog integrator (velocity Verlet). Accelerates bodies for half the
+/// Begins a step of the leapfrog integrator (velocity Verlet): accelerates bodies for half the
 /// step, moves them for the whole step, and sets their accelerations to zero.
 ///
 /// After this call, compute the accelerations at the new positions and end the step with [`kick`].
@@ -93,8 +90,8 @@ pub fn kick(bodies: &mut [Body], step: f32) {
     }
 }
 
-/// Returns the kinetic and potential energy of all bodies. Call this function between steps, when
-/// the potential of each body contains all other bodies.
+/// Returns the kinetic and potential energy of all bodies. The potential of each body must contain
+/// all other bodies, as it does between steps.
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
@@ -132,7 +129,7 @@ pub fn accelerate_directly(bodies: &mut [Body], all: &[Body]) {
     }
 }
 
-/// Returns a picture of a square around (0, 0). A pixel is lighter if it has more bodies.
+/// Returns a picture of a square around (0, 0). A pixel with more bodies is lighter.
 pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
     let mut counts = vec![0_u32; pixels as usize * pixels as usize];
     let scale = pixels as f32 / side;
@@ -142,7 +139,6 @@ pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
             .map(|part| ((part + side / 2.0) * scale).floor());
         let inside = 0.0..pixels as f32;
         if inside.contains(&column) && inside.contains(&row) {
-            // Rows of the picture count from the top.
             let row = pixels as usize - 1 - row as usize;
             counts[row * pixels as usize + column as usize] += 1;
         }
@@ -161,7 +157,6 @@ pub fn picture(bodies: &[Body], side: f32, pixels: u32) -> Picture {
 mod tests {
     use super::*;
 
-    /// Makes one step of all bodies.
     fn step(bodies: &mut [Body], step: f32, theta: f32) {
         advance(bodies, step);
         let tree = Tree::new(bodies);
@@ -171,8 +166,7 @@ mod tests {
 
     #[test]
     fn two_bodies_go_round_their_middle() {
-        // Half the distance of the two bodies is 0.5. Their acceleration is therefore 0.5 / (1 +
-        // SOFTENING²)^1.5.
+        // Two masses of 0.5 have a distance of 1.
         let acceleration = 0.5 * (1.0 + SOFTENING * SOFTENING).powf(-1.5);
         let speed = (0.5 * acceleration).sqrt();
         let body = |side: f32| Body {
@@ -196,8 +190,7 @@ mod tests {
         }
     }
 
-    /// If forces are exact, only the error of the steps remains, which is proportional to the
-    /// square of the length of a step.
+    /// With exact forces, the error is proportional to the square of the length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

@@ -6,10 +6,10 @@
 //!   SPE 1 ..15 ◄── SPE 0            SPE 1 ..7 ◄── SPE 0      SPE 8 ──► SPE 9 ..15
 //! ```
 //!
-//! SPEs form groups, each with a root SPE. Each member of a group sends a bit of its own to signal
-//! register 1 of the root, which collects the bits. Roots send each other bits in register 2. A
-//! root may be a barrier ahead of another root with unread bits in register 2. The bits of roots
-//! therefore alternate between two halves of the register.
+//! SPEs form groups, each with a root SPE. Each member of a group sends its own bit to signal
+//! register 1 of the root, and waits for a signal of the root. Roots send each other bits in
+//! register 2. Because bits of the next barrier may arrive early, odd and even barriers use
+//! different halves of register 2.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -72,7 +72,7 @@ const ROOTS_MAX: usize = 16;
 
 const TAG: Tag = Tag::of::<0>();
 
-/// The number of barriers before the timed ones, in which SPEs check that all have come.
+/// The number of checked barriers before the timed barriers.
 const CHECKED: u32 = 4;
 
 impl Program for Barrier {
@@ -138,7 +138,7 @@ impl Program for Barrier {
         machine.on_cell(self).ok_or_else(no_cell)?
     }
 
-    /// Compares each run with a root in each Cell with the same run with one root.
+    /// Returns the gain of each run with a root in each Cell over the same run with one root.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_one = |each: &Done<Self>| {
             let one = Self {
@@ -172,7 +172,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
         M: CellMachine,
     {
         let spes: Vec<SpeId> = machine.topology().spes().take(self.spes).collect();
-        // For each SPE, the number of barriers to which it has come.
+        // The number of barriers that each SPE has reached.
         let come: Vec<AtomicU32> = spes.iter().map(|_| AtomicU32::new(0)).collect();
         let (come, barriers) = (&come, self.barriers);
         let span = machine.run(|ppe| -> Result<Span, ProgramError> {
@@ -185,7 +185,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Waits until all programs have started, which takes far longer than a barrier.
+            // Wait until all programs have started, which takes far longer than a barrier.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -207,27 +207,24 @@ impl<M: Machine> OnCell<M> for &Barrier {
     }
 }
 
-/// The role of an SPE in a barrier.
 #[derive(Clone, Debug)]
 struct Role {
     root: SpeId,
-    /// The bit that this SPE sends to its root, or, as a root, to its members.
+    /// The bit that this SPE sends to its root. A root sends its bit to the members of its group.
     bit: u32,
-    /// If this SPE is a root, the other members of its group.
+    /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// If this SPE is a root, the bit that it sends to the other roots in even barriers.
+    /// The bit that this SPE sends to other roots in even barriers, if this SPE is a root.
     bit_of_root: u32,
-    /// If this SPE is a root, the other roots.
+    /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
-    /// The bits of all other roots in even barriers.
     bits_of_peers: u32,
 }
 
-/// The state that an SPE keeps from barrier to barrier.
 #[derive(Default)]
 struct Memory {
     is_odd: bool,
-    /// The bits of other roots that have come for a later barrier.
+    /// The received bits of other roots that no barrier has used yet.
     early: u32,
 }
 
@@ -268,7 +265,6 @@ impl Role {
         role
     }
 
-    /// Runs all barriers. Returns the time of the timed barriers.
     fn run<S: CellSpe>(
         &self,
         spe: &S,
@@ -312,7 +308,7 @@ impl Role {
         }
     }
 
-    /// Meets the other roots: the second level of the barrier.
+    /// Sends this root's bit to all other roots, and waits for the bits of all other roots.
     fn meet_peers<S: CellSpe>(&self, signals: &Signals<'_, S>, memory: &mut Memory) {
         let shift = if memory.is_odd { ROOTS_MAX } else { 0 };
         memory.is_odd = !memory.is_odd;
@@ -327,9 +323,8 @@ impl Role {
     }
 }
 
-/// Sends signals as IBM's examples do (`write_signal1` in "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices"): the word of a signal has a fixed place, and must
-/// have left before another signal is sent.
+/// A sender of signals, like `write_signal1` in IBM's "Programming the Cell Broadband Engine
+/// Architecture: Examples and Best Practices". All signals are sent from the same word.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,
@@ -337,7 +332,7 @@ struct Signals<'a, S: CellSpe> {
 
 impl<S: CellSpe> Signals<'_, S> {
     fn send(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        // The word must have the same offset in its quadword as the register.
+        // The DMA command needs a word with the same offset in its quadword as the register.
         let word = LsAddr(self.word.address().0 + 12);
         self.spe.local_store().write_word(word, bits);
         let register = match register {
@@ -351,7 +346,7 @@ impl<S: CellSpe> Signals<'_, S> {
     }
 }
 
-/// Checks that all SPEs have come to the barrier that `spe` has left, or to the next barrier.
+/// Checks that all SPEs have reached the barrier that `spe` has left.
 fn all_have_come(spe: SpeId, barrier: u32, come: &[AtomicU32]) -> Result<(), ProgramError> {
     let mut others = come.iter().enumerate();
     let late = others.find_map(|(other, come)| {

@@ -1,4 +1,4 @@
-//! Changing a buffer in main memory block by block in a local store: CellMT's listings 7 to 9.
+//! Three ways to change a buffer block by block in a local store (CellMT, listings 7 to 9).
 //!
 //! ```text
 //!   single    get 0 │ work 0 │ put 0 │ get 1 │ work 1 │ put 1 │ ...
@@ -72,10 +72,9 @@ impl Staging {
         }
     }
 
-    /// Gives each program with the buffering `threads` a number of threads. If the user gave no
-    /// number, the program becomes one program for each of the `usual` numbers. A number is removed
-    /// from programs with another buffering. If no program has the buffering `threads`, the number
-    /// stays, so that the [check](Self::check) refuses it.
+    /// Completes the parameter `threads` of each program. A program with the buffering `threads`
+    /// but without a number becomes one program for each of the `usual` numbers. The number is
+    /// removed from all other programs, unless all programs have another buffering.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],
@@ -107,7 +106,6 @@ impl Staging {
 
 pub(crate) const USUAL_THREADS: usize = 4;
 
-/// Calls `work` with each block of a part of the buffer, to change the block.
 pub(crate) fn change<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -136,9 +134,8 @@ fn single<S: Spe>(
     Ok(())
 }
 
-/// Does the work of a thread. As in the listings, the MFC begins the next get after the put
-/// (`mfc_getb`), and the thread waits for neither command. After such a wait, one of several
-/// threads could issue its next get only when the other threads let it continue.
+/// Changes the blocks of one thread without waiting for puts: the MFC orders the next get behind
+/// the put (`mfc_getb` in the listings). A wait would delay the next get until other threads yield.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],
@@ -173,12 +170,12 @@ fn double<S: Spe>(
         let next = spe.stage_mut_ahead(block)?;
         let mut view = std::mem::replace(&mut ahead, next).wait();
         work(&mut view);
-        // Dropping the view puts the block back, without waiting.
+        // Dropping the view starts the put of the block, without waiting.
         drop(view);
     }
     let mut last = ahead.wait();
     work(&mut last);
-    // This commit waits for all puts.
+    // Committing the view waits for all puts.
     last.commit();
     Ok(())
 }
@@ -204,7 +201,7 @@ fn in_threads<S: Spe>(
     failed.take().map_or(Ok(()), Err)
 }
 
-/// Cuts the buffer into `count` nearly equal shares. Only the buffer's last block may be short.
+/// Cuts the buffer into `count` nearly equal shares of blocks. Only the last block may be short.
 pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) -> Vec<&mut [u8]> {
     let blocks = buffer.len().div_ceil(block_bytes);
     let mut shares = Vec::with_capacity(count);
@@ -218,7 +215,6 @@ pub(crate) fn shares(mut buffer: &mut [u8], block_bytes: usize, count: usize) ->
     shares
 }
 
-/// Returns an empty buffer with a capacity of this many bytes.
 pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     let mut buffer = Vec::new();
     buffer
@@ -227,7 +223,6 @@ pub(crate) fn room_for(bytes: usize) -> Result<Vec<u8>, ParameterError> {
     Ok(buffer)
 }
 
-/// Checks that a number of bytes is a multiple of `of`, and not 0.
 pub(crate) fn check_bytes(
     parameter: &'static str,
     bytes: usize,
@@ -264,7 +259,6 @@ pub(crate) fn check_cycles(cycles_per_byte: f64) -> Result<(), ParameterError> {
     })
 }
 
-/// Returns the number of cycles for a number of bytes, rounded.
 pub(crate) fn cycles_of(bytes: usize, cycles_per_byte: f64) -> u64 {
     (bytes as f64 * cycles_per_byte).round() as u64
 }
@@ -283,7 +277,6 @@ mod tests {
         assert_eq!(lengths(64, 16, 2), [32, 32]);
         assert_eq!(lengths(80, 16, 2), [32, 48]);
         assert_eq!(lengths(72, 16, 2), [32, 40]);
-        // There are more shares than blocks, so some shares are empty.
         assert_eq!(lengths(32, 16, 3), [0, 16, 16]);
         assert_eq!(lengths(0, 16, 2), [0, 0]);
     }

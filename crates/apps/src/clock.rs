@@ -1,19 +1,16 @@
-//! Computing for a number of cycles. A simulated machine adds the cycles to its time, and a real
-//! machine computes for about this number of cycles.
+//! Computation for a number of cycles: exact on a simulated machine, approximate on a real one.
 
 use std::hint::black_box;
 
 use cellworks_machine::{Cycles, Span, Spe};
 
-/// The cycles of one link of the chain in [`spend`] on processors of the last fifteen years. A
-/// shift takes one cycle, an exclusive or takes one cycle, and a multiplication takes three cycles.
+/// The cycles of an iteration in [`spend`]: 1 for the shift, 1 for the xor, 3 for the product.
 const LINK_CYCLES: u64 = 5;
 
-/// An odd number without pattern. A multiplication by an odd number loses no bits.
+/// An odd number, so that a multiplication loses no bits.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Computes for about `cycles` cycles. A real machine computes a chain of operations, each with the
-/// result of the previous operation.
+/// Computes for about `cycles` cycles. On a real machine each operation waits for the previous one.
 pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     if cycles > 0 {
         spe.compute(Cycles(cycles));
@@ -25,13 +22,12 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The cycles that are timed to find the clock's rate: long compared with reading the clock, but
-/// short compared with the time between two interrupts.
+/// The timed cycles: more than reading the clock takes, but fewer than between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The shortest timing counts, because no interrupt lengthened it.
 const TIMED: usize = 5;
 
-/// Returns the rate of the SPU's clock in cycles a second, as [`spend`] counts cycles.
+/// Returns the clock rate of the SPU in cycles a second, measured by timing [`spend`].
 pub(crate) fn rate_hz<S: Spe>(spe: &S) -> f64 {
     let time = || {
         let begin = spe.now();

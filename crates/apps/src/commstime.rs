@@ -6,13 +6,11 @@
 //!       prefix ──────────────────────────────────────────────────► delta ──► consumer, on the PPE
 //! ```
 //!
-//! The prefix process sends the first number. The delta process sends a copy of each number to the
-//! consumer. All other processes on SPEs add 1. The consumer checks each number.
+//! The prefix sends the first number, the delta sends a copy of each number to the consumer, and
+//! each successor adds 1. The consumer checks each number.
 //!
 //! The time of a communication is the time between two numbers at the consumer, divided by the
-//! number of processes on SPEs. This is also the number of channels that a number passes in a
-//! round. The channel to the consumer does not count, because this channel works at the same time
-//! (section 3.1 of the paper: each process adds a channel to the ring).
+//! number of channels in the ring. The channel to the consumer does not count (section 3.1).
 
 use std::iter;
 
@@ -55,7 +53,7 @@ pub struct CommsTime {
 
 const FIRST: u64 = 0;
 
-/// The largest number of rounds, which take hours on any machine.
+/// The largest number of rounds. Such a run takes hours on any machine.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
 const TIME: Metric = Metric::new("time_per_communication", "us");
@@ -63,7 +61,6 @@ const GAIN: Metric = Metric::new("gain", "times");
 
 enum Role {
     Prefix,
-    /// This process also writes the copies.
     Delta(Writer<u64>),
     Successor,
 }
@@ -75,7 +72,7 @@ impl Program for CommsTime {
     const METRICS: &'static [Metric] = &[TIME];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
-        // The paper has this number.
+        // This is the number of rounds in the paper.
         on_this_computer: "10k",
         // Fewer rounds are enough, because all rounds take the same time.
         simulated: "1k",
@@ -150,7 +147,7 @@ impl Program for CommsTime {
         ])
     }
 
-    /// Compares each direct run with the same run with the request coordinator.
+    /// Returns the gain of each run with direct channels over the same run with the coordinator.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {
@@ -201,7 +198,7 @@ fn go_round<P: Place>(
     }
 }
 
-/// Reads items, and writes the result of `f` for each item.
+/// Reads items, and writes `f` of each item.
 fn each<P: Place, T: Item>(
     process: &Process<'_, P>,
     mut input: Input<T>,

@@ -9,13 +9,13 @@ use cellworks_tasks::{PoolError, TaskError};
 
 use crate::figure::counted;
 
-/// A parameter is not allowed, at all or on this machine. [`parameter`](Self::parameter) names it.
+/// The reason why a parameter is not allowed, in general or on the given machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The number must not be 0.
     #[error("0 {noun} do nothing; use at least 1")]
     Zero {
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
         /// The things that the number counts, such as `threads`.
         noun: &'static str,
@@ -30,35 +30,35 @@ pub enum ParameterError {
         /// The title of the machine.
         machine: String,
     },
-    /// A number of bytes is not a multiple of the cipher's block.
+    /// The number of bytes is not a multiple of `of`.
     #[error("{} are not a multiple of {of}, {why}; use {}", in_words(*bytes), in_flags(*nearest))]
     Multiple {
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
         /// The number of bytes.
         bytes: usize,
-        /// The size of the cipher's block.
+        /// The number of bytes of which `bytes` should be a multiple.
         of: usize,
-        /// The reason.
+        /// The meaning of `of`, such as `a block of AES`.
         why: &'static str,
         /// The next larger multiple.
         nearest: usize,
     },
-    /// A number of cycles is negative or too large.
+    /// The number of cycles for a byte is negative or too large.
     #[error("{value} cycles a byte cannot be computed; use a number from 0 to 1,000,000")]
     Cycles {
         /// The number of cycles for a byte.
         value: f64,
     },
-    /// A measurement cannot run with this parameter.
+    /// The program cannot run with this value of the parameter.
     #[error("{why}")]
     Refused {
-        /// The parameter.
+        /// The name of the parameter.
         parameter: &'static str,
         /// The reason, with advice.
         why: String,
     },
-    /// There are fewer yields than threads, so some thread would not yield at all.
+    /// There are fewer yields than threads, so some thread would not yield.
     #[error("{yields} yields do not give each of {threads} threads one; use at least {threads}")]
     TooFewYields {
         /// The number of yields.
@@ -69,7 +69,7 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// Returns the error that the system gives no memory for this many bytes.
+    /// Returns the error for `bytes` bytes that the system could not allocate.
     pub(crate) fn no_memory(parameter: &'static str, bytes: usize) -> Self {
         Self::Refused {
             parameter,
@@ -100,13 +100,13 @@ pub enum ProgramError {
     /// A parameter is not allowed on this machine.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The local store has no room for the data that the program needs at the same time.
+    /// The local store has no room for the data.
     #[error("{0}; use smaller blocks or fewer threads")]
     LocalStore(#[from] StageError),
     /// The stacks of the threads do not fit into a local store.
     #[error(transparent)]
     Stacks(#[from] StackError),
-    /// The result is wrong.
+    /// A byte of the result is wrong.
     #[error(
         "the result is wrong: byte {byte} of {bytes} is {found:#04x}, and {expected:#04x} in what {by} \
          gives; this is an error of cellworks or of this computer's memory, so please report it"
@@ -114,16 +114,16 @@ pub enum ProgramError {
     Wrong {
         /// The index of the first byte that differs.
         byte: usize,
-        /// The number of bytes.
+        /// The length of the result in bytes.
         bytes: usize,
         /// The byte in the result.
         found: u8,
         /// The right byte.
         expected: u8,
-        /// The source of the right bytes.
+        /// The method that gave the right bytes, such as `the cipher at once`.
         by: &'static str,
     },
-    /// A number is wrong.
+    /// A number of the result is wrong.
     #[error(
         "the result is wrong: {what} is {found}, and {expected} {by}; this is an error of cellworks or of this \
          computer's memory, so please report it"
@@ -135,7 +135,7 @@ pub enum ProgramError {
         found: String,
         /// The right number.
         expected: String,
-        /// The source of the right number, such as `by brute force`.
+        /// The method that gave the right number, such as `by brute force`.
         by: &'static str,
     },
     /// The program needs parts that only a Cell has, and the machine is not a Cell.
@@ -152,21 +152,21 @@ pub enum ProgramError {
     /// A network of processes failed.
     #[error(transparent)]
     Network(NetworkError),
-    /// The run has failed.
+    /// The run on the machine failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A pool of workers did not run to its end.
+    /// The pool of workers failed.
     #[error(transparent)]
     Pool(PoolError),
     /// A task failed.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The measurement of which the program consists has failed.
+    /// A measurement inside the program failed, with this message.
     #[error("{0}")]
     Measurement(String),
 }
 
-/// If a process has refused a parameter, the refusal is the error.
+/// Converts a [`ParameterError`] of a process into [`ProgramError::Parameter`].
 impl From<NetworkError> for ProgramError {
     fn from(error: NetworkError) -> Self {
         match error {
@@ -196,11 +196,7 @@ impl From<PoolError> for ProgramError {
     }
 }
 
-/// Compares a result with the expected bytes, which have the same length.
-///
-/// # Errors
-///
-/// Returns [`ProgramError::Wrong`] with the first byte that differs.
+/// Returns [`ProgramError::Wrong`] with the first byte that differs. The slices have equal lengths.
 pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<(), ProgramError> {
     let mut pairs = found.iter().zip(expected).enumerate();
     let wrong = pairs.find(|(_, (found, expected))| found != expected);
@@ -216,11 +212,6 @@ pub(crate) fn verify(found: &[u8], expected: &[u8], by: &'static str) -> Result<
     }
 }
 
-/// Compares one or several numbers with the expected numbers.
-///
-/// # Errors
-///
-/// Returns [`ProgramError::Differs`] with the numbers if they differ.
 pub(crate) fn agree<T: PartialEq + fmt::Display>(
     what: impl FnOnce() -> String,
     found: T,

@@ -29,17 +29,15 @@ pub struct Axis {
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The name, which tells this curve from the other curves.
+    /// The name, different for each curve of a figure.
     pub name: String,
     /// The points, in the order of their horizontal values.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Makes figures of one metric: one figure for each parameter that differs between runs and has an
-/// axis. The parameter is the horizontal axis. A figure has a curve for each combination of the
-/// other differing parameters. If no curve has two points, there is no figure.
-///
-/// `axis` returns the axis of a parameter, or `None` if the parameter must not be an axis.
+/// Returns a figure of `metric` over each parameter that differs between the runs and has an
+/// `axis`. The figure has a curve for each combination of the other differing parameters. Figures
+/// in which no curve has two points are left out.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -63,7 +61,6 @@ pub fn against<P: Program>(
     differing.iter().filter_map(figure).collect()
 }
 
-/// Returns the axis of a parameter that several programs have.
 pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     let (label, unit) = match parameter {
         "threads" => ("number of threads", "threads"),
@@ -81,7 +78,6 @@ pub(crate) fn axis(parameter: &str) -> Option<Axis> {
     Some(Axis { label, unit })
 }
 
-/// Returns the vertical axis for quantities of this unit.
 fn y_axis(unit: &'static str) -> Axis {
     let label = match unit {
         "bytes/s" => "bandwidth",
@@ -157,7 +153,6 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// Returns the name of a curve, such as `double, 8 SPEs`.
 fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) -> String {
     let is_counted = |text: &str| parameters.clone().any(|(name, _)| name == text);
     let parts = parameters
@@ -167,7 +162,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // If `4 threads` is part of the name, the value `threads` is left out.
+            // The value `threads` is left out if the name has, for example, `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

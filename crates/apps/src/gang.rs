@@ -9,36 +9,35 @@ use cellworks_machine::{
 
 use crate::{ParameterError, clock};
 
-/// The results of several SPEs.
 pub(crate) struct Gang<R> {
     /// The results of the programs, in the order in which they ended.
     pub results: Vec<R>,
-    /// The time from the beginning of the first SPE to the end of the last one.
+    /// The time from the beginning of the first SPE to the end of the last SPE.
     pub span: Span,
-    /// The rate of the SPUs' clock.
+    /// The highest clock rate of an SPU.
     pub clock_hz: f64,
 }
 
 impl<R> Gang<R> {
-    /// Returns an SPE's average cycles for a byte of its part, if all parts have `bytes` bytes.
+    /// Returns the cycles of an SPE for a byte, if all SPEs together processed `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
     }
 
-    /// Returns the bytes a second that all SPEs together moved, if they moved `bytes` bytes.
+    /// Returns the bandwidth in bytes a second, if all SPEs together moved `bytes` bytes.
     pub fn bandwidth(&self, bytes: usize) -> f64 {
         bytes as f64 / self.span.as_seconds_f64()
     }
 }
 
-/// A way for SPEs to wait until all have started, and for the PPE to signal this moment.
+/// The way in which an SPE waits for the start signal (`wait`) and the PPE sends it (`signal`).
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),
 }
 
-/// Signals by a word in the SPE's mailbox, as programs of a Cell do.
+/// A start signal through the SPE's mailbox, as in programs of a Cell.
 struct ByMailbox;
 
 impl<M: Machine> OnCell<M> for ByMailbox {
@@ -57,7 +56,7 @@ impl<M: Machine> OnCell<M> for ByMailbox {
     }
 }
 
-/// Signals by ordinary memory, for machines without mailboxes.
+/// Returns a start signal through ordinary memory, for machines without mailboxes.
 fn by_memory<M: Machine>() -> Start<M> {
     Start {
         wait: |spe, all_have_started| {
@@ -72,8 +71,7 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on one SPE for each part. Starting programs takes far longer than running them.
-/// Each program therefore waits until the PPE signals that all programs have started.
+/// Runs `program` on one SPE for each part, after all SPEs have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,
@@ -134,13 +132,12 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
     }
 }
 
-/// Measures the rate of the clock of SPE 0, in cycles a second, with a chain of operations that
-/// takes a known number of cycles. If an SPE is a core of a computer, the result is the core's rate
-/// during the measurement.
+/// Measures the clock rate of SPE 0 in cycles a second, with operations that take a known number of
+/// cycles. If an SPE is a core of a computer, the result is the core's rate during the measurement.
 ///
 /// # Errors
 ///
-/// Returns [`RunError`] if the run has failed.
+/// Returns [`RunError`] if the run failed.
 pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
     Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
 }

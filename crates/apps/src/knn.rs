@@ -6,13 +6,11 @@
 //!                                   └── buffer for all blocks ◄──────────┘
 //! ```
 //!
-//! Blocks of points go round the ring, always in the same order. Each process keeps a copy of one
-//! block, its home. The process compares its home with every block that it receives, until the home
-//! has met all blocks. The process then sends the neighbours to the PPE, and takes the next block
-//! that is not yet the home of a process. A problem of any size fits, because blocks that are in no
-//! local store wait in the buffered channel.
-//!
-//! Distances are Euclidean. Of equally distant points, the point with the lower number is first.
+//! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
+//! home, and compares the home with every block that arrives. After all blocks, the process sends
+//! the neighbours to the PPE, and takes the next block that no process has as its home. The channel
+//! buffers the blocks that are in no local store. Of equally distant points, the point with the
+//! lower number is first.
 
 mod data;
 mod home;
@@ -67,13 +65,12 @@ pub struct Knn {
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
 
-/// The largest number of dimensions. Coordinates and their differences are whole numbers up to 255,
-/// so the square of a distance is a whole number up to 256 * 255² = 16,646,400. An `f32` holds
-/// every whole number up to 16,777,216. The order of a sum therefore makes no difference, and every
-/// program finds the same neighbours.
+/// The largest number of dimensions. Coordinates are whole numbers up to 255, so the square of a
+/// distance is at most 256 * 255² = 16,646,400, and an `f32` holds every whole number up to
+/// 16,777,216. Sums in any order therefore give the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// The largest number of points, which take a day and a half on an SPE, in 72 dimensions.
+/// The largest number of points. In 72 dimensions they take a day and a half on an SPE.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -136,9 +133,8 @@ impl Program for Knn {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Coordinates are stored in 16 bits, and sent in 32 bits.
+        // The coordinates are stored in 16 bits and sent in 32 bits.
         let coordinates = self.points * self.dimensions * 6;
-        // Each point has a list of its neighbours.
         let neighbours = self.points * (size_of::<Vec<u64>>() + self.neighbours * size_of::<u64>());
         let of_points = coordinates + neighbours;
         of_points.saturating_add(self.placement.stacks_bytes())
@@ -182,7 +178,7 @@ impl Program for Knn {
             },
         );
         let (span, found) = network.run_with(move |process| {
-            // Waits for the reports that all processes have begun, or until the network fails.
+            // Wait until all processes have begun. A read fails only if the network fails.
             for _ in 0..plan.processes {
                 let _ = ready.read(process);
             }
@@ -207,16 +203,16 @@ impl Program for Knn {
     }
 }
 
-/// The role of a process in the ring, without its ends of the ring's channels.
+/// The position of a process in the ring, and its channels outside of the ring.
 struct Role {
     position: usize,
-    /// The channel from which the first process reads all blocks once. Other processes have none.
+    /// The channel with all blocks, for the first process only.
     source: Option<Reader<Block>>,
     begun: Writer<(), Any>,
     found: Writer<Found, Any>,
 }
 
-/// Sends all blocks to the ring, and receives the neighbours of the points of each block.
+/// Sends all blocks to the first process, and receives the neighbours for each block.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -225,15 +221,14 @@ fn hand_out<P: Place>(
 ) -> Vec<Found> {
     let count = blocks.len();
     for block in blocks {
-        // The write fails only if the network fails, and a failed network reports its error.
+        // A write fails only if the network fails, and a failed network reports its error.
         let _ = source.write(process, block);
     }
     let found = iter::from_fn(|| results.read(process).ok());
     found.take(count).collect()
 }
 
-/// Does the work of a process of the ring, until the last home of the process has met all blocks,
-/// and the process has sent on all blocks that other processes need.
+/// Runs a process of the ring until its homes are done and it has sent on all blocks.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -247,13 +242,12 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Memory for a home is reserved first, because blocks would fragment the local store.
+    // Blocks would fragment the local store, so memory for a home is reserved first.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If a process cannot start, the channel closes too, because all other processes drop it.
+    // If a process cannot start, the channel closes when all other processes have dropped it.
     drop(begun);
     let length = plan.length();
-    // The last process keeps the blocks that no process needs any more.
     let passed_on = match position + 1 == plan.processes {
         true => length - plan.blocks,
         false => length,
@@ -271,7 +265,7 @@ fn go_round<S: Spe>(
         }
         if let Some(home) = &mut home {
             // Another process of this SPE may have a block to send or to receive. Without this
-            // yield all processes behind this process in the ring would wait for the computation.
+            // yield, all later processes in the ring would wait for the computation.
             process.yield_ready();
             process.place().compute(home.compare(&block));
         }
@@ -289,7 +283,7 @@ fn go_round<S: Spe>(
     Ok(())
 }
 
-/// If programs are confined to their local store, reserves memory there for a home.
+/// Reserves memory for a home in the local store, if programs are confined to their local stores.
 fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, ParameterError> {
     let what = "a block with its neighbours";
     let room = spe

@@ -8,11 +8,10 @@
 //! ```
 //!
 //! A [`Program`] is a struct of its parameters. The derives of the struct make each parameter a
-//! flag, a part of the JSON of a result, and a key in an experiment of a paper. One run gives
-//! [`Quantity`]s. The command `cellworks run` handles lists of values, progress, tables and pages,
-//! in the same way for all programs.
+//! flag of `cellworks run`, a key in `papers/*.toml`, and a part of the JSON of a result. A run
+//! returns [`Quantity`]s. Several runs together give [`Conclusion`]s and [`Figure`]s.
 //!
-//! To add a program, write a file, and add the program's module, name and row here to `lib.rs`:
+//! To add a program, add a module, a row in this table, and the type to `programs!` below:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
@@ -30,8 +29,8 @@
 //! | [`Lookup`] | look-ups that follow pointers: plain, prefetched by hand and interleaved | of no paper |
 //! | [`Server`] | clients, workers, a timer and a stop signal in one alternation | of no paper |
 //!
-//! The modules [`lu`], [`barnes_hut`] and [`mandelbrot`] have the computations of the programs of
-//! Jack Rabbit, as functions over slices.
+//! The modules [`lu`], [`barnes_hut`] and [`mandelbrot`] also have the computations of these
+//! programs, as functions over slices.
 //!
 //! CellMT is Beltran and others, *CellMT: A cooperative multithreading library for the Cell/B.E.*
 //! (HiPC 2009); DSMCBE is Skovhede and others, *Programming the CELL-BE using CSP* (CPA 2011);
@@ -93,30 +92,26 @@ pub use server::Server;
 pub use switch::Switch;
 pub use workers::{OnOff, Scheduler, Workers};
 
-/// A program with its parameters. A run of the program gives numbers.
+/// A program with its parameters. A run of the program returns [`Quantity`]s.
 ///
-/// Each field of the struct is a parameter. The flag, the key in an experiment of a paper, and the
-/// circumstance in the JSON of a result have the name of the field. `#[arg(long = "...")]` gives
-/// the flag another name. The documentation of the field is the help text.
+/// Each field of the struct is a parameter. The name of the field is the name of the flag, of the
+/// key in `papers/*.toml`, and of the parameter in the JSON of a result. `#[arg(long = "...")]`
+/// gives the flag another name. The documentation of the field is the help text.
 ///
-/// In `cellworks run` every flag takes a list, and a default may be a list, too. The program runs
-/// once for each combination of values. A parameter's type and name decide how its values are
-/// written:
-///
-/// - Whole numbers take `k` for 1,000. If the name is `size` or ends in `bytes`, `k` is 1,024.
-/// - An `f64` is a number of cycles.
-/// - A `String` or a choice is written as it is.
+/// In `cellworks run` each flag takes a list of values, and the program runs once for each
+/// combination. In whole numbers `k` means 1,000, or 1,024 if the field is `size` or its name ends
+/// in `bytes`. An `f64` is a number of cycles.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
     /// The name of the program in the command.
     const NAME: &'static str;
 
-    /// Flags of `cellworks run` that work on every machine, to show in messages.
+    /// Example flags of `cellworks run` for messages. They work on every machine with enough SPEs.
     const EXAMPLE: &'static str;
 
-    /// Like `EXAMPLE`, but for a machine with one SPE. If this is `None`, messages show `EXAMPLE`
-    /// with `--spes` and `--workers` set to 1.
+    /// Example flags for a machine with one SPE. If this is `None`, messages show `EXAMPLE` with
+    /// `--spes` and `--workers` set to 1.
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> = None;
 
     /// The quantities that a run can find.
@@ -128,31 +123,29 @@ pub trait Program:
     /// Whether the program [draws](Self::run_and_draw) pictures.
     const DRAWS: bool = false;
 
-    /// Returns a title of one run, in a few words.
+    /// Returns a title of a run, in a few words.
     fn title(&self) -> String;
 
     /// Checks that the program can run on a machine with this topology.
     ///
     /// # Errors
     ///
-    /// Returns the [`ParameterError`] that names the wrong parameter.
+    /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Estimates from the parameters the bytes of address space that this program adds to a run:
-    /// the largest amount of data at any time, and the stacks of threads.
+    /// Estimates the most address space of a run in bytes: its data and the stacks of its threads.
     fn address_space_bytes(&self) -> usize {
         0
     }
 
-    /// Runs once, after a [check](Self::check).
+    /// Runs the program once on a machine, and returns the quantities.
     ///
     /// # Errors
     ///
-    /// Returns [`ProgramError`] if the program cannot run on this machine, or the run or its result
-    /// is wrong.
+    /// Returns [`ProgramError`] if the run is not possible, fails, or has a wrong result.
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError>;
 
-    /// Runs like [`run`](Self::run), and hands over a picture at the end of each frame or step.
+    /// Runs like [`run`](Self::run), and calls `_drawn` with a picture after each frame or step.
     ///
     /// # Errors
     ///
@@ -165,8 +158,8 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// Returns the programs to run if the user has chosen `chosen`, with values for open
-    /// parameters, and with added programs that conclusions need. Equal programs run once.
+    /// Fills in the open parameters of the chosen programs, and adds the programs that conclusions
+    /// need. Equal programs in the result run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
@@ -184,8 +177,7 @@ pub trait Program:
         Self::augment_args(Command::new(Self::NAME))
     }
 
-    /// Returns the circumstances of the quantities: the names and values of the program's
-    /// parameters, in the order of the fields.
+    /// Returns the names and values of the parameters, in the order of the fields.
     ///
     /// # Panics
     ///
@@ -200,16 +192,16 @@ pub trait Program:
     }
 }
 
-/// The circumstances of a quantity: names and values.
+/// The names and values of parameters to which a quantity belongs.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions: large on this computer, where times are disturbed, and small
-/// on a [steady](cellworks_machine::Capabilities::is_steady) machine, where times repeat.
+/// The default number of repetitions: larger on this computer, because times vary, than on a
+/// [steady](cellworks_machine::Capabilities::is_steady) machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The name of the parameter.
     pub parameter: &'static str,
-    /// The number on this computer, as it is written in a flag.
+    /// The number on this computer, as the text of a flag, such as `10k`.
     pub on_this_computer: &'static str,
     /// The number on a steady machine. All steady machines are simulated.
     pub simulated: &'static str,
@@ -229,7 +221,7 @@ impl Metric {
         Self { name, unit }
     }
 
-    /// Returns a quantity of this metric with a value.
+    /// Returns a quantity with the name and unit of this metric.
     pub const fn measured(self, value: f64) -> Quantity {
         Quantity {
             name: self.name,
@@ -264,7 +256,7 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The number.
     pub quantity: Quantity,
-    /// The circumstances of the number. If a run has the same, the conclusion belongs to that run.
+    /// The parameters to which the number belongs, which may be fewer than those of a run.
     pub parameters: Parameters,
 }
 
@@ -279,22 +271,21 @@ impl<P> Done<P> {
     }
 }
 
-/// An operation that works on every type of program.
+/// An operation that [`visit`] does on a type of program.
 pub trait Visitor {
-    /// The result.
+    /// The result of the operation.
     type Output;
 
-    /// Does the operation.
+    /// Does the operation on the type `P`.
     fn visit<P: Program>(self) -> Self::Output;
 }
 
-/// The list of programs.
 macro_rules! programs {
     ($($program:ident),*) => {
         /// The names of all programs.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
-        /// Does an operation on the program with this name, or returns `None` if no program has it.
+        /// Does an operation on the program `name`. Returns `None` if there is no such program.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == $program::NAME {
                 return Some(visitor.visit::<$program>());

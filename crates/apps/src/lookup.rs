@@ -8,9 +8,8 @@
 //!   interleave   the plain code, in the number of threads that was the fastest
 //! ```
 //!
-//! A structure defines how a look-up begins, and which step follows from a node. Each of the three
-//! methods reads the nodes in its own way, but makes the same steps. The found values are compared
-//! with values that plain code computes from the rule by which the structure was filled.
+//! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods
+//! make the same steps.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -84,16 +83,16 @@ const TIME: Metric = Metric::new("time_per_probe", "ns");
 const IN_FLIGHT: Metric = Metric::new("in_flight", "probes");
 const GAIN: Metric = Metric::new("gain", "times");
 
-/// The smallest size of a structure, with room for a root and its children.
+/// The smallest size of a structure: room for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
-/// The largest number of look-ups, which take hours on any machine.
+/// The largest number of look-ups. They take hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The number of look-ups under way when prefetching by hand: more than the misses of a core today.
+/// The number of look-ups under way with prefetches by hand, more than the cache misses of a core.
 const BY_HAND: usize = 32;
 
-/// The cycles that a simulated SPU computes for a node, by assumption.
+/// The cycles that a simulated SPU computes for a node. The number is an assumption.
 const STEP: Cycles = Cycles(16);
 
 impl Program for Lookup {
@@ -102,7 +101,7 @@ impl Program for Lookup {
     const METRICS: &'static [Metric] = &[TIME, IN_FLIGHT];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "probes",
-        // These look-ups take some tenths of a second.
+        // 500,000 look-ups take some tenths of a second.
         on_this_computer: "500k",
         simulated: "10k",
     });
@@ -176,7 +175,7 @@ impl Program for Lookup {
         }
     }
 
-    /// Compares each run with another method with the same run with the plain loop.
+    /// Returns the gain of each run with another method over the same run with the plain loop.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_plain = |one: &Done<Self>| {
             let plain = Self {
@@ -232,7 +231,7 @@ impl Lookup {
         ])
     }
 
-    /// Returns the sum of all found values, and the number of look-ups that were under way.
+    /// Returns the sum of all found values, and the largest number of look-ups under way at a time.
     fn sum<S: Spe, L: LookUp>(
         &self,
         spe: &S,
@@ -290,29 +289,24 @@ impl Lookup {
     }
 }
 
-/// The next step of a look-up.
 enum Step<T> {
-    /// The look-up reads these words, and keeps this state while it waits for the words.
+    /// The look-up reads these words next, and keeps this state until then.
     Read(T, Range<usize>),
     Found(u64),
 }
 
-/// The look-ups in one structure. Each look-up has a number, `probe`.
+/// The look-ups in one structure. `probe` is the number of a look-up.
 trait LookUp: Sync {
-    /// The state of a look-up from one node to the next.
     type State: Copy;
 
-    /// Returns the first words that a look-up reads.
     fn begin(&self, probe: u64) -> (Self::State, Range<usize>);
 
-    /// Returns the step that follows from the words that the look-up has read.
     fn step(&self, state: Self::State, read: &[u64]) -> Step<Self::State>;
 
-    /// Returns the value that a look-up has to find.
+    /// Returns the value that a look-up must find.
     fn expected(&self, words: &[u64], probe: u64) -> u64;
 }
 
-/// Does a look-up from its first node to its last.
 #[inline(always)]
 fn find<L: LookUp, R: Deref<Target = [u64]>>(
     look_up: &L,
@@ -328,7 +322,7 @@ fn find<L: LookUp, R: Deref<Target = [u64]>>(
     }
 }
 
-/// Does look-ups in a queue, the oldest one next, because its node was prefetched first.
+/// Does look-ups in a queue. The oldest look-up is next, because its node was prefetched first.
 fn by_hand<S: Spe, L: LookUp>(
     spe: &S,
     look_up: &L,
@@ -356,14 +350,12 @@ fn by_hand<S: Spe, L: LookUp>(
     Ok(sum)
 }
 
-/// A cache line, which holds one node.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Line([u64; NODE_WORDS]);
 
 const NODE_WORDS: usize = 8;
 
-/// Allocates zeroed memory for a structure.
 fn lines(bytes: usize) -> Result<Vec<Line>, ParameterError> {
     let count = bytes / size_of::<Line>();
     let mut lines = Vec::new();
@@ -380,8 +372,8 @@ fn mix(number: u64) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Chains of rows. A row has a key, a payload and the number of the next row. The memory has a word
-/// for each bucket, and then the rows.
+/// A hash table with chains of rows. A row has a key, a payload and the number of the next row. The
+/// memory has a word for each bucket, and then the rows.
 struct HashJoin {
     rows: u64,
     buckets: usize,
@@ -392,7 +384,7 @@ const NO_ROW: u64 = u64::MAX;
 
 impl HashJoin {
     fn fill(words: &mut [u64]) -> Self {
-        // There are at most as many buckets as rows.
+        // There are at most as many buckets as rows, so buckets and rows fit into the words.
         let rows = words.len() / (ROW_WORDS + 1);
         let buckets = rows.next_power_of_two() / 2;
         words[..buckets].fill(NO_ROW);
@@ -409,7 +401,7 @@ impl HashJoin {
         }
     }
 
-    /// Returns the key that a probe looks for. Half of the keys have no row.
+    /// Returns the number that gives the key of a look-up. Half of the numbers have no row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }

@@ -10,19 +10,13 @@
 //!     l l x x x    update: each column x        ...           ...
 //! ```
 //!
-//! In the paper each updated column is a task, which reads two columns and writes one. In the form
-//! with tiles, each loaded element serves [`TILE`] multiplications.
+//! In the form by columns, as in the paper, each update of a column is a task. In the form by
+//! tiles, each loaded element serves [`TILE`] multiplications. Both forms find the same factors to
+//! the last bit. The factors replace the matrix: the upper factor with the diagonal, and below the
+//! diagonal the lower factor, without its ones.
 //!
-//! Both forms do the same operations on each element, in the same order, and round each operation.
-//! Therefore both forms find the same factors to the last bit, on every processor.
-//!
-//! The factors replace the matrix: the upper factor with the diagonal, and below the diagonal the
-//! lower factor, without its ones. The paper has two matrices, but moves as many bytes.
-//!
-//! Elements are `f32` or `f64`. The paper does not state the type of its elements. An SPE is fast
-//! only in single precision, and two 4k matrices of `f64` fill the 256 MB of a PS3. A 4k column or
-//! a tile of `f32` is 16 KB, the largest DMA transfer. Comparisons of a host with other programs
-//! use `f64`.
+//! Programs on SPEs use `f32`, because SPEs are fast only in single precision. Programs on hosts
+//! use `f64`. The paper does not state the type of its elements.
 
 mod program;
 mod tiles;
@@ -54,7 +48,7 @@ pub trait Element:
     /// The number 1.
     const ONE: Self;
 
-    /// Returns the element that is nearest to a number.
+    /// Returns the element that is nearest to `number`.
     fn nearest(number: f64) -> Self;
 }
 
@@ -95,10 +89,9 @@ impl<T: Element> Matrix<T> {
         }
     }
 
-    /// Returns a matrix of random elements from -1 to 1, except for the diagonal. An element of the
-    /// diagonal is 1 more than the sum of the absolute values of all other elements of its column.
-    /// The matrix can therefore be factored without pivoting, and no element of the lower factor is
-    /// greater than 1. The same seed gives the same matrix.
+    /// Returns a random matrix that can be factored without pivoting. Elements are from -1 to 1,
+    /// and an element of the diagonal is 1 more than the sum of the absolute values of the other
+    /// elements of its column. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -125,12 +118,12 @@ impl<T: Element> Matrix<T> {
         self.order
     }
 
-    /// Returns all columns, each with all its rows.
+    /// Returns an iterator over the columns.
     pub fn columns(&self) -> ChunksExact<'_, T> {
         self.elements.chunks_exact(self.order)
     }
 
-    /// Returns all columns, each with all its rows.
+    /// Returns a mutable iterator over the columns.
     pub fn columns_mut(&mut self) -> ChunksExactMut<'_, T> {
         self.elements.chunks_exact_mut(self.order)
     }
@@ -145,7 +138,6 @@ impl<T: Element> Matrix<T> {
     }
 }
 
-/// Factors a matrix that is stored column by column.
 fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     let mut operations = 0;
     for step in 0..order {
@@ -164,8 +156,8 @@ fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     operations
 }
 
-/// Makes multipliers of a part of a column below the diagonal: divides each element by the pivot,
-/// which is the element on the diagonal. Returns the number of floating-point operations.
+/// Divides a part of a column below the diagonal by the pivot, the element on the diagonal. The
+/// results are the multipliers. Returns the number of floating-point operations.
 pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     for element in &mut *column_part {
         *element = *element / pivot;
@@ -173,9 +165,8 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     column_part.len() as u64
 }
 
-/// Updates a column below row k, or a part of it, in step k: subtracts the products of the
-/// multipliers and `factor`, which is the column's element in row k. Returns the number of
-/// floating-point operations.
+/// Updates a part of a column below row k, in step k: subtracts the multipliers times `factor`, the
+/// column's element in row k. Returns the number of floating-point operations.
 ///
 /// # Panics
 ///
@@ -189,20 +180,18 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// The largest order of a matrix that is compared with the product of its factors. Computing the
-/// product in double precision takes as many operations as factoring.
+/// The largest order for which [`residual`] multiplies the factors. In double precision this takes
+/// as many operations as factoring.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
-/// The number of random vectors that are used to compare larger matrices.
+/// The number of random vectors for the residual of a larger matrix.
 const VECTORS: usize = 4;
 
-/// Returns the distance between the product of the factors and the matrix, relative to the matrix,
-/// in the Frobenius norm (the square root of the sum of all squares). The distance is 0 for exact
-/// factors, and NaN if an element of the factors is NaN.
+/// Returns the Frobenius norm of A - LU divided by the norm of A, for the matrix A and its factors
+/// L and U. The result is 0 for exact factors, and NaN if an element of the factors is NaN.
 ///
-/// Above an order of 512 the distance is an estimate, which takes time in proportion to the
-/// elements of the matrix: A - LU is applied to 4 vectors of random signs. For such a vector x, the
-/// expected square of the length of (A - LU)x is the square of the norm of A - LU.
+/// Above an order of 512 the result is an estimate from 4 vectors x of random signs: the expected
+/// square of the length of (A - LU)x is the square of the norm of A - LU.
 ///
 /// # Panics
 ///
@@ -217,7 +206,7 @@ pub fn residual<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     (squared / sum_of_squares(matrix.elements.iter().map(|element| (*element).into()))).sqrt()
 }
 
-/// Returns the exact square of the norm of A - LU: the sum of the squares of its columns.
+/// Returns the exact square of the Frobenius norm of A - LU.
 fn squared_difference<T: Element>(matrix: &Matrix<T>, factors: &Matrix<T>) -> f64 {
     let mut vector = vec![0.0; matrix.order];
     let of_column = |column: usize| {
@@ -254,7 +243,6 @@ fn squared_difference_of<T: Element>(x: &[f64], matrix: &Matrix<T>, factors: &Ma
     sum_of_squares(difference.into_iter())
 }
 
-/// Adds the elements of a column, times a factor, to sums.
 fn add<T: Element>(sums: &mut [f64], column: &[T], factor: f64) {
     if factor != 0.0 {
         for (sum, element) in sums.iter_mut().zip(column) {
@@ -336,8 +324,6 @@ mod tests {
         assert_ne!(matrix, Matrix::random(50, 8));
     }
 
-    /// Neither 257 nor 600 rows are whole vectors. For 257 rows the residual is exact, but not for
-    /// 600.
     #[test]
     fn factors_by_columns_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

@@ -1,13 +1,9 @@
-//! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel, for its complex number c,
-//! says how often z² + c is iterated, from z = 0, until z leaves the circle of radius 2.
+//! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel with the complex number c is
+//! the number of iterations of z² + c, from z = 0, until z leaves the circle of radius 2.
 //!
-//! Rows can be computed independently of each other, in very different times: rows that pass
-//! through the set take the longest. All numbers are `f32`, which are fast on an SPE, and each
-//! operation is rounded. Every processor therefore finds the same counts.
-//!
-//! The paper also makes a picture of each frame, in shades of gray, which the program leaves out.
-//! The picture would leave a local store row by row while the next row is computed, which takes a
-//! thousand times as long.
+//! Rows are independent of each other, but rows through the set take much longer. All operations
+//! are rounded to `f32`, which is fast on an SPE, so every processor finds the same counts. Unlike
+//! in the paper, tasks make no gray picture.
 
 mod program;
 
@@ -18,31 +14,27 @@ use multiversion::multiversion;
 pub use self::program::Mandelbrot;
 use crate::Picture;
 
-/// A view of the whole set: from -2 to 1, and as far up and down as square pixels reach.
+/// A view of the whole set: real parts from -2 to 1, and imaginary parts to fit square pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// The number of pixels in a row.
     pub width: usize,
-    /// The number of rows. Rows are symmetrical: the first row has the same counts as the last row.
+    /// The number of rows. The first row has the same counts as the last row, and so on.
     pub height: usize,
     /// The largest number of iterations of a point.
     pub iterations: u16,
 }
 
 impl View {
-    /// The pixels and iterations of the paper. The paper does not name the part of the plane.
+    /// The size and the iterations of the paper. The paper does not name the part of the plane.
     pub const PAPER: Self = Self {
         width: 640,
         height: 480,
         iterations: 1000,
     };
 
-    /// Counts the iterations of each pixel of a row. A count is from 0 to `iterations`. Returns the
-    /// sum of the counts, to which the time of the row is proportional.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `counts` does not have one count for each pixel of a row.
+    /// Counts the iterations of each pixel of a row, from 0 to `iterations`. Returns the sum of the
+    /// counts, to which the time of the row is proportional.
     pub fn row(&self, row: usize, counts: &mut [u16]) -> u64 {
         assert_eq!(
             counts.len(),
@@ -60,7 +52,6 @@ impl View {
         sum
     }
 
-    /// Returns the real part of the point at the middle of a pixel.
     fn real(&self, column: usize) -> f32 {
         (column as f32 + 0.5) * self.pixel() - 2.0
     }
@@ -73,12 +64,8 @@ impl View {
         3.0 / self.width as f32
     }
 
-    /// Returns a picture of the counts of all pixels, row by row. The set is black. Points near the
-    /// set are lighter than points that are far away.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the picture has more than 2^32 rows, or more than 2^32 pixels in a row.
+    /// Returns a picture of the counts of all pixels, row by row. The set is black, and other
+    /// points are lighter if they are nearer to the set.
     pub fn picture(&self, counts: &[u16]) -> Picture {
         let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
         let full = f64::from(self.iterations).ln_1p();
@@ -94,20 +81,18 @@ impl View {
     }
 }
 
-/// The number of points that are iterated together: two vectors of AVX-512. While one vector waits
-/// for the result of its iteration, the other vector is computed.
+/// The number of points that are iterated together: two vectors of AVX-512, used in turn.
 const LANES: usize = 32;
 
-/// The number of iterations between two checks whether all points have left the circle.
+/// The number of iterations between two checks for points inside the circle.
 const AT_ONCE: u16 = 8;
 
-/// Counts the iterations of points with the same imaginary part.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn iterate(real: &[f32; LANES], imaginary: f32, iterations: u16) -> [u16; LANES] {
     let real = *real;
     let (mut x, mut y) = ([0.0; LANES], [0.0; LANES]);
     let mut counts = [0_u32; LANES];
-    // While a point is inside the circle, all bits of its lane are set.
+    // All bits of a lane are set while the lane's point is inside the circle.
     let mut inside = [u32::MAX; LANES];
     let mut done = 0;
     while done < iterations {
@@ -151,7 +136,6 @@ mod tests {
         (counts, sums)
     }
 
-    /// Counts the iterations of a single point.
     fn plainly(view: &View, row: usize, column: usize) -> u16 {
         let (real, imaginary) = (view.real(column), view.imaginary(row));
         let (mut x, mut y, mut count) = (0.0_f32, 0.0, 0);

@@ -1,4 +1,4 @@
-//! How far transfers hide behind computation, by the computation a byte (CellMT, section 4.4).
+//! Transfers that hide behind computation (CellMT, section 4.4).
 //!
 //! ```text
 //!   taken      single: transfer + computation          ╱
@@ -8,7 +8,8 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The programs are like [`Aes`](crate::Aes), but compute for a chosen time in place of the cipher.
+//! The diagram shows the time for a byte over the computation for a byte. The program is like
+//! [`Aes`](crate::Aes), but computes for a chosen time in place of the cipher.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -72,7 +73,7 @@ const QUADWORD_BYTES: usize = 16;
 const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
 const TAKEN: Metric = Metric::new("taken", "cycles/byte");
 
-// These quantities follow from several runs.
+// These metrics are computed from several runs.
 const MODEL: Metric = Metric::new("model", "cycles/byte");
 const CROSSOVER: Metric = Metric::new("crossover", "cycles/byte");
 const GAIN: Metric = Metric::new("gain", "times");
@@ -137,9 +138,8 @@ impl Program for Overlap {
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// Returns the conclusions from these runs: a `model` if the time of a run's transfers is
-    /// known, and a `gain` and a `model_gain` over the same run with single buffering. Each way of
-    /// buffering that overlaps transfers and computation has a `crossover`.
+    /// Returns a `model` for each run, a `gain` and a `model_gain` over the same run with single
+    /// buffering, and a `crossover` for each other way of buffering.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
@@ -205,7 +205,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// Returns the time that the model expects if the transfers take `transfer`.
+    /// Returns the cycles a byte by the model, if the transfers take `transfer` cycles a byte.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -214,18 +214,18 @@ impl Overlap {
     }
 }
 
-/// Changes a byte of each cache line, so that all of the block must be moved and moved back.
+/// Changes a byte of each cache line, so that the whole block must be moved and moved back.
 fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// Returns the time of a program, if it has run.
+/// Returns the cycles a byte that a program took, if `done` has the program.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// Returns the time of the program's transfers, if the same program without computation has run.
+/// Returns the cycles a byte of the transfers, if `done` has the same program without computation.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,
@@ -251,8 +251,7 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// Returns the programs that overlap transfers and computation, each with its crossover: the cycles
-/// of computation a byte that take as long as the transfers.
+/// Returns the programs that overlap transfers and computation, each with its crossover.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)
@@ -260,7 +259,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// Returns, for each crossover, a point with the gain that the model expects there.
+/// Returns a point at each crossover, with the gain that the model expects there.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

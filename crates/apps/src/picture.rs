@@ -18,8 +18,8 @@ impl Picture {
     ///
     /// # Errors
     ///
-    /// Returns the error of the writer. Returns an error of the PNG encoder if a side has no
-    /// pixels, or if the number of shades is not the number of pixels.
+    /// Returns the error of the writer, or an error of the PNG encoder if a side has no pixels or
+    /// the number of shades is not `width * height`.
     pub fn write_png(&self, to: impl Write) -> io::Result<()> {
         let mut encoder = png::Encoder::new(to, self.width, self.height);
         encoder.set_color(png::ColorType::Grayscale);

@@ -26,8 +26,7 @@ pub struct Placement {
     pub transport: Transport,
 }
 
-/// The largest number of threads on each SPE. A local store has room for fewer stacks, and other
-/// machines gain nothing by more threads.
+/// The largest number of threads on each SPE. More threads would gain nothing on any machine.
 const THREADS_MAX: usize = 1_000;
 
 /// The address space of a cooperative thread's stack on this computer: 256 KB and a guard.
@@ -42,7 +41,6 @@ impl Placement {
         self.processes().saturating_mul(STACK_BYTES)
     }
 
-    /// Returns a placement with one process, with which other placements are compared.
     pub(crate) fn alone(self) -> Self {
         Self {
             spes: 1,
@@ -51,7 +49,6 @@ impl Placement {
         }
     }
 
-    /// Returns a title such as `8 SPEs, 2 threads`.
     pub(crate) fn title(self) -> String {
         let spes = counted(self.spes, "SPE");
         format!("{spes}, {}", counted(self.threads, "thread"))

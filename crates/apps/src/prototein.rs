@@ -7,13 +7,10 @@
 //!       folds of a few beads     each: the best of its tasks
 //! ```
 //!
-//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads, which is laid on a square
-//! grid with right-angled folds. No two beads share a place. A contact is a pair of H beads that
-//! are neighbours on the grid, but not in the chain. A folding with more contacts is better (Hayes,
-//! *Prototeins*, American Scientist 86(3), 1998). Rotated or reflected foldings count as one.
-//!
-//! The main process puts folds of the first few beads into the bag. Workers take these folds from
-//! the bag, and try all ways to place the remaining beads.
+//! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads on a square grid, with at most
+//! one bead at each place. A contact is a pair of H beads that are neighbours on the grid, but not
+//! in the chain. A folding with more contacts is better (Hayes, *Prototeins*, American Scientist
+//! 86(3), 1998). A task is a folding of the first few beads, and workers place the remaining beads.
 
 use std::cmp::Ordering;
 use std::iter;
@@ -31,8 +28,7 @@ use crate::{
     speedup,
 };
 
-/// The largest number of beads of a prototein that is folded. Each further bead multiplies the
-/// number of foldings by 2.7. 20 beads have 41,889,578 foldings.
+/// The largest number of beads. 20 beads have 41,889,578 foldings, 2.7 times as many as 19 beads.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;
 
 /// Finds the best of all foldings of prototeins, from a bag of tasks: DSMCBE's figure 5.
@@ -57,18 +53,15 @@ pub struct Prototein {
     pub placed: Option<usize>,
 }
 
-/// The default number of beads that are placed in each task. With 16 beads there are then 740
-/// tasks, at least ten for each worker of a blade.
+/// The default number of beads of a task. 16 beads then give 740 tasks.
 const PLACED: usize = 9;
 
 const TIME: Metric = Metric::new("time", "ns");
 const BEST: Metric = Metric::new("best", "contacts");
 const FOLDINGS: Metric = Metric::new("foldings", "foldings");
 
-/// The cycles that an SPU takes to place a bead: to load and compare the four places around the
-/// bead, one after the other (6 and 2 each), to store its place (6), and to mispredict a branch
-/// (18), because foldings differ. Source: Cell BE Programming Tutorial, table of pipeline
-/// latencies.
+/// The cycles of an SPU to place a bead: load and compare four places (6 + 2 each), store the place
+/// (6), and mispredict a branch (18). Source: Cell BE Programming Tutorial, pipeline latencies.
 const CYCLES_PER_BEAD: u64 = 4 * (6 + 2) + 6 + 18;
 
 impl Prototein {
@@ -83,7 +76,6 @@ impl Prototein {
         self.placed.unwrap_or(PLACED.min(self.prototein.len()))
     }
 
-    /// Returns, for each bead, whether the bead is hydrophobic.
     fn chain(&self) -> Vec<bool> {
         self.prototein.chars().map(|bead| bead == 'H').collect()
     }
@@ -156,14 +148,14 @@ impl Program for Prototein {
         }
         drop((tasks, begun, best));
         let (span, found) = network.run_with(|process| {
-            // Waits for the reports that all processes have begun, or until the network fails.
+            // Wait until all workers have begun. A read fails only if the network fails.
             for _ in 0..workers {
                 let _ = ready.read(process);
             }
             let begin = process.now();
             let mut first_beads = Folding::new(&chain);
             first_beads.each_of(self.placed(), &mut |folding| {
-                // The write only fails if the network fails, and then the network reports an error.
+                // A write fails only if the network fails, and a failed network reports its error.
                 let _ = bag.write(process, folding.task());
             });
             drop(bag);
@@ -197,7 +189,7 @@ impl Program for Prototein {
     }
 }
 
-/// Reports that this worker has begun, and does tasks until there are no more tasks.
+/// Reports that this worker has begun, and does tasks until the bag is empty and closed.
 fn work<S: Spe>(
     process: &Process<'_, S>,
     chain: &[bool],
@@ -206,7 +198,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If a process cannot start, the channel closes too, because all other processes drop it.
+    // If a worker cannot start, the channel closes when all other workers have dropped it.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -218,7 +210,6 @@ fn work<S: Spe>(
     Ok(best.write(process, found)?)
 }
 
-/// A fold of the first beads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Task {
     directions: Directions,
@@ -233,7 +224,6 @@ struct Found {
     contacts: u32,
     /// The number of foldings with this many contacts.
     best: u64,
-    /// The number of all foldings.
     foldings: u64,
 }
 
@@ -263,7 +253,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions of all steps from bead to bead, two bits a step, with the first step lowest.
+/// The directions from each bead to the next bead, two bits each, with the first direction lowest.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -271,8 +261,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid. A chain reaches at most 19 places from the middle in each direction, and
-/// the search also reads the places around its beads.
+/// The width of the grid: up to 19 places in each direction, and the places around them.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -293,9 +282,8 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first bead. The first
-/// bead that is off the line of these two beads is north of the line. Every other folding is a
-/// rotation or reflection of such a folding.
+/// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
+/// off this line is north of the line, because rotations and reflections count as one folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -303,12 +291,11 @@ struct Folding<'a> {
     beads: usize,
     directions: Directions,
     contacts: u32,
-    /// The number of beads that were laid on the grid, including beads that were removed again.
+    /// The number of beads laid so far, including beads that were removed again.
     beads_laid: u64,
 }
 
 impl<'a> Folding<'a> {
-    /// Lays the first two beads of a chain.
     fn new(chain: &'a [bool]) -> Self {
         let mut folding = Self {
             chain,
@@ -340,7 +327,7 @@ impl<'a> Folding<'a> {
         }
     }
 
-    /// Lays the next bead on the grid. Returns the number of its contacts.
+    /// Lays the next bead on the grid. Returns the number of new contacts.
     fn lay(&mut self, place: usize) -> u32 {
         let is_hydrophobic = self.chain[self.beads];
         let mut contacts = 0;
@@ -363,7 +350,7 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Places further beads in all ways, and calls `f` with each folding of `beads` beads.
+    /// Lays further beads in all ways, and calls `f` with each folding of `beads` beads.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);
@@ -387,7 +374,7 @@ impl<'a> Folding<'a> {
     }
 }
 
-/// Finds all foldings of a chain without a grid, by comparing each bead with all beads before.
+/// Finds all foldings without a grid, by comparing each bead with all previous beads.
 fn one_after_the_other(chain: &[bool]) -> Found {
     fn search(chain: &[bool], beads: &mut Vec<(i32, i32)>, contacts: u32, found: &mut Found) {
         if beads.len() == chain.len() {

@@ -1,13 +1,8 @@
-//! The speed-up of a ring of processes, by the computation for each communication (the paper
-//! DSMCBE, section 3.4, figures 8 and 9).
+//! The speed-up of a ring, by the computation for each communication (DSMCBE, section 3.4).
 //!
-//! Each process of a ring computes, writes 16 bytes to the next process and reads 16 bytes from the
-//! previous one. Neighbours are on different SPEs, if possible. The channel that closes the ring is
-//! buffered.
-//!
-//! All processes share the operations of a step, so that a ring of any length computes the same in
-//! a step. At the end the data of each process is compared with the expected data. The comparison
-//! shows that the data went round the ring and that every step computed on it.
+//! In each step, a process writes 16 bytes to the next process, reads 16 bytes from the previous
+//! process, and computes. Neighbours are on different SPEs, if possible. The processes share the
+//! operations of a step, so rings of all lengths do the same operations.
 
 use std::hint::black_box;
 use std::iter;
@@ -49,39 +44,34 @@ pub struct Ratio {
     pub steps: u64,
 }
 
-/// The cycles that the SPU takes for an operation that needs the previous result: 6 in single
-/// precision (Cell BE Programming Tutorial, table of pipeline latencies, class SP).
+/// The cycles of an SPU for an operation in single precision that needs the previous result (Cell
+/// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The number of items in the buffer of the channel that closes the ring. With this buffer every
-/// process can write before reading.
+/// The buffer of the channel from the last process to the first, so that all can write first.
 const BUFFERED: usize = 1;
 
-/// The number of steps before the timed steps, and after them. In the steps before, channels are
-/// used for the first time, and processes begin to compute at different times: with only one such
-/// step and 16 SPEs, the timed steps would take 0.55 ms more in all. Because of the steps after, no
-/// process ends, and gives the PPE its result, while another process still has timed steps.
+/// The number of steps before the timed steps, and again after them. Processes begin at different
+/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms more in all.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
 
-/// The largest number of operations, which take half an hour on an SPE.
+/// The largest number of operations. They take half an hour on an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
-/// The data that goes round the ring: 16 bytes.
 type Data = [f32; 4];
 
-/// The elements of the data: the number on which the processes compute, the position where the data
-/// began, and the number of steps so far.
+/// The elements: the computed number, the position of the first process, and the steps so far.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// The largest number of steps, because an `f32` holds every whole number only up to 2^24.
+/// The largest number of steps. An `f32` holds every whole number only up to 2^24.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
-    /// Returns the number of pairs of operations that each process does between two communications.
+    /// Returns the number of pairs of operations that a process does in a step.
     fn pairs(&self) -> u64 {
         self.operations / 2 / self.placement.processes() as u64
     }
@@ -203,12 +193,11 @@ struct Role {
     results: Writer<Last, Any>,
 }
 
-/// The data of a process at the end.
+/// The data of a process after the last step.
 struct Last {
     position: u64,
     data: Data,
-    /// The time of this process's timed steps, by its own clock. If one process measured all times,
-    /// the messages for this purpose would lengthen each step.
+    /// The time of this process's timed steps, by its own clock.
     timed: Span,
 }
 
@@ -248,10 +237,11 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// With this addend, an odd number of pairs turns an even number x into -8 - x without rounding.
+/// The number that is added in each pair. An odd number of pairs turns x into -8 - x, and an even
+/// number of pairs gives x again.
 const ADDEND: f32 = 8.0;
 
-/// Does this number of pairs of operations, each with the result of the previous operation.
+/// Does `pairs` pairs of operations. Each operation needs the result of the previous operation.
 fn computed(value: f32, pairs: u64) -> f32 {
     let (addend, factor) = (black_box(ADDEND), black_box(-1.0));
     (0..pairs).fold(value, |value, _| (value + addend) * factor)

@@ -1,4 +1,4 @@
-//! Rings of processes. Each process reads the items that the process before it writes.
+//! A ring of processes. Each process reads the items that the previous process writes.
 //!
 //! ```text
 //!   neighbours together, 2 threads            spread over the SPEs, 2 threads
@@ -9,8 +9,8 @@
 //!    └──────── may be buffered ◄──────┘         2 ◄───┘  ...
 //! ```
 //!
-//! Neighbours in the ring on the same SPE communicate by local channels. DSMCBE, too, keeps such
-//! communication inside the SPE (section 2.2.8).
+//! Neighbours on the same SPE communicate by local channels, as in DSMCBE (section 2.2.8). Only the
+//! channel from the last process to the first process may be buffered.
 
 use cellworks_csp::{
     Channel, Ended, Item, Local, Network, One, Place, Process, ProcessError, Reader, Shared,
@@ -20,16 +20,15 @@ use cellworks_machine::{Machine, SpeId};
 
 use crate::Placement;
 
-/// The places of neighbours in the ring.
+/// The way in which the processes of the ring are distributed over SPEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// On the same SPE where possible, with local channels between them.
+    /// Neighbours are on the same SPE where possible, with local channels between them.
     Together,
-    /// On different SPEs, if there are several. No channel is local.
+    /// Neighbours are on different SPEs, if there are several. No channel is local.
     Spread,
 }
 
-/// A ring of processes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ring {
     pub placement: Placement,
@@ -38,13 +37,11 @@ pub(crate) struct Ring {
     pub buffered: usize,
 }
 
-/// The end of a channel from which a process of the ring reads.
 pub(crate) enum Input<T> {
     Local(Reader<T, One, Local>),
     Shared(Reader<T, One, Shared>),
 }
 
-/// The end of a channel to which a process of the ring writes.
 pub(crate) enum Output<T> {
     Local(Writer<T, One, Local>),
     Shared(Writer<T, One, Shared>),
@@ -94,14 +91,13 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// Returns the number of items that fit into the channel from a process to the next one.
+    /// Returns the buffer size, in items, of the channel from process `from` to the next process.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }
     }
 
-    /// Adds the processes to a network. `body` is the work of each process, and gets the process's
-    /// role. `roles` are in the order of positions.
+    /// Adds the processes to a network. Each process runs `body` with one of the `roles`, in order.
     pub fn add<'env, M: Machine, T: Item + 'env, R: Send + 'env>(
         self,
         network: &mut Network<'env, M>,
@@ -143,8 +139,8 @@ impl Ring {
             let body = body.clone();
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
-                // Local channels connect each process with the next one of the group. If the ring
-                // is on one SPE, a local channel also connects the last process with the first.
+                // Local channels connect the processes of the group in order. If the whole ring is
+                // on one SPE, a local channel also connects the last process with the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);
                 for member in &mut together {

@@ -10,12 +10,11 @@
 //! ```
 //!
 //! The processes find the channels in capitals by their numbers. The server has one alternation, in
-//! which the signal to stop comes first.
+//! which the signal to stop has the highest priority.
 //!
-//! After the signal to stop, the server reads no more requests. The workers finish the requests
-//! that the server has read, and the server sends the answers. The server then poisons all
-//! channels, which ends every other process. Every process counts its requests and answers. At the
-//! end these counts must agree: no request was lost, and no request was answered twice.
+//! After the signal to stop, the server reads no more requests, sends the answers to all requests
+//! that it has read, and poisons all channels, which ends the other processes. At the end the
+//! counts of all processes must agree.
 
 use std::collections::VecDeque;
 
@@ -69,23 +68,21 @@ const TIME: Metric = Metric::new("time_per_request", "us");
 const ANSWERED: Metric = Metric::new("answered", "requests");
 const QUEUED: Metric = Metric::new("queued", "requests");
 
-/// The largest number of processes. More processes would show nothing more.
+/// The largest number of clients, and of workers.
 const PROCESSES_MAX: usize = 1_000;
-/// The largest number of requests, or of cycles, which take hours on any machine.
+/// The largest number of requests, and of cycles. Such a run takes hours on any machine.
 const REQUESTS_MAX: u64 = 1_000_000_000;
 const CYCLES_MAX: u64 = 1_000_000_000;
 
-/// The time that the timer waits between two of its signals.
 const PERIOD: Span = Span::from_nanoseconds(100_000);
 
-/// The numbers of the channels.
+/// The numbers by which processes find the channels.
 const REQUESTS: u64 = 0;
 const TASKS: u64 = 1;
 const RESULTS: u64 = 2;
-/// The channel to client 0. The channels to the other clients have the next numbers.
+/// The channel to client 0. The channels to the other clients have the following numbers.
 const ANSWERS: u64 = 3;
 
-/// A request of a client, which is also the task of a worker.
 #[derive(Clone, Copy)]
 struct Request {
     client: u32,
@@ -105,14 +102,14 @@ impl Item for Answer {}
 /// The report of a process to the main process.
 #[derive(Clone, Copy)]
 enum Report {
-    /// A client has all the answers that come before the signal to stop.
+    /// A client has received as many answers as the parameter `requests`.
     Satisfied,
     /// A client has ended.
     Client {
         /// The number of requests that the client has sent.
         sent: u64,
         answered: u64,
-        /// The number of answers that did not belong to the client's request.
+        /// The number of answers that do not belong to the client's request.
         wrong: u64,
     },
     Worker {
@@ -125,20 +122,19 @@ enum Report {
 
 impl Item for Report {}
 
-/// The counts of the server.
 #[derive(Clone, Copy, Default)]
 struct Served {
     read: u64,
     answered: u64,
-    /// The time from the first request to the signal to stop, and the number of answers until then.
+    /// The time from the first request to the signal to stop, and the answers in this time.
     span: Span,
     in_span: u64,
-    /// How often the timer looked at the server's queue, and the sum of the queue's lengths.
+    /// The number of timer signals, and the sum of the queue's lengths at these signals.
     looks: u64,
     queued: u64,
 }
 
-/// Computes the answer to a request, on the worker, and again on the client as a check.
+/// Computes the answer to a request: on the worker, and on the client as a check.
 fn answer(number: u64) -> u64 {
     (number ^ number >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -227,7 +223,7 @@ impl Program for Server {
         let all = network.run_with(move |process| {
             let mut all = Vec::new();
             let mut is_running = true;
-            // This loop ends when the last process that reports has ended.
+            // This loop ends when the last process with a writer of `reports` has ended.
             while let Ok(report) = reported.read(process) {
                 match report {
                     Report::Satisfied if is_running => {
@@ -249,7 +245,7 @@ impl Program for Server {
     }
 }
 
-/// Compares the counts of all processes.
+/// Compares the counts of all processes, and returns the quantities.
 fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
     let (mut sent, mut got, mut wrong_answers, mut done) = (0, 0, 0, 0);
     let mut served = Served::default();
@@ -289,15 +285,15 @@ fn conclude(all: &[Report]) -> Result<Vec<Quantity>, ProgramError> {
         TIME.measured(served.span.as_seconds_f64() * 1e6 / served.in_span.max(1) as f64),
         ANSWERED.measured(served.answered as f64),
     ];
-    // Before the end the timer may not have sent any signal.
+    // A run may end before the first signal of the timer.
     if served.looks > 0 {
         quantities.push(QUEUED.measured(served.queued as f64 / served.looks as f64));
     }
     Ok(quantities)
 }
 
-/// Reads requests and sends them to workers, and sends the workers' answers to the clients. Ends
-/// after the signal to stop, when all requests that the server has read are answered.
+/// Passes requests to workers and answers to clients. Ends after the signal to stop, when all
+/// requests that were read are answered.
 fn serve<P: Place>(
     process: &Process<'_, P>,
     clients: usize,
@@ -353,7 +349,7 @@ fn serve<P: Place>(
         }
     }
     drop(any);
-    // These channels are rendezvous, so they hold no items.
+    // These channels have no buffer, so no item is lost.
     requests.poison(process);
     tasks.poison(process);
     results.poison(process);
@@ -364,7 +360,7 @@ fn serve<P: Place>(
     Ok(to_main.write(process, Report::Server { served })?)
 }
 
-/// Does tasks until their channel is poisoned.
+/// Does tasks until the channel of tasks is poisoned.
 fn work<P: Place>(
     process: &Process<'_, P>,
     mut to_main: Writer<Report, Any>,
@@ -382,7 +378,7 @@ fn work<P: Place>(
     Ok(to_main.write(process, Report::Worker { done })?)
 }
 
-/// Sends requests and checks the answers until the channel is poisoned.
+/// Sends requests and checks the answers, until the server poisons the channels.
 fn send_requests<P: Place>(
     process: &Process<'_, P>,
     client: u32,
@@ -400,7 +396,7 @@ fn send_requests<P: Place>(
             break;
         }
         sent += 1;
-        // If the server ends without this answer, the request is lost, and the counts differ.
+        // If the server ends without this answer, the counts differ at the end.
         let Ok(found) = answers.read(process) else {
             break;
         };

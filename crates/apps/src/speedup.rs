@@ -4,8 +4,8 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// Returns the speed-up of each run over the same program with one SPE and one thread, if that
-/// program has run. `base_of` returns that program, and `time` is the compared quantity.
+/// Returns the speed-up in `time` of each run over the same program with one SPE and one thread,
+/// which `base_of` returns. A run has no speed-up if the latter program is not in `done`.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -19,7 +19,7 @@ pub(crate) fn conclusions<P: Program>(
         .collect()
 }
 
-/// Returns the curves of the speed-ups. If runs differ in their SPEs, the ideal speed-up is added.
+/// Returns the curves of the speed-ups. Figures over the number of SPEs have an ideal curve, too.
 pub(crate) fn figures<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,
@@ -56,7 +56,7 @@ fn speedups<P: Program>(
         let base = base_of(&one.program);
         let base = done.iter().find(|other| other.program == base)?;
         let (base, this) = (base.value(time.name)?, one.value(time.name)?);
-        // If a run took no time, it has no speed-up.
+        // A run that took no time has no speed-up.
         (this > 0.0).then(|| (one, SPEEDUP.measured(base / this)))
     })
 }

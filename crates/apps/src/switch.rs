@@ -33,10 +33,9 @@ pub struct Switch {
 const SWITCH: Metric = Metric::new("switch", "ns");
 const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
-/// The computation between two yields in the paper's loop.
 const WORK: Cycles = Cycles(4);
 
-/// The largest number of threads. Each stack takes two mappings, and Linux gives a process 65,530.
+/// The largest number of threads. Each stack takes two of the 65,530 mappings of a Linux process.
 const THREADS_MAX: usize = 20_000;
 
 impl Program for Switch {
@@ -45,9 +44,9 @@ impl Program for Switch {
     const METRICS: &'static [Metric] = &[SWITCH, SWITCH_CYCLES];
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "yields",
-        // These yields take at least a millisecond on any computer.
+        // A million yields take at least a millisecond on any computer.
         on_this_computer: "1m",
-        // Starting and ending 16 threads takes less than a hundredth of the time of these yields.
+        // 16,000 yields take at least a hundred times as long as starting and ending 16 threads.
         simulated: "16k",
     });
 
@@ -99,8 +98,7 @@ impl Program for Switch {
                     spe.yield_now();
                 }
             })?;
-            // On a computer that is busy with other programs, the threads may be faster than the
-            // reference, and the difference negative.
+            // On a busy computer the threads may be faster than the reference.
             Ok(spe.now().since(begin).as_seconds_f64() - reference.as_seconds_f64())
         })?;
         let clock_hz = gang.clock_hz;

@@ -1,4 +1,4 @@
-//! The flags of the pool of workers on which the programs of Jack Rabbit run.
+//! The flags of the pool of workers for the programs `lu`, `barnes-hut` and `mandelbrot`.
 
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology, Wake};
 use cellworks_tasks::{Counters, DICING_THRESHOLD, Main, Pool, Staging, TaskError, WorkerCounters};
@@ -51,12 +51,9 @@ pub struct Workers {
     pub scheduler: Scheduler,
 }
 
-/// The time that a task on the simulated machine waits in addition to its transfers. If the
-/// transfers are made while the previous task runs, the wait is assumed to end with that task.
-///
-/// The time is fitted to the run times of one worker without double buffering in the paper's tables
-/// 5.1 and 5.2. By both tables each task waits 12 to 14 us, whatever the size of its data. The
-/// cause is not known, but section 5.1 mentions the latency of DMA.
+/// The time that a task on a simulated machine waits in addition to its transfers, if buffering is
+/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit, in
+/// which each task waits 12 to 14 us for any size of its data. The cause is not known.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -65,7 +62,6 @@ pub(crate) const DICED: Metric = Metric::new("diced", "tasks");
 pub(crate) const STOLEN: Metric = Metric::new("stolen", "times");
 
 impl Workers {
-    /// Returns the title of the flags, such as `2 workers, buffering on, dicing off`.
     pub(crate) fn title(self) -> String {
         let of = |setting| match setting {
             OnOff::On => "on",
@@ -98,7 +94,7 @@ impl Workers {
         }
     }
 
-    /// Checks that the machine has the scheduler, and that the scheduler supports all other flags.
+    /// Checks that the machine has the scheduler, and that the scheduler supports the other flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {
@@ -121,11 +117,7 @@ impl Workers {
         }
     }
 
-    /// Runs `main` on the PPE of a machine that was [checked](Self::check), with these workers.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ProgramError`] if the run or a task failed.
+    /// Runs `main` on the PPE, with a pool of these workers. Also returns the pool's counters.
     pub(crate) fn run<M: Machine, R>(
         self,
         machine: &M,
@@ -147,27 +139,26 @@ impl Workers {
         Ok((result?, counters))
     }
 
-    /// If a task's transfers are made while no other task runs, adds the wait for the transfers.
+    /// Adds [`WAIT_FOR_TRANSFERS`] to the time of a task, if buffering is off.
     pub(crate) fn wait_for_transfers<S: Spe>(self, spe: &S) {
         if self.buffering == OnOff::Off {
             spe.compute(WAIT_FOR_TRANSFERS);
         }
     }
 
-    /// Returns the same settings with one worker, with which runs of more workers are compared.
     fn alone(self) -> Self {
         Self { workers: 1, ..self }
     }
 }
 
-/// Runs `of` on the PPE. Returns the time that `of` took, and its result.
+/// Returns the time that `of` takes on the PPE, and its result.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();
     (main.ppe().now().since(begin), result)
 }
 
-/// Returns the sums of the counters of all workers of a pool.
+/// Returns the numbers of tasks run, tasks diced and steals, summed over all workers.
 pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     let sum = |of: fn(&WorkerCounters) -> u64| counters.workers.iter().map(of).sum::<u64>() as f64;
     [
@@ -177,7 +168,7 @@ pub(crate) fn counts(counters: &Counters) -> [Quantity; 3] {
     ]
 }
 
-/// Returns the speed-up of each run over the same program with one worker, if that program has run.
+/// Returns the speed-up of each run over the same run with one worker, if that run is in `done`.
 pub(crate) fn speedups<P: Program>(
     done: &[Done<P>],
     workers: fn(&mut P) -> &mut Workers,

@@ -3,7 +3,7 @@
 use crate::{Place, Placement};
 
 /// The CPU of each task, by the operating system's number of the CPU. The methods write the binding
-/// in the notations of tools that bind tasks to CPUs.
+/// for tools that bind tasks to CPUs.
 ///
 /// ```
 /// use cellworks_mapping::{Binding, Costs, Problem, Volumes};
@@ -25,7 +25,7 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds tasks to CPUs. Each place is a CPU, and `cpu_of` returns the number of this CPU.
+    /// Binds each task to the CPU of its place. `cpu_of` returns the number of this CPU.
     pub fn new(placement: &Placement, cpu_of: impl Fn(Place) -> usize) -> Self {
         Self {
             cpus: placement
@@ -36,20 +36,19 @@ impl Binding {
         }
     }
 
-    /// Binds task 0 to the first of the given CPUs, task 1 to the second, and so on.
+    /// Binds task 0 to the first CPU, task 1 to the second CPU, and so on.
     pub fn to(cpus: Vec<usize>) -> Self {
         Self { cpus }
     }
 
-    /// The CPU of task 0, of task 1 and so on.
+    /// Returns the CPU of task 0, of task 1 and so on.
     pub fn cpus(&self) -> &[usize] {
         &self.cpus
     }
 
-    /// All CPUs that have a task, in ascending order, as in `0-3,8`, for `taskset --cpu-list` and
-    /// `numactl --physcpubind` (manual pages taskset(1) of util-linux and numactl(8)). These tools
-    /// bind a process and all its threads to all listed CPUs. If each task is a process, bind each
-    /// process to its own CPU, which is in [`cpus`](Self::cpus).
+    /// Returns all CPUs that have a task, as in `0-3,8`. `taskset --cpu-list` and `numactl
+    /// --physcpubind` bind a process and all its threads to all these CPUs (manual pages taskset(1)
+    /// of util-linux and numactl(8)).
     pub fn cpu_list(&self) -> String {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
@@ -63,21 +62,21 @@ impl Binding {
         ranges.collect::<Vec<_>>().join(",")
     }
 
-    /// The value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
-    /// program, starting with thread 0. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
-    /// number of tasks, thread i is bound to the CPU of task i (OpenMP API 5.2).
+    /// Returns the value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
+    /// program. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the number of tasks, thread
+    /// i is bound to the CPU of task i (OpenMP API 5.2).
     pub fn openmp(&self) -> String {
         self.joined(|cpu| format!("{{{cpu}}}"))
     }
 
-    /// The value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a node,
-    /// starting with task 0 (manual page srun(1) of Slurm).
+    /// Returns the value of `srun --cpu-bind`, as in `map_cpu:6,4,2`: the CPU of each task of a
+    /// node (manual page srun(1) of Slurm).
     pub fn slurm(&self) -> String {
         format!("map_cpu:{}", self.joined(usize::to_string))
     }
 
-    /// The cpuset of each task, starting with task 0, for `hwloc-bind` and hwloc's XML. A cpuset is
-    /// a number such as `0x00000040` (`hwloc_bitmap_snprintf` in the manual of hwloc 2).
+    /// Returns the cpuset of each task, such as `0x00000040`, for `hwloc-bind` and hwloc's XML
+    /// (`hwloc_bitmap_snprintf` in the manual of hwloc 2).
     pub fn hwloc(&self) -> Vec<String> {
         self.cpus.iter().map(|cpu| cpuset(&[*cpu])).collect()
     }
@@ -87,7 +86,7 @@ impl Binding {
     }
 }
 
-/// Writes CPUs as hwloc does: as a number in which the bit of each CPU is set, in words of 32 bits
+/// Writes CPUs as a cpuset of hwloc: a number with the bit of each CPU set, in words of 32 bits
 /// with commas between the words, the highest word first.
 pub(crate) fn cpuset(cpus: &[usize]) -> String {
     let highest = cpus.iter().max().map_or(0, |cpu| cpu / 32);

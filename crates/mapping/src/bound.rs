@@ -6,17 +6,17 @@
 use crate::Problem;
 use crate::slots::Slots;
 
-/// A bound with a fractional part is lowered by this fraction, because its sum was rounded.
+/// The fraction by which a bound with a fractional part is lowered, because its sum was rounded.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
-    /// A lower bound of the cost of all placements: the bound of Gilmore and Lawler (P.C. Gilmore,
-    /// Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM Journal 10,
-    /// 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9, 1963).
+    /// Returns a lower bound of the cost of all placements: the bound of Gilmore and Lawler (P.C.
+    /// Gilmore, Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM
+    /// Journal 10, 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9,
+    /// 1963).
     ///
-    /// A task at a place costs least if the task's largest volumes meet the lowest costs of the
-    /// place. The cheapest assignment of tasks to places by these least costs, a linear problem, is
-    /// the bound.
+    /// The least cost of a task at a place combines the task's largest volumes with the place's
+    /// lowest costs. The bound is the cost of the cheapest assignment by these least costs.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
@@ -45,7 +45,6 @@ impl Problem {
     }
 }
 
-/// The cost of the cheapest assignment of rows to columns.
 fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
     let (rows, chosen) = lsap::solve(rows, columns, costs, false)
         .expect("costs are finite, and there is a column for each row");
@@ -56,7 +55,7 @@ fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
 }
 
 impl Slots {
-    /// The volumes above 0 that an item sends to the other items, the largest first.
+    /// Returns the volumes above 0 that an item sends to the other items, the largest first.
     fn volumes_from(&self, item: usize) -> Vec<f64> {
         let row = item * self.n..(item + 1) * self.n;
         let mut volumes: Vec<f64> = match &self.skew {
@@ -75,7 +74,7 @@ impl Slots {
         volumes
     }
 
-    /// The costs of a unit of volume from a slot to the other slots, the lowest first.
+    /// Returns the costs of a unit of volume from a slot to the other slots, the lowest first.
     fn costs_from(&self, slot: usize) -> Vec<f64> {
         let others = (0..self.n).filter(|other| *other != slot);
         let mut costs: Vec<f64> = others

@@ -4,9 +4,9 @@ use crate::ProblemError;
 use crate::ids::Place;
 use crate::volumes::square;
 
-/// The cost of a unit of volume from each place to each place, in one unit of the caller's choice,
-/// such as nanoseconds or hops. The cost from a place to itself applies to tasks that share the
-/// place, and to the volume that a task sends to itself.
+/// The cost of a unit of volume from each place to each place, in a unit of the caller's choice,
+/// such as nanoseconds or hops. Tasks that share a place, or send to themselves, have the cost from
+/// the place to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,
@@ -15,13 +15,11 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Returns the costs of a matrix. Row i has the costs from place i to place 0, to place 1 and
-    /// so on.
+    /// Returns the costs of a matrix. Row i has the costs from place i to all places.
     ///
     /// # Errors
     ///
-    /// Fails if the matrix is not square, or if a cost is negative, infinite or a NaN (a missing
-    /// element).
+    /// Fails if the matrix is not square, or if a cost is negative, infinite or NaN.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
@@ -49,12 +47,12 @@ impl Costs {
         Ok(Self { places, values })
     }
 
-    /// The number of places.
+    /// Returns the number of places.
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// The cost of a unit of volume from one place to another.
+    /// Returns the cost of a unit of volume from one place to another.
     ///
     /// # Panics
     ///

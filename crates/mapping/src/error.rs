@@ -69,7 +69,7 @@ pub enum ProblemError {
         matrix: &'static str,
         /// The number of rows.
         rows: usize,
-        /// The first row with a length that is not the number of rows.
+        /// The first row that is too short or too long.
         row: usize,
         /// The length of this row.
         length: usize,

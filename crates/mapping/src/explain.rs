@@ -2,8 +2,7 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The weight of the cost of the busiest task, relative to the cost of the busiest link, fitted to
-/// simulated times of a stencil of 16 tasks on both Cells of a QS22.
+/// The weight of the busiest task, fitted to simulated times of a stencil of 16 tasks on a QS22.
 const OF_A_TASK: f64 = 0.02;
 
 /// The volume that one task sends to another, and the cost of this volume with two placements.
@@ -20,7 +19,7 @@ pub struct PairCosts {
 }
 
 impl PairCosts {
-    /// The cost with the second placement minus the cost with the first.
+    /// Returns the cost with the second placement minus the cost with the first placement.
     pub fn difference(&self) -> f64 {
         self.costs[1] - self.costs[0]
     }
@@ -47,7 +46,7 @@ impl Problem {
     ///
     /// # Panics
     ///
-    /// Panics if a placement lacks a task, or has a place that the problem does not have.
+    /// Panics if a placement does not fit the problem.
     pub fn compared(&self, placements: [&Placement; 2]) -> Vec<PairCosts> {
         let compared = |(from, to, volume): (Task, Task, f64)| {
             let cost = |placement: &Placement| {
@@ -66,13 +65,12 @@ impl Problem {
         pairs
     }
 
-    /// Returns the load of each link with a placement: the sum of the volumes of all pairs that use
-    /// the link. `way` returns the links from one place to another, as indices below `links`.
+    /// Returns the load of each link with a placement: the sum of the volumes that use the link.
+    /// `way` returns the links from one place to another, as indices below `links`.
     ///
     /// # Panics
     ///
-    /// Panics if the placement lacks a task, or has a place that the problem does not have, or if
-    /// `way` returns an index that is not below `links`.
+    /// Panics if the placement does not fit the problem, or if `way` returns a larger index.
     pub fn loads<W: IntoIterator<Item = usize>>(
         &self,
         placement: &Placement,
@@ -88,10 +86,10 @@ impl Problem {
         loads
     }
 
-    /// Returns the cost of a placement when transfers wait for each other at links and at tasks:
-    /// the cost of the busiest link plus a fiftieth of the cost of the busiest task. The cost of a
-    /// task counts sent and received volumes. `links` has the cost of a unit of volume on each
-    /// link, and `way` is as for [`loads`](Self::loads).
+    /// Returns the cost of a placement if transfers wait for each other: the cost of the busiest
+    /// link plus a fiftieth of the cost of the busiest task. The cost of a task counts sent and
+    /// received volumes. `links` has the cost of a unit of volume on each link, and `way` is as for
+    /// [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.
@@ -124,7 +122,6 @@ impl Problem {
 mod tests {
     use crate::{Costs, Pattern, Problem};
 
-    /// A ring of 4 tasks on 4 places in a row.
     fn ring() -> Problem {
         let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64).unwrap();
         let volumes = Pattern::Ring.volumes(4).unwrap();
@@ -149,7 +146,6 @@ mod tests {
     fn a_link_carries_what_passes_it() {
         let problem = ring();
         let in_order = problem.placement([0, 1, 2, 3]).unwrap();
-        // The row has three links. Each link carries both directions.
         let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
         assert_eq!(problem.loads(&in_order, 3, way), [4.0; 3]);
     }
@@ -163,8 +159,7 @@ mod tests {
         };
         // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Links cost nothing. Each task has one neighbour at 1 link and another at 2 links, which
-        // gives 6 for both directions.
+        // Each task has one neighbour at 1 link and one at 2 links, in both directions: 6.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

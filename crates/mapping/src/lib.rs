@@ -1,11 +1,10 @@
 //! Placing communicating tasks on cores.
 //!
 //! A [`Problem`] has the volume of communication between each pair of tasks ([`Volumes`]) and the
-//! cost of a unit of volume between each pair of places ([`Costs`]). Its solution gives each task a
-//! place so that the sum of volume times cost is least. Finding this solution is the quadratic
-//! assignment problem of Koopmans and Beckmann (Assignment problems and the location of economic
-//! activities, Econometrica 25, 1957). A place can take several tasks, stay empty or be forbidden,
-//! and a task can be fixed to a place.
+//! cost of a unit of volume between each pair of places ([`Costs`]). A solution gives each task a
+//! place so that the sum of volume times cost is least. This is the quadratic assignment problem of
+//! Koopmans and Beckmann (Assignment problems and the location of economic activities, Econometrica
+//! 25, 1957). A place can take several tasks or be forbidden, and a task can be fixed to a place.
 //!
 //! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost, which is
 //! never below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.

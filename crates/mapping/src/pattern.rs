@@ -11,12 +11,12 @@ pub enum Pattern {
     Pairs,
     /// Each task sends to every other task.
     AllToAll,
-    /// The tasks form a grid, row after row, and send to the tasks above, below, left and right.
-    /// The grid is as near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
+    /// The tasks form a grid and send to the tasks above, below, left and right. The grid is as
+    /// near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
     Stencil,
     /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 gets the sum.
     Tree,
-    /// In step k each task sends to the task whose number differs in bit k, as in an FFT.
+    /// In step k each task sends to the task with the number that differs in bit k, as in an FFT.
     Butterfly,
 }
 
@@ -31,7 +31,7 @@ impl Pattern {
         Self::Butterfly,
     ];
 
-    /// The name of the pattern: `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
+    /// Returns `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ring => "ring",
@@ -43,7 +43,7 @@ impl Pattern {
         }
     }
 
-    /// The volumes between the given number of tasks.
+    /// Returns the volumes between this number of tasks.
     ///
     /// ```
     /// use cellworks_mapping::{Pattern, Task};
@@ -58,8 +58,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// Fails if the pattern is `Pairs` and the number of tasks is odd, or if the pattern is
-    /// `Butterfly` and the number of tasks is not a power of two.
+    /// Fails if `Pairs` has an odd number of tasks, or `Butterfly` not a power of two.
     pub fn volumes(self, tasks: usize) -> Result<Volumes, ProblemError> {
         let refused = |rule| ProblemError::Pattern {
             pattern: self.name(),
@@ -73,7 +72,7 @@ impl Pattern {
                     edges.push((task, (task + 1) % tasks));
                     edges.push((task, (task + tasks - 1) % tasks));
                 }
-                // Removes edges from a task to itself (ring of 1) and repeated edges (ring of 2).
+                // Remove edges from a task to itself (ring of 1) and repeated edges (ring of 2).
                 edges.retain(|(from, to)| from != to);
                 edges.sort_unstable();
                 edges.dedup();

@@ -2,20 +2,18 @@
 
 use crate::{Place, Task};
 
-/// The place of each task. [`Problem::placement`](crate::Problem::placement) and
-/// [`Search::run`](crate::Search::run) make placements.
+/// The place of each task, from `Problem::placement` or `Search::run`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     places: Vec<Place>,
 }
 
 impl Placement {
-    /// Returns a placement of places that are known to fit the problem.
     pub(crate) fn new(places: Vec<Place>) -> Self {
         Self { places }
     }
 
-    /// The place of a task.
+    /// Returns the place of a task.
     ///
     /// # Panics
     ///
@@ -24,7 +22,7 @@ impl Placement {
         self.places[task.0]
     }
 
-    /// The place of task 0, of task 1 and so on.
+    /// Returns the place of task 0, of task 1 and so on.
     pub fn places(&self) -> &[Place] {
         &self.places
     }

@@ -2,14 +2,13 @@
 
 use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
 
-/// A problem: each task needs a place, and the sum of volume times cost should be least.
+/// Tasks that need places with the least sum of volume times cost.
 #[derive(Clone, Debug)]
 pub struct Problem {
     volumes: Volumes,
     costs: Costs,
     /// The number of tasks that each place takes, 0 for a forbidden place.
     capacities: Vec<usize>,
-    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
@@ -49,9 +48,8 @@ impl ProblemBuilder {
     ///
     /// # Errors
     ///
-    /// Fails if there are no tasks, or more tasks than the places take, if a place or task is
-    /// unknown, if a task is fixed to two places or to a forbidden place, or if more tasks are
-    /// fixed to a place than the place takes.
+    /// Fails if there are no tasks or too many, if a place or task is unknown, if a task is fixed
+    /// to two places or to a forbidden place, or if too many tasks are fixed to a place.
     pub fn build(self) -> Result<Problem, ProblemError> {
         let (tasks, places) = (self.volumes.tasks(), self.costs.places());
         if tasks == 0 {
@@ -123,17 +121,17 @@ impl Problem {
         }
     }
 
-    /// The volumes between the tasks.
+    /// Returns the volumes between the tasks.
     pub fn volumes(&self) -> &Volumes {
         &self.volumes
     }
 
-    /// The costs between the places.
+    /// Returns the costs between the places.
     pub fn costs(&self) -> &Costs {
         &self.costs
     }
 
-    /// The number of tasks that a place takes, 0 for a forbidden place.
+    /// Returns the number of tasks that a place takes, 0 for a forbidden place.
     ///
     /// # Panics
     ///
@@ -142,7 +140,7 @@ impl Problem {
         self.capacities[place.0]
     }
 
-    /// The place to which a task is fixed, if any.
+    /// Returns the place to which a task is fixed, if any.
     ///
     /// # Panics
     ///
@@ -151,12 +149,12 @@ impl Problem {
         self.fixed[task.0]
     }
 
-    /// Makes a placement from the number of the place of task 0, of task 1 and so on.
+    /// Makes a placement from the numbers of the places of task 0, task 1 and so on.
     ///
     /// # Errors
     ///
-    /// Fails if there is not one place for each task, if a place is unknown or forbidden, or if
-    /// more tasks are at a place than the place takes. Fails if a fixed task is at another place.
+    /// Fails if there is not one place for each task, if a place is unknown, forbidden or has too
+    /// many tasks, or if a fixed task is at another place.
     pub fn placement(
         &self,
         places: impl IntoIterator<Item = usize>,
@@ -207,7 +205,6 @@ impl Problem {
         self.volumes.pairs().map(cost).sum()
     }
 
-    /// Checks that no place has more of the given tasks than the place takes.
     fn check_room(&self, placed: impl Iterator<Item = (Task, Place)>) -> Result<(), ProblemError> {
         let mut at = vec![Vec::new(); self.capacities.len()];
         for (task, place) in placed {

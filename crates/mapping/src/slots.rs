@@ -1,23 +1,20 @@
-//! A problem in the form of a permutation problem, which has as many items as slots: an assignment
-//! gives each item a slot of its own.
+//! A problem as a permutation problem: each item gets its own slot, and all slots have an item.
 //!
 //! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
-//! are the free tasks and, for the room that stays empty, items without volume. The communication
-//! of a free task with fixed tasks and with itself depends only on the free task's slot.
+//! are the free tasks and, for slots that stay empty, items without volume.
 
 use crate::{Place, Placement, Problem, Task};
 
 /// The items, the slots, and the costs of assignments.
 ///
-/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, where F is
-/// the matrix of volumes and D the matrix of costs. The cost equals `G[i][k] T[s][t] + H[i][k]
-/// B[s][t]` with the symmetric matrices G = F + F', T = (D + D')/2 and the skew-symmetric matrices
-/// H = F - F', B = (D - D')/2. If the volumes or the costs are symmetric, the second product is 0
-/// and is left out. All matrices are stored row by row.
+/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, with the
+/// matrix F of volumes and D of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]` with the
+/// symmetric G = F + F', T = (D + D')/2 and the skew-symmetric H = F - F', B = (D - D')/2. If H or
+/// B is 0, the second product is left out. All matrices are stored row by row.
 pub(crate) struct Slots {
     /// The number of items, which is also the number of slots.
     pub n: usize,
-    /// The number of items that are tasks. These items come first.
+    /// The number of items that are tasks. They come before all other items.
     pub tasks: usize,
     /// The matrix G, with 0 on the diagonal.
     pub volumes: Vec<f64>,
@@ -25,15 +22,12 @@ pub(crate) struct Slots {
     pub costs: Vec<f64>,
     /// The matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
-    /// The linear cost of item i in slot t, at index i * n + t.
+    /// The cost of item i in slot t with fixed tasks and with itself, at index i * n + t.
     pub linear: Vec<f64>,
-    /// The place of each slot.
     pub places: Vec<Place>,
     /// The cost of the communication between fixed tasks.
     pub constant: f64,
-    /// The task of each item that is a task.
     free: Vec<Task>,
-    /// The place to which each task is fixed, if any.
     fixed: Vec<Option<Place>>,
 }
 
@@ -115,7 +109,7 @@ impl Slots {
         }
     }
 
-    /// The other items with which each item communicates, each with its volume.
+    /// Returns the other items with which each item communicates, and the volumes.
     pub(crate) fn neighbours(&self) -> Vec<Vec<(usize, f64)>> {
         let row = |item: usize| {
             let volumes = self.volumes[item * self.n..(item + 1) * self.n]
@@ -129,8 +123,7 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// The cost that the next item adds in a slot: its linear cost, and its cost with the earlier
-    /// items, which are in the slots `slot_of`.
+    /// Returns the cost that the next item adds in a slot. `slot_of` has the earlier items' slots.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -149,19 +142,17 @@ impl Slots {
         self.constant + costs.sum::<f64>()
     }
 
-    /// The average cost of all assignments. The skew matrices contribute 0 to the sum of both
-    /// directions.
+    /// Returns the average cost of all assignments, in which the skew products cancel each other.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;
         let by_itself = sum(&self.linear) / n.max(1.0);
-        // The matrix has each pair twice.
+        // `volumes` has each pair twice.
         let volume = sum(&self.volumes) / 2.0;
         let cost = sum(&self.costs) / (n * (n - 1.0)).max(1.0);
         self.constant + by_itself + volume * cost
     }
 
-    /// Returns the placement of all tasks for an assignment of items to slots.
     pub(crate) fn placement(&self, slot_of: &[usize]) -> Placement {
         let mut places = self.fixed.clone();
         for (task, slot) in self.free.iter().zip(slot_of) {

@@ -1,25 +1,24 @@
-//! Volumes: how much tasks communicate.
+//! Volumes of communication between tasks.
 
 use crate::ProblemError;
 use crate::ids::Task;
 
-/// The volume that each task sends to each other task, in one unit of the caller's choice: bytes,
-/// packets or messages. Only pairs that communicate are stored.
+/// The volume that each task sends to each other task, in a unit of the caller's choice, such as
+/// bytes. Only pairs that communicate are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Volumes {
     tasks: usize,
-    /// Each ordered pair that communicates, once, in ascending order, with a volume above 0.
+    /// The ordered pairs that communicate, each once, in ascending order, with volumes above 0.
     pairs: Vec<(Task, Task, f64)>,
 }
 
 impl Volumes {
-    /// Returns the volumes of a graph. An edge is the number of the sending task, the number of the
-    /// receiving task, and a volume. The volumes of edges with the same sender and receiver add up.
-    /// The volume of an edge from a task to itself costs what the task's place costs to itself.
+    /// Returns the volumes of a graph. An edge has the number of the sending task, the number of
+    /// the receiving task, and a volume. Volumes of edges with the same sender and receiver add up.
     ///
     /// # Errors
     ///
-    /// Fails if an edge names an unknown task, or if a volume is negative or not finite.
+    /// Fails if an edge has an unknown task, or if a volume is negative or not finite.
     pub fn from_edges(
         tasks: usize,
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
@@ -54,8 +53,7 @@ impl Volumes {
         Ok(Self { tasks, pairs })
     }
 
-    /// Returns the volumes of a matrix. Row i has the volumes from task i to task 0, to task 1 and
-    /// so on.
+    /// Returns the volumes of a matrix. Row i has the volumes from task i to all tasks.
     ///
     /// # Errors
     ///
@@ -70,19 +68,18 @@ impl Volumes {
         Self::from_edges(rows.len(), edges)
     }
 
-    /// The number of tasks.
+    /// Returns the number of tasks.
     pub fn tasks(&self) -> usize {
         self.tasks
     }
 
-    /// Each pair of a sending and a receiving task with its volume, in ascending order. All volumes
-    /// are above 0.
+    /// Returns the pairs of a sending and a receiving task that communicate, in ascending order,
+    /// each with its volume above 0.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (Task, Task, f64)> + '_ {
         self.pairs.iter().copied()
     }
 }
 
-/// Checks that each row of a matrix has as many elements as the matrix has rows.
 pub(crate) fn square(rows: &[Vec<f64>], matrix: &'static str) -> Result<(), ProblemError> {
     let unlike = rows.iter().position(|row| row.len() != rows.len());
     unlike.map_or(Ok(()), |row| {

@@ -6,20 +6,18 @@ use crate::binding::cpuset;
 use crate::read::MEANS_LATENCY;
 use crate::{Costs, Place};
 
-/// The bit in the kind of distances for values that the user has given
+/// The bit in the kind of distances that marks values from the user
 /// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).
 const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
 
-/// The picoseconds of a nanosecond. hwloc's values are whole numbers, and therefore in picoseconds.
+/// Picoseconds in a nanosecond. hwloc's values are whole numbers, so they are in picoseconds.
 const PARTS: f64 = 1_000.0;
 
-/// Writes latencies between CPUs as XML of hwloc 2: a topology with only these CPUs, in ascending
-/// order, and the latencies as distances between them. `costs` are in nanoseconds. The values in
-/// the file are whole numbers, in picoseconds. `cpus` has the CPU of each place.
-///
-/// `lstopo --input FILE` and [`read::hwloc`](crate::read::hwloc) can read the file.
+/// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and
+/// [`read::hwloc`](crate::read::hwloc). The XML has a topology with only these CPUs, and distances
+/// in whole picoseconds. `costs` are in nanoseconds. `cpus` has the CPU of each place.
 ///
 /// # Panics
 ///
@@ -68,7 +66,6 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     text + "  </distances2>\n</topology>\n"
 }
 
-/// Writes numbers as XML elements of up to [`ON_A_LINE`] numbers, with the lengths of their texts.
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {
     for numbers in numbers.chunks(ON_A_LINE) {
         let mut content = String::new();

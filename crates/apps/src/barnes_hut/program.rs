@@ -1,4 +1,4 @@
-//! The program: in each phase, each set of bodies meets another section of the tree.
+//! The program, in which tasks accelerate sets of bodies by sections of the tree.
 
 use std::iter;
 
@@ -53,12 +53,10 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies of a task: 16 KB, which section 5.2 of the paper gives for tasks that move
-/// bodies. With a million bodies the paper has about 2,000 tasks that accelerate bodies.
+/// The number of bodies of a task: 16 KB, as in section 5.2 of the paper for moving bodies.
 const SET: usize = 512;
 
-/// The number of bodies in the smallest part that a set is split into. Each part needs the section
-/// of the tree again. Moving the section takes as long as taking some bodies through it.
+/// The smallest part of a set, in bodies. Each part transfers the section of the tree again.
 const PART: usize = 64;
 
 /// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
@@ -67,64 +65,51 @@ const STEP: f32 = 0.01;
 /// The opening angle. The paper does not give its value.
 const THETA: f32 = 0.5;
 
-/// The cycles that an SPU takes when a body meets a node. The node is loaded (6). The difference to
-/// the node's centre of mass is computed, squared and added (6 each), and compared (2). The branch
-/// is mispredicted every other time (18). The numbers of cycles come from the Cell BE Programming
-/// Tutorial, table of pipeline latencies.
+/// The cycles of an SPU when a body visits a node. The node is loaded (6). The difference to its
+/// centre of mass is computed, squared and added (6 each), and compared (2). Every other branch is
+/// mispredicted (18). Source: Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
 /// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
-/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and the products are
-/// added to acceleration and potential (6). The source is that of [`CYCLES_PER_NODE`].
+/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and added (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// Factors by which the cycles of accelerating a set (from the two constants above) are multiplied,
-/// each for a number of bodies. The factors are fitted to the run times of one worker without
-/// double buffering in the paper's table 5.2, because no constant cost of a node fits all three
-/// times. By these times each task takes 14 us, and 1.4 ns more for each body of the simulation.
-/// For a million bodies, the 1.4 ns are as long as 18 cycles for each pair of one of the set's
-/// bodies and one of 512 nodes. For 10,000 bodies, the 1.4 ns are nearly nothing. In this program,
-/// as usual with Barnes-Hut, a body skips a larger share of a larger tree. The paper does not state
-/// when its program skips a node.
+/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies,
+/// because no constant cost of a node fits all three run times of one worker without double
+/// buffering in the paper's table 5.2. By these times a task takes 14 us, and 1.4 ns more for each
+/// body of the simulation. The paper does not state when its program skips a node.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
-/// The cycles that an SPU takes to move a body. Velocity and position are loaded (6), changed one
-/// after the other (3 * 6) and stored (6). The source is that of [`CYCLES_PER_NODE`].
+/// The cycles of an SPU to move a body: load velocity and position, change both, store them.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
-/// The cycles that the PPE takes to build a node of the tree: an estimate of one or two accesses to
-/// memory beyond the caches. The paper states no time or share of the building. With 1,000 cycles,
-/// building a tree of 10,000 bodies and waiting for tasks would exceed the paper's whole step.
+/// The cycles of the PPE to build a node of the tree: an estimate of one or two accesses to memory.
+/// With 1,000 cycles, building for 10,000 bodies would exceed the paper's whole step.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The largest number of bodies for which a simulated machine runs all phases. These bodies take 98
-/// phases of 98 tasks in each step, which are simulated in some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases, in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The largest number of steps. With 10k bodies, these steps take half a day on this computer.
+/// The largest number of steps. With 10k bodies, they take half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
-/// The number of bodies for which the forces are compared with direct summation.
 const COMPARED: usize = 100;
 
-/// The largest accepted error of the forces. A square acts as a single mass from a certain distance
-/// on. For an evenly filled square at this distance, the error is an eighth of `THETA`², relative
-/// to the square's pull. Some pulls cancel each other, and so do errors of different squares.
+/// The largest accepted error of the forces. An evenly filled square that acts as one mass has an
+/// error of at most an eighth of `THETA`², relative to the force of the square.
 const FORCE_ERROR_MAX: f64 = 0.05;
 
-/// The side of the square that is drawn. In its first state the whole disc lies in this square.
+/// The side of the square that is drawn. At the beginning it contains the whole disc.
 const DRAWN_SIDE: f32 = 20.0;
 
 const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
-/// A section of a tree, with its own copy of nodes: first the ancestors of the section's first
-/// node, and then the nodes of the section.
+/// A section with its own copy of nodes: first the first node's ancestors, and then the section.
 struct Piece {
-    /// The index in the tree of the section's first node.
     first: u32,
     ancestors: usize,
     nodes: Vec<Node>,
@@ -147,20 +132,16 @@ impl Piece {
     }
 }
 
-/// A phase in which each set meets the section that is `places` places away from its own.
+/// A phase in which each set is accelerated by the section that is `places` after its own.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
-    /// The number of phases that the time of this phase stands for.
+    /// The number of phases that are assumed to take as long as this phase.
     stands_for: usize,
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample.
-    ///
-    /// A set has most to do with its own section, and less with sections that are farther away.
-    /// Therefore the sample has few phases in which sections are far away. Each phase of the sample
-    /// stands for the phases around it.
+    /// Returns all phases, or a sample with few phases of distant sections, which take less work.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
@@ -182,7 +163,7 @@ impl Rotation {
     }
 }
 
-/// Returns the fitted factor for the time of accelerating this number of bodies: see [`FITTED`].
+/// Returns the factor for this number of bodies, interpolated between those of [`FITTED`].
 fn fitted(bodies: usize) -> f64 {
     let [least, middle, most] = FITTED;
     let bodies = (bodies as f64).clamp(least.0, most.0);
@@ -199,14 +180,12 @@ fn cycles(counts: Counts, factor: f64) -> Cycles {
     Cycles((counted as f64 * factor) as u64)
 }
 
-/// Hands a set of bodies to the task that accelerates these bodies. A whole set may be split into
-/// parts. A smaller set, such as the last one, is not split.
+/// Returns the data of a task that accelerates a set. Only a whole set may be split into parts.
 fn split_set(set: &mut [Body]) -> Update<'_, Body> {
     let part = if set.len() == SET { PART } else { set.len() };
     Update::rows(set, part)
 }
 
-/// Accelerates all bodies by the whole tree, with tasks that reach all memory.
 fn accelerate_all<M: Machine>(
     main: &Main<'_, M>,
     bodies: &mut [Body],
@@ -224,8 +203,7 @@ fn accelerate_all<M: Machine>(
 }
 
 impl BarnesHut {
-    /// Builds a tree and computes the accelerations of all bodies. Returns how long the building
-    /// and the computing take, in seconds, and how many phases of tasks have run: all or a sample.
+    /// Builds a tree and computes all accelerations. Returns the seconds and the number of phases.
     fn find_forces<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -258,7 +236,7 @@ impl BarnesHut {
         Ok((span_s, rotations.len()))
     }
 
-    /// Accelerates each set of bodies by a section of the tree.
+    /// Accelerates each set of bodies by the piece of the tree at the same index.
     fn accelerate_by<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -316,8 +294,7 @@ impl BarnesHut {
     }
 }
 
-/// Returns the root mean square of the error of some bodies' accelerations, relative to the
-/// accelerations by direct summation.
+/// Returns the root mean square error of some bodies' accelerations, relative to direct summation.
 fn force_error(bodies: &[Body]) -> f64 {
     let every = bodies.len().div_ceil(COMPARED);
     let (mut errors, mut squares) = (0.0, 0.0);
@@ -379,8 +356,7 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The bodies, and fewer than twice as many nodes. While bodies are sorted and nodes are
-        // sent, there is a second copy.
+        // Bodies, and fewer than twice as many nodes. Sorting and sending need a second copy.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 
@@ -397,8 +373,7 @@ impl Program for BarnesHut {
         self.check(topology)?;
         // Only simulated machines have times that repeat.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // If only some sections have acted upon the bodies, their positions after the step are
-        // wrong, and a further step would be useless.
+        // After a sample the positions are wrong.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

@@ -1,4 +1,4 @@
-//! The quad-tree in an array, and the acceleration of bodies by a part of the tree.
+//! The quad-tree of bodies, and the acceleration of bodies by a part of the tree.
 
 use std::{array, iter};
 
@@ -7,21 +7,19 @@ use multiversion::multiversion;
 
 use super::{Body, SOFTENING};
 
-/// A square of the plane with bodies in it: 24 bytes.
-///
-/// Nodes are stored in depth-first order: the first child of a node comes directly after the node.
+/// A square of the plane with bodies in it: 24 bytes. The first child of a node directly follows
+/// the node, so nodes are in depth-first order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Node {
     /// The centre of mass of the bodies in the square.
     pub centre: [f32; 2],
-    /// The mass of these bodies.
+    /// The mass of all bodies in the square.
     pub mass: f32,
-    /// The side of the square, or 0 for a leaf. A leaf is one body, or several bodies that are
+    /// The side of the square, or 0 for a leaf. A leaf has one body, or several bodies that are
     /// closer together than 2^-32 times the side of the root's square.
     pub size: f32,
-    /// The index after all nodes inside this node: the index of the next sibling or, for a last
-    /// child, the `next` of its parent.
+    /// The index after this node and all nodes inside it.
     pub next: u32,
     /// The number of bodies in the square.
     pub bodies: u32,
@@ -30,34 +28,28 @@ pub struct Node {
 /// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
-/// A quad-tree of bodies.
-///
-/// The tree has a leaf for each place with a body, and an inner node for each square with bodies in
-/// several of its quarters. If all bodies of a square are in one quarter, the square is left out. A
-/// tree therefore always has fewer than twice as many nodes as bodies.
+/// A quad-tree of bodies, with a leaf for each position with a body, and an inner node for each
+/// square with bodies in several quarters. There are fewer than twice as many nodes as bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
-///
-/// For each body, some squares are far enough away to act as one mass, and the nodes inside such a
-/// square are skipped. A section may begin among these nodes, and therefore has the ancestors of
-/// its first node: if an ancestor is far from a body, the body skips all nodes inside that
-/// ancestor. A body may meet the sections of a tree in any order.
+/// Sections may act in any order. Nodes inside a square that is far from a body are skipped. A
+/// section may begin inside such a square, so it has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
     pub first: u32,
-    /// The ancestors of the first node, from the root down, as [`Tree::ancestors`] finds them.
+    /// The ancestors of the first node, from the root down, as from [`Tree::ancestors`].
     pub ancestors: &'a [Node],
     /// The nodes of the section.
     pub nodes: &'a [Node],
 }
 
 impl Tree {
-    /// Makes the tree, and sorts the bodies into the order of its leaves, in which near bodies are
+    /// Makes the tree, and sorts the bodies in the order of its leaves, so that near bodies are
     /// usually near each other. Equal bodies in an equal order give an equal tree.
     ///
     /// # Panics
@@ -82,12 +74,12 @@ impl Tree {
         tree
     }
 
-    /// Adds the node of these bodies, and all nodes inside it.
+    /// Adds a node for these bodies, and all nodes inside it.
     fn add(&mut self, bodies: &[Body], keys: &[(u64, u32)], size: f64) {
         let place = self.nodes.len();
         self.nodes.push(Node::zeroed());
         let [first, last] = [keys[0].0, keys[keys.len() - 1].0];
-        // For each pair of bits that all keys have in common, the square is halved once more.
+        // Each pair of leading bits that all keys share halves the square once.
         let halved = (first ^ last).leading_zeros() / 2;
         let node = if first == last {
             Node::of(bodies.iter().map(|body| (body.position, body.mass)), 0.0)
@@ -115,7 +107,6 @@ impl Tree {
         &self.nodes
     }
 
-    /// Returns a node and its next siblings, before the index `end`.
     fn siblings(&self, first: usize, end: usize) -> impl Iterator<Item = &Node> {
         let mut at = first;
         iter::from_fn(move || {
@@ -152,7 +143,6 @@ impl Tree {
 }
 
 impl Node {
-    /// Makes a node from the places and masses of its children or bodies.
     fn of(inside: impl Iterator<Item = ([f32; 2], f32)>, size: f64) -> Self {
         let (mut mass, mut moment) = (0.0, [0.0; 2]);
         for (place, part) in inside {
@@ -170,7 +160,6 @@ impl Node {
     }
 }
 
-/// A square that contains all bodies.
 struct Square {
     corner: [f64; 2],
     size: f64,
@@ -192,8 +181,7 @@ impl Square {
         }
     }
 
-    /// Returns the quarters that contain a body, from the largest down, two bits each (Morton
-    /// order). Even a body with a coordinate that is not a number gets a key.
+    /// Returns the Morton key of a body: two bits for each quarter, from the largest quarter down.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -203,7 +191,7 @@ impl Square {
     }
 }
 
-/// Puts a 0 before each bit of a number.
+/// Spreads the bits of a number to the even bits of the result.
 fn spread(number: u32) -> u64 {
     let masks = [
         (16, 0x0000_ffff_0000_ffff),
@@ -216,29 +204,29 @@ fn spread(number: u32) -> u64 {
     masks.into_iter().fold(u64::from(number), spread)
 }
 
-/// The counts of an acceleration, summed over all its bodies.
+/// The counts of an acceleration, summed over all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often a body met a node, or a section's ancestor, and compared its distance and size.
+    /// The number of times that a body visited a node, or an ancestor of a section.
     pub met: u64,
-    /// How often a node acted upon a body, as far enough away or as a leaf.
+    /// The number of times that a node accelerated a body.
     pub interactions: u64,
 }
 
 /// The number of bodies that go through a section together: a vector of AVX-512.
 const LANES: usize = 16;
 
-/// Adds the pull of a section of a tree to the accelerations and potentials of bodies. When all
-/// sections of a tree have acted upon a body, in any order, the whole tree has acted.
+/// Adds the pull of a section to the accelerations and potentials of bodies. When all sections of a
+/// tree have acted upon a body, in any order, the whole tree has acted.
 ///
-/// `theta` is the opening angle. If the distance to a node's centre of mass is at least the node's
-/// size divided by `theta`, the node acts upon a body as one mass. A leaf always acts, except upon
-/// a body at its own place. If `theta` is 0, only leaves act.
+/// `theta` is the opening angle: a node acts as one mass if the distance to its centre of mass is
+/// at least the node's size divided by `theta`. A leaf always acts, except upon a body at the same
+/// position. If `theta` is 0, only leaves act.
 ///
 /// # Panics
 ///
-/// Panics if `theta` is not from 0 to 0.7. With a larger `theta`, a body could be inside a square
-/// that acts upon the body.
+/// Panics if `theta` is not from 0 to 0.7. With a larger `theta`, a square could act upon a body
+/// inside the square.
 pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Counts {
     assert!(
         (0.0..=0.7).contains(&theta),
@@ -250,7 +238,7 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
         let mut lanes = Lanes {
             x: of(|body| body.position[0]),
             y: of(|body| body.position[1]),
-            // No section reaches this index, so a lane without a body meets no node.
+            // The section does not reach this index, so a lane without a body visits no node.
             at: array::from_fn(|lane| match lane < bodies.len() {
                 true => section.first,
                 false => u32::MAX,
@@ -269,12 +257,12 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
     counts
 }
 
-/// Bodies that go through a section together, and their accelerations so far.
+/// Bodies that go through a section together, with their accelerations so far.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     x: [f32; LANES],
     y: [f32; LANES],
-    /// The index of the next node that the body meets, or the first such index after the section.
+    /// The index of the node that the body visits next.
     at: [u32; LANES],
     to_x: [f32; LANES],
     to_y: [f32; LANES],
@@ -283,14 +271,11 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section. All bodies visit a node at the same time. A body that meets a
-/// near node continues inside the node, and a body that meets a far node continues behind the node.
-/// All other bodies are inside a square that is far for them, and continue behind the node or
-/// later. If at least one body continues inside, all bodies visit the next node. Otherwise all
-/// bodies visit the node behind, because no body has to visit the nodes between.
+/// Takes bodies through a section, all at the same node. A body near the node continues inside the
+/// node, and a body far from the node continues behind it. A body with a later `at` skips the node.
+/// If no body continues inside the node, the loop skips all nodes inside it.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
-    // This copy stays in registers.
     let mut inner = *lanes;
     for ancestor in section.ancestors {
         let Node {
@@ -362,7 +347,7 @@ mod tests {
     use super::super::{accelerate_directly, disc};
     use super::*;
 
-    /// The nodes that act upon a body, found by the definition.
+    /// Finds the nodes that act upon a body, by the definition.
     fn acting(tree: &Tree, body: &Body, theta: f32, at: usize, found: &mut Vec<usize>) {
         let node = &tree.nodes[at];
         let [x, y] = [0, 1].map(|axis| node.centre[axis] - body.position[axis]);
@@ -390,8 +375,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// For all cuts, the nodes of a section that act also act in the whole tree. The sum over
-        /// the sections is the result of the whole tree. Most cuts separate single nodes.
+        /// Most cuts separate single nodes.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -411,7 +395,6 @@ mod tests {
             let acting: Vec<_> = bodies.iter().map(of_body).collect();
             let mut whole = bodies.clone();
             accelerate(&mut whole, tree.whole(), theta);
-            // Bodies meet the last section first, and the first section last.
             for cut in cuts.windows(2).rev() {
                 let ancestors = tree.ancestors(cut[0]);
                 prop_assert!(ancestors.len() <= ANCESTORS_MAX);
@@ -509,8 +492,7 @@ mod tests {
         let tree = Tree::new(&mut bodies);
         let mut expected = bodies.clone();
         accelerate_directly(&mut expected, &bodies);
-        // The first number is the root mean square error, relative to the acceleration. The second
-        // number is the number of interactions.
+        // The root mean square error relative to the acceleration, and the number of interactions.
         let of = |theta: f32| {
             let mut found = bodies.clone();
             let counts = accelerate(&mut found, tree.whole(), theta);
@@ -527,8 +509,8 @@ mod tests {
         assert!(exact.0 < 1e-5, "{exact:?}");
         assert_eq!(exact.1, 2000 * 2000);
         assert!(fine.0 < usual.0 / 2.0, "{fine:?} {usual:?}");
-        // An evenly filled square has a quadrupole, and a single mass has none. Relative to the
-        // square's pull, the error is at most an eighth of (size / distance)².
+        // An evenly filled square has a quadrupole, and a single mass has none. The error relative
+        // to the square's pull is at most an eighth of (size / distance)².
         assert!(usual.0 < 0.5 * 0.5 / 8.0, "{usual:?}");
         assert!(usual.1 < exact.1 / 5, "{usual:?}");
     }

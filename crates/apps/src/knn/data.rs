@@ -1,13 +1,13 @@
-//! The data of the processes of the ring, and the items that they send each other.
+//! The items that the processes of the ring send each other, and the plan of the computation.
 
 use std::fmt;
 
 use cellworks_csp::Item;
 
-/// The size of a block without its points: two numbers of 4 bytes.
+/// The size of a block without its points: `number` and `first`, with 4 bytes each.
 pub(super) const HEADER_BYTES: usize = 2 * 4;
 
-/// Points that travel together.
+/// Points that go round the ring as one item.
 #[derive(Clone)]
 pub(super) struct Block {
     pub number: usize,
@@ -53,7 +53,6 @@ impl Item for Found {
     }
 }
 
-/// The plan of the computation, which all processes have.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub processes: usize,
@@ -65,13 +64,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns the block that is the `turn`-th home of a process, and the step, from 0 over all
-    /// rounds, in which the process first receives this block. Returns `None` if there are too few
-    /// blocks.
+    /// Returns the block that is the `turn`-th home of a process, and the step in which the process
+    /// first receives this block. Returns `None` if there are too few blocks.
     ///
-    /// Each process receives a block a step later than the process before. The last process takes
-    /// the first block as its home, and the first process the last block. All processes therefore
-    /// take and finish their homes in the same steps, and no process waits for a busy one.
+    /// Steps count the blocks that a process receives, from 0. Each process receives a block one
+    /// step later than the previous process, and the last process takes the first block as its
+    /// home. All homes therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -79,7 +77,7 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// Returns the number of blocks that come to a process until the last home has met all blocks.
+    /// Returns the number of blocks that a process receives until no process needs more blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

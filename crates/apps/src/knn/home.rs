@@ -9,10 +9,9 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! Each vector has the sums of several pairs, so a sum is never split across the elements of a
-//! vector. Each loaded coordinate is used for several pairs. A pair in 72 dimensions takes 3 ns on
-//! a core of an EPYC with AVX2, which is 70 GFLOP/s. With several coordinates of one pair in a
-//! vector instead, a pair took 9 ns.
+//! A vector has the sums of several pairs. A pair in 72 dimensions takes 3 ns on a core of an EPYC
+//! with AVX2, which is 70 GFLOP/s.
+//! Rejected: several coordinates of one pair in a vector, because a pair took 9 ns.
 
 use std::array;
 
@@ -21,25 +20,21 @@ use multiversion::multiversion;
 
 use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 
-/// The cycles that a coordinate of a pair of points takes on an SPU, without SIMD as in the paper.
-/// The multiply-add of a coordinate waits 6 cycles for the previous one (Cell BE Programming
-/// Tutorial, table of pipeline latencies, class SP).
+/// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
+/// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair, to compare its distance with the farthest neighbour so far: a load
-/// (6), a comparison (2), and a branch that is usually hinted right.
+/// The further cycles of a pair: a load (6), a comparison (2), and a well predicted branch.
 const CYCLES_PER_PAIR: u64 = 6 + 2;
-/// The further cycles of a new neighbour, because the branch was hinted wrong.
+/// The further cycles of a new neighbour, for a branch that was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// The cycles for each neighbour in the list that a new neighbour moves: a load, and then a store.
+/// The cycles for each neighbour that a new neighbour moves in the list: a load and a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
-/// The number of points of a group of the home: one vector of AVX2, or two smaller ones.
+/// The number of points in a group of the home: one vector of AVX2, or two smaller vectors.
 const LANES: usize = 8;
-/// The number of points of the other block that are compared with a group of the home at once. The
-/// sums of all pairs take half of the registers of x86-64, and do not wait for each other.
+/// The number of points of the other block that are compared with a group at once.
 const AT_ONCE: usize = 4;
 
-/// A block with its neighbours so far.
 pub(super) struct Home {
     first: u32,
     number: usize,
@@ -52,10 +47,10 @@ pub(super) struct Home {
 
 /// Points of the home that are compared together, one in each lane of a vector.
 struct Group {
-    /// For each dimension, the coordinates of all points.
+    /// The coordinates of all points, by dimension.
     coordinates: Vec<[f32; LANES]>,
-    /// For each point, the square of the distance that a new neighbour may have, which is the
-    /// distance of the last neighbour in a full list. A lane without a point accepts no neighbour.
+    /// For each point, the largest squared distance of a new neighbour: infinite until the list is
+    /// full. A lane without a point accepts no neighbour.
     farthest: [f32; LANES],
 }
 
@@ -67,7 +62,7 @@ impl Home {
         HEADER_BYTES + points * plan.dimensions * size_of::<f32>() + of_neighbours
     }
 
-    /// Makes a home from a block, which has not been compared with any block, not even with itself.
+    /// Makes a home from a block, before any comparison.
     pub fn new(block: &Block, plan: &Plan) -> Self {
         let points = block.coordinates.chunks_exact(plan.dimensions);
         let list = || Vec::with_capacity(plan.neighbours + 1);
@@ -84,7 +79,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home with all points of another block. Returns the SPU's cycles.
+    /// Compares all points of the home with those of another block. Returns the cycles of an SPU.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -152,8 +147,8 @@ impl Group {
         }
     }
 
-    /// Returns the squares of the distances of up to [`AT_ONCE`] points to all points of the group.
-    /// The results of missing points, and of lanes without a point, are meaningless.
+    /// Returns the squared distances of up to [`AT_ONCE`] points to all points of the group.
+    /// Results for missing points and for lanes without a point are meaningless.
     fn squared_distances<'a>(
         &self,
         mut points: impl Iterator<Item = &'a [f32]>,
@@ -168,8 +163,7 @@ impl Group {
         sums
     }
 
-    /// Returns whether any point of the group may have a new neighbour at these distances. The
-    /// check takes a few instructions for all points together.
+    /// Returns whether any point of the group gets a new neighbour at these distances.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -178,7 +172,7 @@ impl Group {
     }
 }
 
-/// Adds the square of the distance of each pair to the pair's sum, coordinate by coordinate.
+/// Adds the squared differences of all coordinates of each pair to the pair's sum.
 #[multiversion(targets("x86_64+avx2"))]
 fn add_squares(
     group: &[[f32; LANES]],
@@ -187,7 +181,7 @@ fn add_squares(
 ) {
     let mut inner = *sums;
     let [a, b, c, d] = points;
-    // The zipped slices share one length, so no access needs a bounds check.
+    // Zipped slices share one length, so no access needs a bounds check.
     for ((((group, a), b), c), d) in group.iter().zip(a).zip(b).zip(c).zip(d) {
         for (sums, coordinate) in inner.iter_mut().zip([a, b, c, d]) {
             for (sum, of_group) in sums.iter_mut().zip(group) {
@@ -199,8 +193,8 @@ fn add_squares(
     *sums = inner;
 }
 
-/// Inserts a candidate into a list of the nearest neighbours, and returns the number of neighbours
-/// behind it. If the candidate is not near enough, returns `None`.
+/// Inserts a candidate into a list of up to `wanted` neighbours. Returns the number of neighbours
+/// behind the candidate, or `None` if the candidate is too far away.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {
@@ -249,11 +243,10 @@ mod tests {
         let here = block(0, 0, &[0.0, 0.0, 10.0, 0.0, 0.0, 20.0]);
         let mut home = Home::new(&here, &plan);
         let of_pair = CYCLES_PER_PAIR + 2 * CYCLES_PER_COORDINATE;
-        // Point 0 gets point 1 as its neighbour, but not point 2, which is farther. Points 1 and 2
-        // get point 0 and keep it.
+        // Point 0 gets neighbour 1, because point 2 is farther. Points 1 and 2 get neighbour 0.
         let itself = 6 * of_pair + 3 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&here), Cycles(itself));
-        // Point 4 is nearer to points 0 and 2. Point 5 is as far from point 1 as point 0 is.
+        // Point 4 is nearer to points 0 and 2. Points 5 and 0 are equally far from point 1.
         let there = block(1, 3, &[90.0, 90.0, 0.0, 5.0, 20.0, 0.0]);
         let other = 9 * of_pair + 2 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&there), Cycles(other));

@@ -1,4 +1,4 @@
-//! The points of [`Knn`](super::Knn), and a search by brute force as the reference for results.
+//! The points of [`Knn`](super::Knn), and a search by brute force that checks the results.
 
 use std::collections::BinaryHeap;
 
@@ -8,20 +8,17 @@ use super::data::{Block, Found, Neighbour};
 use crate::ProgramError;
 use crate::error::agree;
 
-/// Points with whole coordinates, in a random order.
 pub(super) struct Points {
-    /// Each coordinate is from 0 to 255, so differences also fit into `i16`. Processors multiply
-    /// many numbers of 16 bits at a time.
+    /// Coordinates from 0 to 255. As `i16`, many of them are multiplied at a time.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
 
-/// The number of points in a group that stays in the first-level cache during comparisons.
+/// The number of points in a tile, which stays in the first-level cache during comparisons.
 const TILE: usize = 32;
 
 impl Points {
     pub fn new(count: usize, dimensions: usize) -> Self {
-        // The order of the points does not follow from their coordinates.
         let mix = |number: u64| (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let coordinate = |at: usize| (mix(mix(mix(at as u64 + 1))) >> 56) as i16;
         Self {
@@ -40,7 +37,7 @@ impl Points {
         parts.enumerate().map(block).collect()
     }
 
-    /// Compares all neighbours that were found with the neighbours by brute force.
+    /// Compares the found neighbours with those by brute force.
     pub fn verify(&self, mut found: Vec<Found>, wanted: usize) -> Result<(), ProgramError> {
         const BY: &str = "by brute force";
         found.sort_by_key(|found| found.first);
@@ -96,7 +93,6 @@ impl Points {
     }
 }
 
-/// Computes the squares of the distances of some points to another point.
 #[multiversion(targets("x86_64+avx2"))]
 fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     for (point, squared) in points.chunks_exact(other.len()).zip(squared) {
@@ -108,12 +104,11 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     }
 }
 
-/// The nearest of the points that were offered.
+/// The nearest of the points that were offered so far.
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// Each entry has the square of a distance in its upper bits and the number of the point in its
-    /// lower bits, so that one comparison is enough. The farthest point is on top.
+    /// Squared distances in the upper 32 bits, points in the lower 32 bits. The farthest is on top.
     heap: BinaryHeap<u64>,
 }
 
@@ -177,7 +172,7 @@ mod tests {
         );
     }
 
-    /// There are more points than a tile has. For each point, the reference sorts all other points.
+    /// There are more points than in a tile. For each point, the reference sorts all other points.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;

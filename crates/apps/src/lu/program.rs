@@ -1,4 +1,4 @@
-//! The program. A task is a column on machines with local stores, and a column of tiles elsewhere.
+//! The program. A task changes a column on machines with local stores, elsewhere a column of tiles.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -43,27 +43,24 @@ pub struct Lu {
 const RESIDUAL: Metric = Metric::new("residual", "of the norm");
 const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 
-/// The cycles that an SPU takes to update an element. Together with the waits of a task for its
-/// transfers, this number is fitted to the run times of one worker without double buffering in the
-/// paper's table 5.1. There are n³/3 updates, in n²/2 tasks.
+/// The cycles of an SPU to update an element. This number and `WAIT_FOR_TRANSFERS` are fitted to
+/// the run times of one worker without double buffering in the paper's table 5.1.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles that an SPU takes to divide an element by the pivot: an estimate of the functions of
-/// IBM's SDK, which take an approximate inverse and improve it. There are n²/2 multipliers in all,
-/// beside n³/3 updates.
+/// The cycles of an SPU to divide an element by the pivot. This is an estimate of the functions of
+/// IBM's SDK, which improve an approximate inverse. There are n²/2 divisions, and n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest number of rows. Such a column is 16 KB, the largest DMA transfer.
 const SIZE_MAX: usize = 4_096;
 
-/// The largest matrix for which all steps are simulated. These steps take a second or two. For a
-/// larger matrix [`SAMPLED_STEPS`] of its steps are simulated.
+/// The largest matrix for which a simulated machine runs all steps. They take a second or two.
 const WHOLE_SIZE_MAX: usize = 512;
 
-/// The number of steps that are simulated of a larger matrix.
+/// The number of steps that a simulated machine runs for a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The number of tasks for each worker. The paper has "a few more" tasks than workers.
+/// The tasks for multipliers of each worker. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -75,16 +72,15 @@ struct Found {
 
 enum End {
     Factored {
-        /// The distance between the product of the factors and the matrix.
         residual: f64,
-        /// The largest residual of right factors, by the precision of the elements.
+        /// The largest residual of right factors in the precision of the elements.
         at_most: f64,
     },
-    /// The matrix was not factored; only this number of steps have run.
+    /// The matrix was not factored, because only this number of steps have run.
     Sampled { steps: usize },
 }
 
-/// A step of the factorization, and the number of steps that its time stands for.
+/// A step of the factorization, and the number of steps that are assumed to take as long.
 #[derive(Clone, Copy)]
 struct Step {
     number: usize,
@@ -92,7 +88,7 @@ struct Step {
 }
 
 impl Lu {
-    /// Returns all steps of the factorization, or a sample. The last row needs no step.
+    /// Returns all steps of the factorization, or a sample of them. The last row needs no step.
     fn steps(&self, is_sampled: bool) -> Vec<Step> {
         let steps = self.size - 1;
         let count = match is_sampled {
@@ -107,11 +103,8 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision.
-    ///
-    /// Steps are separated by barriers. The time of a step depends only on the number of remaining
-    /// columns and on their length, which both decrease by one with each step. Each step of a
-    /// sample can therefore stand for the steps around it, which take nearly the same time.
+    /// Factors by columns, in single precision. Each step has a barrier. A step of a sample takes
+    /// nearly as long as the steps around it, which have nearly the same columns.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -142,7 +135,7 @@ impl Lu {
         Ok(Found { span_s, end })
     }
 
-    /// Makes one step: a phase of tasks for multipliers, and a phase of tasks for columns.
+    /// Runs one step: a phase of tasks for multipliers, and then a phase of tasks for columns.
     fn step_by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -188,7 +181,6 @@ impl Lu {
         })
     }
 
-    /// Factors by columns of tiles, in double precision.
     fn by_tiles<M: Machine>(&self, main: &Main<'_, M>) -> Result<Found, TaskError> {
         let matrix = Matrix::<f64>::random(self.size, SEED);
         let mut tiles = Tiles::of(&matrix);
@@ -204,9 +196,8 @@ impl Lu {
     }
 }
 
-/// Replaces a matrix by its factors, with the tasks of one phase. Each task changes one column of
-/// tiles. As soon as a column has all its updates, it is factored before other columns are updated.
-/// If a worker has nothing to do, it gets some tiles of the column of another worker.
+/// Replaces a matrix by its factors, in one phase. Each task changes one column of tiles, and gives
+/// tiles to idle workers. A column with all its updates is factored before others are updated.
 ///
 /// # Errors
 ///
@@ -218,7 +209,6 @@ pub fn factor_tiles<M: Machine>(
     let count = tiles.count();
     main.phase(|phase: &Phase<'_, '_, M::Spe>| {
         let columns = phase.blocks(&mut tiles.tiles, count);
-        // For each column, the last task that has changed it.
         let mut changed_by = vec![None; count];
         for step in 0..count {
             let mut factor = phase
@@ -250,7 +240,7 @@ pub fn factor_tiles<M: Machine>(
     })
 }
 
-/// Factors a column of tiles from the diagonal down. The column has the number of the step.
+/// Factors the column of tiles with the number `step`, from the diagonal down.
 fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step: usize) {
     let (diagonal, below) = column[step..]
         .split_first_mut()
@@ -261,7 +251,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles that is to the right of the column that was factored in the step.
+/// Updates a column of tiles right of the column `factored` of this step.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],

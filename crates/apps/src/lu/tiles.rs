@@ -1,4 +1,4 @@
-//! The form with tiles: a matrix in square tiles. Each tile is contiguous in memory.
+//! A matrix in square tiles. Each tile is contiguous in memory.
 
 use std::array;
 use std::slice::ChunksExactMut;
@@ -10,23 +10,22 @@ use super::{Element, Matrix, factor};
 /// The number of rows of a tile, and of columns. A tile of `f32` is 16 KB, one DMA transfer.
 pub const TILE: usize = 64;
 
-/// A tile, which is stored column by column.
+/// A tile, indexed by column and then by row.
 pub type Tile<T> = [[T; TILE]; TILE];
 
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// The number of rows of the matrix, and of columns. Filling of the last tiles does not count.
+    /// The number of rows of the matrix, without the filling of the last tiles.
     order: usize,
-    /// The number of tiles in a row of tiles, and in a column of tiles.
+    /// The number of tiles in a column of tiles.
     count: usize,
-    /// The tiles, column of tiles by column of tiles, each from the top down.
+    /// The columns of tiles, one after the other, each from the top down.
     pub(super) tiles: Vec<Tile<T>>,
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. Beyond the last row and column of the matrix, and of its
-    /// factors, the tiles hold the identity matrix.
+    /// Makes the tiles of a matrix. The rest of the last tiles is filled with the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -59,7 +58,7 @@ impl<T: Element> Tiles<T> {
         self.count
     }
 
-    /// Returns the columns of tiles. Each one has all its tiles from the top down.
+    /// Returns a mutable iterator over the columns of tiles, each from the top down.
     pub fn columns_mut(&mut self) -> ChunksExactMut<'_, Tile<T>> {
         self.tiles.chunks_exact_mut(self.count)
     }
@@ -101,10 +100,8 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
     factor(diagonal.as_flattened_mut(), TILE)
 }
 
-/// Makes a tile of the upper factor, right of the diagonal. Divides the tile by the lower factor of
-/// the tile on the diagonal in the same row. Returns the number of floating-point operations.
-///
-/// The function TRSM of BLAS does the same, from the left, with the lower factor.
+/// Divides a tile of the upper factor by the lower factor of the diagonal tile in the same row,
+/// like TRSM of BLAS from the left. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -125,10 +122,8 @@ pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     EDGE * EDGE * (EDGE - 1)
 }
 
-/// Makes a tile of the lower factor, below the diagonal. Divides the tile by the upper factor of
-/// the tile on the diagonal in the same column. Returns the number of floating-point operations.
-///
-/// The function TRSM of BLAS does the same, from the right, with the upper factor.
+/// Divides a tile of the lower factor by the upper factor of the diagonal tile in the same column,
+/// like TRSM of BLAS from the right. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -151,11 +146,8 @@ pub fn solve_column<T: Element>(below: &mut Tile<T>, diagonal: &Tile<T>) -> u64 
     EDGE * EDGE * EDGE
 }
 
-/// Updates a tile to the right of and below the diagonal. Subtracts the product of two tiles: the
-/// tile of the lower factor in the same row, and the tile of the upper factor in the same column.
-/// Returns the number of floating-point operations.
-///
-/// The function GEMM of BLAS does the same.
+/// Subtracts the product of the `lower` tile in the same row and the `upper` tile in the same
+/// column, like GEMM of BLAS. Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -168,11 +160,8 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
     2 * EDGE * EDGE * EDGE
 }
 
-/// A part of a tile, column by column, which stays in registers while products are subtracted. In
-/// double precision a block takes 8 of the 32 registers of AVX-512.
-///
-/// Loops over a block are plain loops. A call that the compiler does not inline, such as a zip of
-/// two slices, would keep the block in memory and halve the speed.
+/// A part of a tile that stays in registers. Loops over a block use no calls that the compiler may
+/// not inline: such calls would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;
@@ -196,15 +185,14 @@ fn put<T: Element>(tile: &mut Tile<T>, row: usize, column: usize, block: &Block<
     }
 }
 
-/// Returns a part of a column, with a length that the compiler knows.
+/// Returns an array of the elements of a column from `first` on.
 #[inline(always)]
 fn part<T, const LENGTH: usize>(column: &[T], first: usize) -> &[T; LENGTH] {
     let part = column[first..].first_chunk();
     part.expect("blocks divide a tile")
 }
 
-/// Subtracts a product from a block of a tile. The factors are the block's rows of the lower tile,
-/// and its columns of the upper tile.
+/// Subtracts the product of the block's rows of `lower` and the block's columns of `upper`.
 #[inline(always)]
 fn subtract<T: Element>(
     block: &mut Block<T>,
@@ -217,7 +205,7 @@ fn subtract<T: Element>(
     let upper: &[_; COLUMNS] = part(upper, column);
     for (step, lower) in lower.iter().enumerate() {
         let lower: &[T; ROWS] = part(lower, row);
-        // With this order of loops the compiler puts rows side by side in vectors.
+        // In this order of loops, the compiler puts rows side by side in vectors.
         for at in 0..ROWS {
             for column in 0..COLUMNS {
                 differences[column][at] = differences[column][at] - lower[at] * upper[column][step];
@@ -232,7 +220,6 @@ mod tests {
     use super::super::residual;
     use super::*;
 
-    /// Some of these orders are multiples of a tile, and others are not.
     #[test]
     fn factors_in_tiles_are_as_good_as_their_precision() {
         fn check<T: Element>(order: usize, bound: f64) {

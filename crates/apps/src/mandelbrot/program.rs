@@ -1,4 +1,4 @@
-//! The program draws rows of the picture by the tasks of a pool.
+//! The program, which computes the rows of the picture in tasks of a pool.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -43,12 +43,11 @@ pub struct Mandelbrot {
     pub iterations: u16,
 }
 
-/// The cycles that an SPU takes for an iteration of a point. Three operations wait for each other,
-/// 6 cycles each: a square, its difference from the other square, and the sum with the point (Cell
-/// BE Programming Tutorial, table of pipeline latencies). Other operations run beside these three.
+/// The cycles of an SPU for an iteration of a point: three dependent operations of 6 cycles each
+/// (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// The largest number of frames, which take half a day on an SPE.
+/// The largest number of frames. They take half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {
@@ -59,12 +58,10 @@ impl Mandelbrot {
         }
     }
 
-    /// Returns the number of rows of each task. The last task may have fewer rows.
     fn rows_of_task(&self, rows: usize) -> usize {
         ((rows as f64 / self.tasks as f64).round() as usize).max(1)
     }
 
-    /// Draws a frame, and returns the time that it took.
     fn draw<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -90,8 +87,7 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. The pool cannot stage the rows as the data of a task,
-    /// because the whole picture does not fit into the store.
+    /// Draws a row in the local store. A task does not stage its rows, because they may not fit.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)

@@ -2,7 +2,7 @@
 
 use cellworks_machine::SpeId;
 
-/// Tasks that exchange packets, with one mapping.
+/// Tasks that exchange packets, with one mapping of tasks to SPEs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ExchangeRun {
     /// The packets of a round.
@@ -11,16 +11,15 @@ pub struct ExchangeRun {
     pub rounds: u32,
     /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, and at least 3 in a ring.
     pub spes: Vec<SpeId>,
-    /// The cycles that each task computes before its first packet, or no elements if no task
-    /// computes.
+    /// The cycles that each task computes before its first packet. Empty if no task computes.
     pub start_cycles: Vec<u64>,
 }
 
 /// The packets that tasks send to each other in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Exchange {
-    /// Each task passes on packets from each neighbour in the ring to the other neighbour, by the
-    /// library of Keller and Varbanescu, which keeps notifications in main memory.
+    /// Each task passes packets from each neighbour in the ring to the other neighbour, through
+    /// notifications in main memory (the library of Keller and Varbanescu).
     Ring {
         /// The size of a packet in bytes: a multiple of 16, up to 16,384.
         packet_bytes: u32,
@@ -46,19 +45,17 @@ pub struct Edge {
 pub(super) const WARM_UP: u32 = 10;
 
 impl ExchangeRun {
-    /// The SPE of a task.
     pub(super) fn spe_of(&self, task: u8) -> SpeId {
         self.spes[usize::from(task)]
     }
 
-    /// The tasks in ascending order of their SPEs, which is the order of threads.
+    /// Returns the tasks in ascending order of their SPEs, which is the order of threads.
     pub(super) fn tasks(&self) -> Vec<u8> {
         let mut tasks: Vec<u8> = (0..self.spes.len() as u8).collect();
         tasks.sort_by_key(|task| self.spe_of(*task));
         tasks
     }
 
-    /// The cycles that a task computes before its first packet.
     pub(super) fn start(&self, task: u8) -> Option<u64> {
         self.start_cycles.get(usize::from(task)).copied()
     }

@@ -7,8 +7,8 @@
 //!   replies to each   ─── inbound mailbox ─────► the words that the SPE expects
 //! ```
 //!
-//! The SPEs do not poll, because starting a program takes milliseconds and polling would cost more
-//! simulated events than the experiment.
+//! The SPEs do not poll. Polling until all programs have started would cost more simulated events
+//! than the experiment.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -17,7 +17,7 @@ use cellworks_machine::{CellMachine, CellSpe, Handle, Machine, Ppe, SpeId};
 /// The address that an SPE reports if its preparation failed. No region has this address.
 const NOWHERE: EffectiveAddress = EffectiveAddress(u64::MAX);
 
-/// Reports to the PPE that this SPE is ready, with the address of the data that other SPEs need.
+/// Reports to the PPE that this SPE is ready, with the address of its data.
 pub fn report<S: CellSpe>(spe: &S, address: EffectiveAddress) {
     spe.write_out_mbox(Outbound::Plain, address.eah());
     spe.write_out_mbox(Outbound::Plain, address.eal());
@@ -43,7 +43,7 @@ pub fn prepare<S: CellSpe, T, E: std::fmt::Display>(
     prepared.map_err(failed)
 }
 
-/// Returns to the PPE the addresses that the SPEs have reported, in the order of `spes`.
+/// Returns the addresses that the SPEs have reported, in the order of `spes`. Called by the PPE.
 pub fn gather<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spes: &[SpeId]) -> Vec<EffectiveAddress> {
     let report = |spe: &SpeId| {
         let eah = ppe.read_out_mbox(*spe, Outbound::Plain);
@@ -58,7 +58,7 @@ pub fn send_address<M: CellMachine>(ppe: &Ppe<'_, '_, M>, spe: SpeId, address: E
     ppe.write_in_mbox(spe, address.eal());
 }
 
-/// Returns the results of all programs to the PPE.
+/// Waits until all programs have ended, and returns their results.
 ///
 /// # Errors
 ///

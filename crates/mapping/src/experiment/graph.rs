@@ -8,14 +8,11 @@
 //!   signal register 1 ◄────── sndsig, a bit ─────── the buffer is free
 //! ```
 //!
-//! When a task has received all packets of a round, the next round begins: the task sends each
-//! packet as soon as the buffer at the packet's receiver is free. Data and signals go from local
-//! store to local store, so only the path between the two SPEs matters.
+//! A task begins a round when it has all packets of the previous round, and sends each packet as
+//! soon as the receiver's buffer is free. Only the path between the two SPEs matters.
 
-// Rejected: the library of the ring, which keeps notifications in main memory, for other patterns.
-// The polling intervals of tasks determined the times: on 8 computers, placements of a search took
-// 0.92 to 1.03 of the median time of random placements, and on the PS3 the mapping caused 0 to 35 %
-// of the variance. With signals from SPE to SPE the numbers are 0.50 to 1.00, and 56 to 100 %.
+// Rejected: notifications in main memory, as in the ring. Polling intervals determined the times,
+// and on the PS3 the mapping caused 0 to 35 % of the variance. With signals it causes 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -26,10 +23,10 @@ use cellworks_machine::{
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// Bits from this bit on mean that a packet was read. Lower bits mean that a packet has arrived.
+/// The first bit that means that a packet was read. Lower bits mean that a packet has arrived.
 const READ: usize = 16;
 
-/// The first tag of packets and their signals, and the first tag of signals that a packet was read.
+/// The first tags of packets with their signals, and of signals that a packet was read.
 const PACKETS: usize = 0;
 const SIGNALS: usize = 16;
 
@@ -39,7 +36,6 @@ pub(super) struct Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// See [`ExchangeRun::run`].
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         let run = self.of;
         let last = run.spes.iter().max().expect("there are tasks");
@@ -78,7 +74,7 @@ impl Graph<'_> {
             .map_err(failed)?
     }
 
-    /// The program of an SPE. Returns the time of a round in nanoseconds.
+    /// Runs the program of an SPE. Returns the time of a round in nanoseconds.
     fn task<S: CellSpe>(&self, spe: &S, plan: &Plan) -> Result<f64, String> {
         let size = plan.buffers_bytes() as usize;
         let room = spe
@@ -116,7 +112,6 @@ impl Graph<'_> {
     }
 }
 
-/// One end of an edge.
 #[derive(Clone, Copy, Debug)]
 struct End {
     /// The task at the other end.
@@ -130,8 +125,8 @@ struct End {
     number_there: usize,
 }
 
-/// The edges of a task and the layout of their buffers: first the buffers of packets to send, then
-/// the buffers of arriving packets.
+/// The edges of a task. Its buffers are first those of outgoing packets, and then those of incoming
+/// packets.
 #[derive(Clone, Debug)]
 struct Plan {
     task: u8,
@@ -147,8 +142,7 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // The index and the offset of an edge among the edges of the sending task, and among the
-        // edges of the receiving task.
+        // The index and the offset of an edge among all edges of the sending or receiving task.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -183,9 +177,8 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// The offset of the word that is sent as signal `number`: first the signals of outgoing
-    /// packets, then of incoming packets. Each word is at offset 12 of its quadword, as signal
-    /// registers are.
+    /// Returns the offset of the word of signal `number`, first of outgoing, then of incoming
+    /// packets. The word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -197,16 +190,13 @@ impl Plan {
 
 struct Input {
     end: End,
-    /// The signal register of the sender.
     signal: EffectiveAddress,
     received: u32,
 }
 
 struct Output {
     end: End,
-    /// The buffer of the receiver.
     target: EffectiveAddress,
-    /// The signal register of the receiver.
     signal: EffectiveAddress,
     sent: u32,
     /// The number of packets that the receiver has read.
@@ -247,8 +237,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// The smallest number of packets that have arrived over an edge to this task. If no edge leads
-    /// to this task, the smallest number of its packets that a receiver has read.
+    /// Returns the number of packets that have arrived over every edge to this task. If no edge
+    /// leads to this task, returns the number of packets that every receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();
@@ -261,7 +251,6 @@ impl<S: CellSpe> Task<'_, S> {
             && self.outputs.iter().all(|output| output.read == all)
     }
 
-    /// Writes the words of all signals. These words never change.
     fn write_words(&self) {
         let outputs = self.outputs.iter();
         let outputs = outputs.map(|output| 1 << output.end.number_there);
@@ -291,7 +280,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// Reads a packet, and checks that all of its bytes are the mark of its sender.
+    /// Reads a packet, and checks that all of its bytes are the [`mark`] of its sender.
     fn check(&self, number: usize) -> Result<(), String> {
         let Input { end, received, .. } = self.inputs[number];
         let mut packet = vec![0; end.bytes as usize];
@@ -345,7 +334,7 @@ impl<S: CellSpe> Task<'_, S> {
     }
 }
 
-/// The value of all bytes of a packet: the number of the sending task, and the packet's last bits.
+/// Returns the value of all bytes of a packet: the sending task and the last bits of `number`.
 fn mark(task: u8, number: u32) -> u8 {
     task << 4 | (number & 0xf) as u8
 }

@@ -1,6 +1,5 @@
-//! Experiments on the importance of the mapping of tasks to SPEs, for programs that communicate.
-//! The *start* of a run is the cycles that each task computes before its first packet, and the SPEs
-//! of threads.
+//! Experiments on the effect of the mapping of tasks to SPEs. The *start* of a run is the cycles
+//! that each task computes before its first packet, and the SPEs of threads.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start

@@ -1,17 +1,16 @@
-//! Mappings of tasks to SPEs, and all mappings in lexicographic order.
+//! Mappings of tasks to SPEs.
 
 use std::fmt;
 
 use cellworks_machine::SpeId;
 
-/// The character for an SPE without a task.
 const IDLE: char = '-';
 
-/// The largest number of tasks for which each task is written as one digit.
+/// The largest number of tasks that are written as one digit each.
 const DIGITS: usize = 10;
 
-/// The task of each SPE. SPE 0 always has task 0, because in a pattern of equal tasks, any mapping
-/// can be renumbered in this way without changing the distances of neighbours.
+/// The task of each SPE. SPE 0 always has task 0: equal tasks can be renumbered in this way without
+/// changing the distances of neighbours.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
 /// is `-`. If there are more than 10 tasks, blanks separate the tasks.
@@ -56,8 +55,7 @@ impl Mapping {
         }
     }
 
-    /// Returns all [`count`](Self::count) mappings in lexicographic order, in which an SPE without
-    /// a task comes after all tasks.
+    /// Returns all mappings in lexicographic order. An SPE without a task comes last.
     ///
     /// # Panics
     ///
@@ -90,8 +88,8 @@ impl Mapping {
     ///
     /// # Errors
     ///
-    /// Fails if a task is named twice, missing or unknown, if SPE 0 has another task than 0, or if
-    /// the text does not name one task or `-` for each SPE.
+    /// Fails if the text does not name task 0 first, each task once, and one task or `-` for each
+    /// SPE.
     pub fn parse(text: &str, tasks: usize, spes: usize) -> Result<Self, MappingError> {
         let text = text.trim();
         let bare = text
@@ -144,7 +142,6 @@ impl Mapping {
             }
             of_spe.push(task as u8);
         }
-        // Each task is on at most one SPE. If too few SPEs have a task, some task has no SPE.
         let placed = of_spe.iter().filter(|task| usize::from(**task) < tasks);
         if placed.count() < tasks {
             return Err(wrong("some tasks have no SPE; name each once".to_owned()));
@@ -175,8 +172,8 @@ impl Mapping {
 
     /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail is the last permutation of its elements, so the element
-        // before the tail is exchanged with the next larger element of the tail.
+        // The longest descending tail is the last permutation of its elements. The element before
+        // it is exchanged with the next larger element of the tail.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

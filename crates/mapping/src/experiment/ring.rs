@@ -9,22 +9,15 @@
 //!   its buffer is free
 //! ```
 //!
-//! When the outgoing buffer for one neighbour is free, the task copies the packet from the other
-//! neighbour to this buffer. Threads are numbered in the order of their SPEs.
+//! A task copies an arrived packet to the outgoing buffer for the other neighbour when this buffer
+//! is free. Threads are numbered in the order of their SPEs.
 
-// Rejected: sends that wait until their buffer is free. With one buffer on each side for each
-// neighbour, 86 to 98 of 100 mappings deadlock. With eight receive buffers the time depends on the
-// phase in which tasks start: runs of one mapping differ as much as mappings do (intraclass
-// correlation 0 to 0.3 over 3,000 rounds).
-// Rejected: a library that polls at fixed times. If the interval is eight times the time between
-// the starts of two tasks, the slowest mapping takes 3.7 times as long as the fastest mapping with
-// the same start. The only reason for eight is to match the published 3.4. After 3,000 rounds the
-// ratio is 1.9, because phases drift.
-// Rejected: one send buffer of a task for both neighbours. The first neighbour always takes the
-// buffer again, and the other direction starves. The ratio between mappings is then 1.55 (PS3) and
-// 1.28 (QS22) with packets of 2 KB, and falls with smaller packets. The paper names neither such a
-// buffer nor the eight receive buffers that it needs. docs/notes/ring.md has all readings of the
-// library.
+// Rejected: sends that wait until their buffer is free. With one buffer on each side, 86 to 98 of
+// 100 mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
+// Rejected: polling at fixed times. Only intervals of eight times the time between two starts give
+// about the published ratio of 3.4 between mappings, and after 3,000 rounds the ratio is 1.9.
+// Rejected: one send buffer for both neighbours. One direction starves, and mappings differ by 1.55
+// (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all readings of the library.
 
 use std::iter;
 
@@ -34,19 +27,16 @@ use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId
 use super::exchange::{ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// A ring with one mapping.
 pub(super) struct Ring<'a> {
-    /// The size of a packet in bytes: a multiple of 16, up to 16,384.
     pub packet_bytes: u32,
-    /// Whether packets go around in one direction only.
     pub one_way: bool,
     pub of: &'a ExchangeRun,
 }
 
-/// The distance in bytes between the rows of two threads in main memory. Rows share no cache line.
+/// The bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for each other thread: the number of packets that the other thread has
-/// sent to this thread, and the number of packets that the other thread has taken from this thread.
+/// The size of a row's entry for another thread: the number of packets that the other thread has
+/// sent, and, from [`ACKNOWLEDGED`] on, the number of packets that the other thread has taken.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -54,13 +44,11 @@ const ACKNOWLEDGED: u32 = 4;
 const DIRECTIONS: usize = 2;
 
 const POLL: Tag = Tag::of::<0>();
-/// The tags of each direction.
 const PACKET: [Tag; DIRECTIONS] = [Tag::of::<1>(), Tag::of::<2>()];
 const NOTIFY: [Tag; DIRECTIONS] = [Tag::of::<3>(), Tag::of::<4>()];
 const ACKNOWLEDGE: [Tag; DIRECTIONS] = [Tag::of::<5>(), Tag::of::<6>()];
 
 impl Ring<'_> {
-    /// See [`ExchangeRun::run`].
     pub fn run<M: CellMachine>(&self, machine: &M) -> Result<f64, String> {
         let number = self.of.spes.len();
         let last = self.of.spes.iter().max().expect("a ring has tasks");
@@ -68,7 +56,7 @@ impl Ring<'_> {
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        // The PPE starts with the first SPE, whatever the task of this SPE.
+        // The order is that of the SPEs, because the PPE starts with the first SPE.
         let tasks = self.of.tasks();
         let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
         let mut threads = vec![0; number];
@@ -102,13 +90,13 @@ impl Ring<'_> {
             .map_err(failed)?
     }
 
-    /// The next and the previous task.
+    /// Returns the next and the previous task.
     fn neighbours(&self, task: u8) -> [u8; DIRECTIONS] {
         let number = self.of.spes.len() as u8;
         [(task + 1) % number, (task + number - 1) % number]
     }
 
-    /// The program of an SPE. Returns the time of a round in nanoseconds.
+    /// Runs the program of an SPE. Returns the time of a round in nanoseconds.
     fn task<S: CellSpe>(
         &self,
         spe: &S,
@@ -142,7 +130,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // Packets that go in one direction come from the neighbour on the opposite side.
+                // Packets in one direction come from the neighbour on the other side.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
@@ -165,7 +153,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The size of the copy of the row, and of the words for put commands after it.
+    /// The size of the copy of the row, and of the words for put commands after the copy.
     const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
 
     const fn outgoing(self, direction: usize) -> u32 {
@@ -180,8 +168,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// The offset of a quadword for the word of a put command. The word has the same offset in this
-    /// quadword as in its quadword in main memory.
+    /// Returns the offset of a quadword for the word of a put command. The word has the same offset
+    /// in the quadword as in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }
@@ -191,10 +179,8 @@ impl Buffers {
     }
 }
 
-/// The state of a task for the packets that go around in one direction.
 #[derive(Clone, Copy)]
 struct Way {
-    /// The threads of the next and of the previous task.
     next: u8,
     previous: u8,
     buffers_of_previous: EffectiveAddress,
@@ -224,7 +210,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet contains the number of its first task, which `verify` compares at the end.
+            // A packet contains the number of its first task, which `verify` checks.
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);
@@ -247,7 +233,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// The smallest number of packets that have come from a neighbour.
+    /// Returns the number of packets that have come from each neighbour.
     fn received(&self) -> u32 {
         let received = self.way[..self.directions].iter().map(|way| way.received);
         received.min().expect("there is a direction")
@@ -259,7 +245,7 @@ impl<S: CellSpe> Task<'_, S> {
             .all(|way| way.received == self.packets && way.acknowledged == self.packets)
     }
 
-    /// Reads the row once, and handles all news in it. Returns whether there was news.
+    /// Reads the row once, and handles all changes. Returns whether a packet was taken or sent.
     fn step(&mut self) -> Result<bool, String> {
         self.poll()?;
         let mut did = false;
@@ -308,7 +294,6 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(did)
     }
 
-    /// Gets the row of the task's thread.
     fn poll(&self) -> Result<(), String> {
         let row = self.rows + u64::from(self.thread) * ROW_STRIDE as u64;
         let to = self.buffers.at(self.buffers.row());
@@ -319,13 +304,11 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(())
     }
 
-    /// A number from the local copy of the row.
     fn entry(&self, thread: u8, field: u32) -> u32 {
         let offset = self.buffers.row() + u32::from(thread) * ENTRY_BYTES + field;
         self.spe.local_store().read_word(self.buffers.at(offset))
     }
 
-    /// Copies the packet that has arrived to the buffer for the next task.
     fn forward(&self, direction: usize) {
         let store = self.spe.local_store();
         let mut packet = vec![0; self.packet_bytes as usize];
@@ -339,7 +322,6 @@ impl<S: CellSpe> Task<'_, S> {
             .compute(Cycles(u64::from(self.packet_bytes / 16) * 2));
     }
 
-    /// Notifies the next task that a packet is in the buffer.
     fn send(&mut self, direction: usize) -> Result<(), String> {
         let way = &mut self.way[direction];
         way.sent += 1;
@@ -359,7 +341,7 @@ impl<S: CellSpe> Task<'_, S> {
         self.spe.mfc().issue(put).map_err(failed)
     }
 
-    /// Checks by its first task that the last packet was passed on the right number of times.
+    /// Checks that the last packet of each direction began at the expected task.
     fn verify(&self) -> Result<(), String> {
         let tasks = i64::from(self.tasks);
         for (direction, step) in iter::zip(0..self.directions, [-1, 1]) {

@@ -7,12 +7,11 @@ use super::graph::Graph;
 use super::ring::Ring;
 
 impl ExchangeRun {
-    /// Runs the tasks. Returns the time of a round of the slowest task, in nanoseconds. In a round
-    /// each packet arrives once.
+    /// Runs the tasks. Returns the time of a round of the slowest task, in nanoseconds.
     ///
     /// # Errors
     ///
-    /// Returns the reason for which the machine gave no result.
+    /// Returns the reason why the machine gave no result.
     ///
     /// # Panics
     ///

@@ -7,7 +7,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Sorts the given times. Returns `None` if there are no times.
+    /// Sorts times. Returns `None` if there are no times.
     ///
     /// ```
     /// use cellworks_mapping::experiment::Times;
@@ -22,62 +22,60 @@ impl Times {
         (!sorted.is_empty()).then_some(Self { sorted })
     }
 
-    /// All times, from the shortest to the longest.
+    /// Returns all times, from the shortest to the longest.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// The shortest time.
+    /// Returns the shortest time.
     pub fn best(&self) -> f64 {
         self.sorted[0]
     }
 
-    /// The longest time.
+    /// Returns the longest time.
     pub fn worst(&self) -> f64 {
         self.sorted[self.sorted.len() - 1]
     }
 
-    /// The mean of all times.
+    /// Returns the mean of all times.
     pub fn mean(&self) -> f64 {
         self.sorted.iter().sum::<f64>() / self.sorted.len() as f64
     }
 
-    /// The longest time divided by the shortest.
+    /// Returns the longest time divided by the shortest time.
     pub fn worst_to_best(&self) -> f64 {
         self.to_best(self.worst())
     }
 
-    /// The median divided by the shortest time. With an even number of times, the median is the
-    /// longer of the two times in the middle.
+    /// Returns the median divided by the shortest time. With an even number of times, the median is
+    /// the longer of the two times in the middle.
     pub fn median_to_best(&self) -> f64 {
         self.to_best(self.sorted[self.sorted.len() / 2])
     }
 
-    /// The given time divided by the shortest time.
+    /// Returns the given time divided by the shortest time.
     pub fn to_best(&self, time: f64) -> f64 {
         time / self.best()
     }
 
-    /// The rank of a time among all times, 1 for the shortest. Equal times have the same rank.
+    /// Returns the rank of a time, 1 for the shortest. Equal times have the same rank.
     pub fn rank(&self, time: f64) -> usize {
         1 + self.sorted.partition_point(|other| *other < time)
     }
 
-    /// The range of the middle half of the times, divided by the median.
+    /// Returns the range of the middle half of the times, divided by the median.
     pub fn middle_half(&self) -> f64 {
         let at = |part: usize| self.sorted[self.sorted.len() * part / 4];
         (at(3) - at(1)) / at(2)
     }
 }
 
-/// The share of the variance of single runs that is due to the mapping, from 0 to 1. The rest of
-/// the variance is due to the starts of the runs. `runs` has the times of each mapping, with the
-/// same number of runs for all mappings. The result is `None` with fewer than two mappings, with
-/// fewer than two runs of a mapping, or if all times are equal.
+/// Returns the share of the variance of single runs that is due to the mapping, from 0 to 1. The
+/// rest is due to the starts of the runs. `runs` has the times of each mapping. Returns `None` with
+/// fewer than two mappings or two runs of a mapping, or if all times are equal.
 ///
 /// The share is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations:
-/// uses in assessing rater reliability, Psychological Bulletin 86, 1979). An estimate below 0,
-/// which means that the runs of a mapping do not agree at all, becomes 0.
+/// uses in assessing rater reliability, Psychological Bulletin 86, 1979), but at least 0.
 ///
 /// # Panics
 ///

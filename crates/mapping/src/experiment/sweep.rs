@@ -1,4 +1,4 @@
-//! Sweeps: the runs of an experiment.
+//! Sweeps: runs of communicating tasks with many mappings to SPEs.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
 use crate::Volumes;
 
-/// The largest number of mappings that are all run. A sweep with more mappings needs a sample.
+/// The largest number of mappings that a sweep runs.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
 /// The largest number of tasks, because a row of notifications has room for 16.
@@ -18,18 +18,17 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random number of cycles that a task computes before its first packet. A round
-/// on a Cell takes about as long.
+/// The limit of the random cycles before a task's first packet: about a round on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
 /// (Keller, Varbanescu, Performance Impact of Task Mapping on the Cell BE Multicore Processor,
-/// A4MMC 2010) or any other graph. The [`SweepPlan`] of a sweep is the same for every machine.
+/// A4MMC 2010) or any other graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The number of tasks: 3 to 16 in a ring, 2 to 16 in a graph.
     pub tasks: usize,
-    /// The number of SPEs, counted from the first of the machine: at least one for each task.
+    /// The number of SPEs, from SPE 0 on: at least one for each task.
     pub spes: usize,
     /// Sizes of packets in bytes, multiples of 16 up to 16,384. Each mapping is run with each size.
     pub packet_bytes: Vec<u32>,
@@ -39,7 +38,7 @@ pub struct Sweep {
     pub rounds: u32,
     /// The number of runs of each mapping: at least 1.
     pub runs: usize,
-    /// The seed for the starts of tasks in each run, the SPEs of threads, and the random mappings.
+    /// The seed of the starts of runs and of the random mappings.
     pub seed: u64,
     /// The SPEs of the threads to which tasks are mapped.
     pub threads: Threads,
@@ -57,14 +56,13 @@ pub enum Traffic {
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// The tasks form a graph, and in a round a packet goes over each edge. The packets of edges
+    /// The tasks form a graph, and a packet goes over each edge in each round. Packets of edges
     /// with the largest volume have the size of the sweep. Other packets are smaller in proportion
     /// to the volume, rounded up to whole quadwords.
     Graph(Volumes),
 }
 
 impl Traffic {
-    /// Returns the exchange with packets of the given size.
     fn exchange(&self, packet_bytes: u32) -> Exchange {
         match self {
             Self::Ring { one_way } => Exchange::Ring {
@@ -92,15 +90,15 @@ impl Traffic {
 pub enum Threads {
     /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run places the threads on random SPEs, as an operating system may do, but the same SPEs
-    /// for all mappings. The distances between tasks therefore differ from run to run.
+    /// Each run places the threads on random SPEs, as an operating system may do. The SPEs of a run
+    /// are the same for all mappings.
     Placed,
 }
 
 /// The reason why a sweep is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
-    /// There are too few tasks, or more than a row of notifications has room for.
+    /// There are too few or too many tasks.
     #[error("{} takes {least} to {TASKS_MAX} tasks, not {tasks}", if *least == 3 { "a ring" } else { "a graph" })]
     Tasks {
         /// The number of tasks.
@@ -152,8 +150,8 @@ pub enum SweepError {
 }
 
 impl Sweep {
-    /// Returns a sweep of all mappings of a ring, with packets of the given sizes in both
-    /// directions, and three runs of each mapping, as in the paper of Keller and Varbanescu.
+    /// Returns a sweep as in the paper of Keller and Varbanescu: all mappings of a ring, with
+    /// packets in both directions, and three runs of each mapping.
     pub fn new(tasks: usize, spes: usize, packet_bytes: Vec<u32>) -> Self {
         Self {
             tasks,
@@ -186,7 +184,7 @@ impl Sweep {
         all
     }
 
-    /// Makes the plan of the sweep's runs.
+    /// Plans the runs of the sweep.
     ///
     /// # Errors
     ///
@@ -271,10 +269,8 @@ impl Sweep {
             .collect()
     }
 
-    /// Returns the start of a run, which is the same for all mappings.
     fn start(&self, run: usize) -> Start {
-        // Neighbouring seeds are mixed, because they must give independent streams of random
-        // numbers.
+        // Consecutive seeds and runs must give independent random numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();
@@ -286,17 +282,14 @@ impl Sweep {
     }
 }
 
-/// The start of a run: its random initial state.
 #[derive(Clone, Debug)]
 struct Start {
-    /// The cycles that each task computes before its first packet.
     cycles: Vec<u64>,
-    /// The SPE of each thread.
     spes: Vec<SpeId>,
 }
 
 /// The steps of a sweep, numbered from 0. A step is all runs of one mapping with one size of
-/// packets. The steps of the first size come first, then the steps of the next size.
+/// packets. The steps are in the order of sizes, and then of mappings.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
     sweep: Sweep,
@@ -305,27 +298,27 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// The sweep that was planned.
+    /// Returns the sweep that was planned.
     pub fn sweep(&self) -> &Sweep {
         &self.sweep
     }
 
-    /// The mappings. Each mapping is contained once.
+    /// Returns the mappings, each once.
     pub fn mappings(&self) -> &[Mapping] {
         &self.mappings
     }
 
-    /// The number of steps.
+    /// Returns the number of steps.
     pub fn steps(&self) -> usize {
         self.sweep.packet_bytes.len() * self.mappings.len()
     }
 
-    /// The step of a size of packets and a mapping, which are given by their indices.
+    /// Returns the step of a size of packets and a mapping, which are given by their indices.
     pub fn step(&self, size: usize, mapping: usize) -> usize {
         size * self.mappings.len() + mapping
     }
 
-    /// The size of packets and the mapping of a step.
+    /// Returns the size of packets and the mapping of a step.
     ///
     /// # Panics
     ///
@@ -335,7 +328,7 @@ impl SweepPlan {
         (self.sweep.packet_bytes[size], &self.mappings[mapping])
     }
 
-    /// The runs of a step.
+    /// Returns the runs of a step.
     ///
     /// # Panics
     ///

@@ -12,23 +12,21 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`. `quick-xml` reports events, so this code would have to build the tree in
-// which distances look up their objects, and count the lines for error messages.
+// Rejected: `quick-xml`, which reports events. This code would have to build the tree in which
+// distances look up their objects, and to count the lines for errors.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances for latencies (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
+/// The bit in the kind of distances that marks latencies (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
 /// `hwloc/distances.h` of hwloc 2).
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
-/// The number of CPUs in a word of a cpuset.
 const WORD: usize = 32;
 
 pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
-    // hwloc's XML has a document type declaration.
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
@@ -121,7 +119,7 @@ fn wrong(line: usize, rule: String) -> TextError {
     TextError::Line { line, rule }
 }
 
-/// The words in all elements of the given name, each with the line of its element.
+/// Returns the words in all elements of the given name, each with the line of its element.
 fn words<'a>(
     document: &'a Document<'_>,
     distances: Node<'a, '_>,
@@ -137,7 +135,7 @@ fn words<'a>(
     })
 }
 
-/// The lowest CPU of a cpuset such as `0x00000002,,0x0`. The first word of a cpuset is the highest.
+/// Returns the lowest CPU of a cpuset such as `0x00000002,,0x0`. The first word is the highest.
 fn first_of(cpuset: &str) -> Option<usize> {
     cpuset.rsplit(',').enumerate().find_map(|(at, word)| {
         let digits = word.trim_start_matches("0x");

@@ -1,6 +1,4 @@
-//! Files that hold a problem or a part of one.
-//!
-//! Each error names the file and the line, and says what the format requires there.
+//! Reading of problems and their parts from files. Each error has the file and the line.
 
 mod edges;
 mod hwloc;
@@ -33,10 +31,10 @@ pub enum ReadError {
         file: PathBuf,
         /// The line, counted from 1.
         line: usize,
-        /// The content that was found, and the content that was expected.
+        /// The found content and the expected content.
         rule: String,
     },
-    /// The lines are well formed, but their contents are not a valid problem.
+    /// The lines are well formed, but not a valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
         /// The file.
@@ -46,12 +44,10 @@ pub enum ReadError {
     },
 }
 
-/// Reads a problem of the Quadratic Assignment Problem Library: the size n, n times n volumes
-/// between tasks, and n times n costs between places, separated by blanks and ends of lines.
-///
-/// QAPLIB does not say which of its two matrices has the volumes, but both readings have the same
-/// optimal cost. QAPLIB's permutations count from 1. (R.E. Burkard, S.E. Karisch and F. Rendl,
-/// QAPLIB - A Quadratic Assignment Problem Library, Journal of Global Optimization 10, 1997.)
+/// Reads a problem of QAPLIB (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic
+/// Assignment Problem Library, Journal of Global Optimization 10, 1997): the size n, n times n
+/// volumes between tasks, and n times n costs between places, separated by blanks and ends of
+/// lines. If the first matrix has the costs, the optimal cost is the same.
 ///
 /// # Errors
 ///
@@ -61,9 +57,9 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
     read(file.as_ref(), qaplib::parse)
 }
 
-/// Reads a graph. A line is an edge: the number of the sending task, the number of the receiving
-/// task, and the volume, separated by blanks or a comma. The default volume is 1. A `#` starts a
-/// comment. The volumes of edges with the same sender and receiver add up.
+/// Reads a graph. A line is an edge: the sending task, the receiving task, and the volume (1 if it
+/// is missing), separated by blanks or a comma. A `#` starts a comment. The volumes of edges with
+/// the same sender and receiver add up.
 ///
 /// ```text
 /// tasks 3
@@ -71,8 +67,8 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 /// 1 2 4096
 /// ```
 ///
-/// A first line `tasks N` gives the number of tasks; a task from N on is then an error. Without
-/// this line the number of tasks is the largest task number plus 1.
+/// A first line `tasks N` gives the number of tasks. Without this line the number is the largest
+/// task number plus 1.
 ///
 /// # Errors
 ///
@@ -82,29 +78,28 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
     read(file.as_ref(), edges::parse)
 }
 
-/// Reads measured latencies between the cores of a computer, in nanoseconds, as the program
-/// `core-to-core-latency` of Nicolas Viennot writes them. The line of a core has the latencies
-/// between this core and core 0, core 1 and so on, separated by commas. If all elements above the
-/// diagonal are empty, the elements below it count for both directions. An empty diagonal element
-/// is 0.
+/// Reads measured latencies between cores in nanoseconds, as the program `core-to-core-latency` of
+/// Nicolas Viennot writes them. The line of a core has its latencies with core 0, core 1 and so on,
+/// separated by commas. If all elements above the diagonal are empty, the elements below count for
+/// both directions. An empty diagonal element is 0.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, if the number of elements of a line is not the number of
-/// lines, or if an element is missing, is not a number, is negative or is not finite.
+/// Fails if the file cannot be read, if the matrix is not square, or if an element is missing, is
+/// not a number, is negative or is not finite.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }
 
 /// Reads latencies between CPUs from XML of hwloc 2, such as [`write::hwloc`](crate::write::hwloc)
-/// writes: the distances of kind latency between PUs (hwloc's word for CPUs), or between cores if
-/// no distances are between PUs. Returns the costs in the unit of the file, and the CPU of each
-/// place. The CPU of a core is the first of its PUs.
+/// writes: the distances of kind latency between PUs (CPUs), or else between cores. Returns the
+/// costs in the unit of the file, and the CPU of each place. The CPU of a core is the first of its
+/// PUs.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, if the text is not XML of hwloc 2, or if it has no latencies.
-/// Fails if an object is missing or named twice, or if the values do not make a square.
+/// Fails if the file cannot be read, is not XML of hwloc 2 or has no latencies. Fails if an object
+/// is missing or named twice, or if the values do not make a square.
 pub fn hwloc(file: impl AsRef<Path>) -> Result<(Costs, Vec<usize>), ReadError> {
     read(file.as_ref(), hwloc::parse)
 }

@@ -13,7 +13,6 @@ impl From<ProblemError> for TextError {
     }
 }
 
-/// Parses a word as a volume or a cost.
 pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
     let number = word
         .parse()

@@ -11,16 +11,15 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// Two nested clusters count as one level of the machine if the distance between the inner
-/// cluster's parts is at least this fraction of the distance between the outer cluster's parts.
+/// A part and its cluster are one level of the machine, if the distance inside the part is at least
+/// this fraction of the distance inside the cluster.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
 ///
 /// The method is the dual recursive bipartitioning of Pellegrini (Static mapping by dual recursive
 /// bipartitioning of process and architecture graphs, Scalable High-Performance Computing
-/// Conference, 1994). Pellegrini takes the tree of places as given. This function computes the tree
-/// from the costs by average linkage, so the number of parts at a level need not be a power of two.
+/// Conference, 1994). The tree of places is computed from the costs by average linkage.
 pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     let n = slots.n;
     let tree = Tree::new(slots);
@@ -53,7 +52,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     slot_of
 }
 
-/// Clusters of slots that are close. A cluster number below the number of slots is a single slot.
+/// Clusters of slots that are close. A cluster number below `slots` is a single slot.
 struct Tree {
     slots: usize,
     /// For each cluster with parts: the two parts, their distance, and the cluster's size.
@@ -94,8 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// The parts of a cluster. A part with about the same distance between its own parts is
-    /// divided, too.
+    /// Returns the parts of a cluster. A part on the level of the cluster is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -112,7 +110,6 @@ impl Tree {
         siblings
     }
 
-    /// Divides clusters into two groups of about the same size.
     fn halves(&self, mut clusters: Vec<usize>) -> [Vec<usize>; 2] {
         clusters.sort_by_key(|cluster| std::cmp::Reverse(self.size(*cluster)));
         let mut halves = [Vec::new(), Vec::new()];
@@ -132,7 +129,7 @@ struct Graph {
 }
 
 impl Graph {
-    /// Returns the graph of `items`. `local` is a buffer for reuse, which must contain only `None`.
+    /// Returns the graph of `items`. `local` is a reused buffer, which must contain only `None`.
     fn new(items: &[usize], all: &[Vec<(usize, f64)>], local: &mut [Option<usize>]) -> Self {
         for (index, item) in items.iter().enumerate() {
             local[*item] = Some(index);
@@ -150,7 +147,7 @@ impl Graph {
         Self { neighbours }
     }
 
-    /// Chooses `size` vertices for the first part so that the two parts communicate little.
+    /// Chooses `size` vertices for the first part, so that the two parts communicate little.
     fn bisect(&self, size: usize, random: &mut Rng) -> Vec<bool> {
         let tries = (0..TRIES).map(|_| {
             let mut division = Division::grow(self, size, random.usize(0..self.neighbours.len()));
@@ -167,13 +164,12 @@ impl Graph {
 struct Division<'a> {
     graph: &'a Graph,
     in_first: Vec<bool>,
-    /// The decrease of the volume between the parts if each vertex moved to the other part.
+    /// For each vertex, the decrease of the volume between the parts if the vertex moved.
     gains: Vec<f64>,
 }
 
 impl<'a> Division<'a> {
-    /// Grows the first part from one vertex by the vertices that add least to the volume between
-    /// the parts.
+    /// Grows the first part from `start`, by vertices that add least to the volume between parts.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =
@@ -205,7 +201,6 @@ impl<'a> Division<'a> {
         division
     }
 
-    /// Moves a vertex to the other part.
     fn turn(&mut self, vertex: usize) {
         self.in_first[vertex] = !self.in_first[vertex];
         self.gains[vertex] = -self.gains[vertex];
@@ -219,10 +214,10 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Exchanges vertices of the two parts, each vertex at most once, even if an exchange makes the
-    /// division worse. Afterwards undoes the exchanges after the best division, and returns whether
-    /// the division is better than before. (C.M. Fiduccia and R.M. Mattheyses, A linear-time
-    /// heuristic for improving network partitions, 19th Design Automation Conference, 1982.)
+    /// Exchanges vertices of the two parts, each vertex at most once, even at a loss. Then undoes
+    /// the exchanges after the best division. Returns whether the division is better than before.
+    /// (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving network
+    /// partitions, 19th Design Automation Conference, 1982.)
     fn improve(&mut self) -> bool {
         let mut moved = vec![false; self.in_first.len()];
         let mut turned = Vec::new();
@@ -249,7 +244,7 @@ impl<'a> Division<'a> {
         best > 0.0
     }
 
-    /// Twice the volume between the parts.
+    /// Returns twice the volume between the parts.
     fn cut(&self) -> f64 {
         let vertices = self.graph.neighbours.iter().enumerate();
         let cut = vertices.flat_map(|(vertex, edges)| {

@@ -6,14 +6,12 @@ use crate::slots::Slots;
 /// The largest number of assignments that are all evaluated: 10!, in a few tenths of a second.
 const ASSIGNMENTS_MAX: u64 = 3_628_800;
 
-/// Returns whether the problem is small enough to evaluate all assignments.
 pub(super) fn is_small(slots: &Slots) -> bool {
     let choices = (slots.n - slots.tasks + 1..=slots.n).map(|slots| slots as u64);
     choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
 }
 
-/// Evaluates all assignments. Skips assignments that begin with items that already cost too much,
-/// and assignments that differ only in slots of the same place.
+/// Evaluates all assignments, but skips those that cost too much or only repeat others.
 pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;
@@ -30,7 +28,6 @@ pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
 struct Exhaustive<'a, 'b> {
     slots: &'a Slots,
     run: &'a mut Run<'b>,
-    /// The slots of the items that are placed so far.
     slot_of: Vec<usize>,
     taken: Vec<bool>,
     best: f64,

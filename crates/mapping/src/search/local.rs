@@ -9,20 +9,19 @@ use super::run::Run;
 use super::state::State;
 use crate::slots::Slots;
 
-/// The number of times that bisection is repeated. Local search starts from the best result.
+/// The number of bisections. Local search starts from the best result.
 const STARTS: usize = 16;
 
 /// The largest number of random exchanges that disturb a local optimum.
 const KICKS_MAX: usize = 4;
 
-/// The number of slots near a neighbour from which a random exchange chooses the new slot.
+/// The number of slots near a neighbour from which a random exchange chooses one.
 const CLOSE: usize = 16;
 
-/// Improves an assignment, which bisection makes, until the run ends. The search makes the best
-/// exchanges of single items until no exchange is a gain. The search then moves some items close to
-/// a neighbour and improves the disturbed items. If the result costs more than before, the search
-/// undoes these exchanges. (Iterated local search: H.R. Lourenço, O.C. Martin and T. Stützle,
-/// Handbook of Metaheuristics, 2003.)
+/// Improves the best assignment of several bisections until the run ends, by iterated local search
+/// (H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of Metaheuristics, 2003). When no exchange
+/// is a gain, the search moves some items close to neighbours and improves the disturbed items. If
+/// the cost is then higher than before, the search undoes these exchanges.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {
@@ -68,7 +67,6 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// The slots that are closest to the given slot.
 fn closest(slots: &Slots, slot: usize) -> Vec<usize> {
     let costs = &slots.costs[slot * slots.n..(slot + 1) * slots.n];
     let mut others: Vec<usize> = (0..slots.n).filter(|other| *other != slot).collect();
@@ -80,13 +78,11 @@ fn closest(slots: &Slots, slot: usize) -> Vec<usize> {
 struct Local<'a, 'b> {
     state: State<'a>,
     neighbours: &'a [Vec<(usize, f64)>],
-    /// The exchanges since the last local optimum.
     exchanged: Vec<(usize, usize)>,
     run: &'a mut Run<'b>,
 }
 
 impl Local<'_, '_> {
-    /// Exchanges two items, and notes the items that may now gain by an exchange.
     fn exchange(&mut self, first: usize, second: usize, disturbed: &mut VecDeque<usize>) {
         if self.run.go_on() {
             self.state.exchange(first, second);
@@ -98,7 +94,7 @@ impl Local<'_, '_> {
         }
     }
 
-    /// Makes the best exchange of each given or disturbed item, if this exchange is a gain.
+    /// Makes the best exchange of each item in `disturbed`, if the exchange is a gain.
     fn descend(&mut self, mut disturbed: VecDeque<usize>) {
         while let Some(item) = disturbed.pop_front().filter(|_| !self.run.stopped()) {
             let others = (0..self.state.slots.n).filter(|other| *other != item);

@@ -3,8 +3,7 @@
 // Rejected: tabu search of one placement until the limit. Such a search needs 18 times as long to
 // reach the best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
 // Rejected: tabu searches that take twice as long with each new population. With two of three seeds
-// their result was 0.1 % too high on tai50b after 10 s. Instead, every second population has the
-// shortest searches.
+// their result was 0.1 % too high on tai50b after 10 s.
 
 use fastrand::Rng;
 
@@ -14,24 +13,23 @@ use super::state::State;
 use super::tabu;
 use crate::slots::Slots;
 
-/// The number of assignments of a population. With 15, sko64 and tai50b have the same result later.
+/// The number of assignments of a population. With 15, sko64 and tai50b take longer.
 const POPULATION: usize = 8;
 
-/// The number of offspring without a new best assignment after which a population is replaced.
+/// The number of offspring without a new best assignment, after which a population is replaced.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
-/// The number of iterations of the shortest tabu searches, for each item.
+/// The number of iterations of the shortest tabu searches, divided by the number of items.
 const SHORTEST: u64 = 5;
 
-/// Searches until the run ends. The first population has one assignment by bisection. All other
-/// members of populations start from random assignments.
+/// Searches until the run ends, like Benlic and Hao (Memetic search for the quadratic assignment
+/// problem, Expert Systems with Applications 42, 2015). An offspring inherits the common slots of
+/// its two parents, and a tabu search improves the offspring. The first population has one
+/// assignment by bisection. All other members of populations start from random assignments.
 ///
-/// The search follows Benlic and Hao (Memetic search for the quadratic assignment problem, Expert
-/// Systems with Applications 42, 2015). An offspring inherits the common slots of its two parents,
-/// and a tabu search improves it. In addition, this search replaces a population without gain. In
-/// every second population the tabu searches take twice the shortest time, in every fourth
-/// population four times, and so on. Short searches find more in real problems, where good
-/// assignments have much in common. Long searches find more in problems of random numbers.
+/// A population without gain is replaced. In every second population the tabu searches take twice
+/// the shortest time, in every fourth population four times, and so on. Short searches find more if
+/// good assignments have much in common, and long searches find more in random problems.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {
@@ -72,15 +70,15 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// Returns an assignment that has the common slots of two assignments. Each other item gets its
-/// slot in a random parent, or else its slot in the other parent, or else any free slot.
+/// Returns an assignment with the common slots of two parents. Each other item gets its slot in a
+/// random parent, or else its slot in the other parent, or else any free slot.
 fn offspring(one: &[usize], other: &[usize], random: &mut Rng) -> Vec<usize> {
     let n = one.len();
     let mut child = vec![None; n];
     let mut free = vec![true; n];
     let mut order: Vec<usize> = (0..n).collect();
     random.shuffle(&mut order);
-    // The sort is stable. Items on which the parents agree come first, while their slots are free.
+    // The sort is stable. Items with the same slot in both parents come first.
     order.sort_by_key(|item| one[*item] != other[*item]);
     for item in &order {
         let mut parents = [one[*item], other[*item]];

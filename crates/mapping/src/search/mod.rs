@@ -1,9 +1,7 @@
 //! The search for a placement with a low cost.
 
-// Rejected: minimising the contention of a placement (`Problem::contended_cost`). On both Cells of
-// a QS22 the placements with the lowest cost also had the lowest contention in six of six problems.
-// Within one Cell neither cost nor contention predicts simulated times (rank correlation 0.13 to
-// 0.30 for the stencil, tree and ring).
+// Rejected: minimising `Problem::contended_cost`. In six of six problems on both Cells of a QS22,
+// the placements with the lowest cost also had the lowest contention.
 
 mod bisection;
 mod exhaustive;
@@ -22,8 +20,7 @@ pub use run::{Limit, Progress};
 use crate::slots::Slots;
 use crate::{Placement, Problem};
 
-/// The largest number of slots for which memetic search is used. With more slots a population takes
-/// more than a second to improve.
+/// The largest number of slots for memetic search. With more, a population takes over a second.
 const MEMETIC_MAX: usize = 256;
 
 /// The result of a search.
@@ -34,16 +31,15 @@ pub struct Solution {
     pub placement: Placement,
     /// The cost of `placement`.
     pub cost: f64,
-    /// Whether the placement is proven to be optimal because all placements were evaluated.
+    /// Whether the placement is proven to be optimal, because all placements were evaluated.
     pub optimal: bool,
     /// The number of iterations.
     pub iterations: u64,
 }
 
 impl Solution {
-    /// The fraction of the cost that may be unnecessary: (cost - bound) / cost, from 0 to 1, or 0
-    /// if the cost is 0. `bound` is a [`Problem::lower_bound`]. If the solution is optimal, the
-    /// cost itself is the bound.
+    /// Returns the fraction of the cost that may be unnecessary, from 0 to 1: (cost - bound) /
+    /// cost. `bound` is a [`Problem::lower_bound`]. The result is 0 if the cost is 0 or optimal.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {
@@ -58,7 +54,7 @@ impl Solution {
 ///
 /// A problem of at most 10! (3,628,800) placements is solved by evaluating all placements,
 /// regardless of the limit. For a larger problem tabu searches improve a population of placements.
-/// If the places have room for more than 256 tasks, a local search improves a single placement.
+/// If the places have room for more than 256 tasks, a local search improves one placement.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -101,10 +97,9 @@ impl Search {
         self
     }
 
-    /// Searches until the limit, or until `progress` returns `Break`. The search calls `progress`
-    /// with the first placement, with each better placement, and also about every 10 ms. The search
-    /// finds a placement even if the limit is 0. The search uses four to eight numbers of 8 bytes
-    /// for each pair of places, where a place for several tasks counts several times.
+    /// Searches until the limit, or until `progress` returns `Break`. Finds a placement even if the
+    /// limit is 0. Calls `progress` with the first placement, with each better placement, and about
+    /// every 10 ms. Uses as much memory as [`Problem::average_cost`].
     pub fn run(
         &self,
         problem: &Problem,

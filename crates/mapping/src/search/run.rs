@@ -1,11 +1,9 @@
-//! A run of a search: the best placement so far, and whether the search goes on.
+//! A run of a search, with its limit and the best placement so far.
 
-// Rejected: a search on each CPU, and the best of their placements. The result of a seed would
-// depend on the number of CPUs, and one search reaches the best known cost in 0.3 s for instances
-// that are allowed 10 s.
+// Rejected: a search on each CPU. The result of a seed would depend on the number of CPUs, and one
+// search reaches the best known cost in 0.3 s for instances that are allowed 10 s.
 // Rejected: a search that waits for the lower bound. For 4,096 places the bound takes longer than
-// the default time of the search. Instead, a second thread computes the bound, and the search ends
-// when its cost meets the bound.
+// the default time of the search. A second thread computes the bound.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,17 +11,15 @@ use std::time::{Duration, Instant};
 use crate::Placement;
 use crate::slots::Slots;
 
-/// The number of iterations between two readings of the clock.
 const BETWEEN_LOOKS: u64 = 64;
 
-/// The time between two calls of `progress` without a better placement. The time can be longer,
-/// because the clock is read after [`BETWEEN_LOOKS`] iterations.
+/// The shortest time between two calls of `progress` without a better placement.
 const BETWEEN_CALLS: Duration = Duration::from_millis(10);
 
-/// Costs within this fraction of each other count as equal, because sums of fractions are rounded.
+/// Costs within this fraction of each other count as equal, because sums are rounded.
 const ROUNDING: f64 = 1e-12;
 
-/// The limit that ends a search. A search that has evaluated all placements ends earlier.
+/// The limit of a search. A search that has evaluated all placements ends earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The search ends after this time, with an error of some milliseconds.
@@ -33,7 +29,7 @@ pub enum Limit {
     Iterations(u64),
 }
 
-/// The state of a search, for the caller.
+/// The progress of a search.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
@@ -75,7 +71,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Counts an iteration that is about to begin. Returns whether it may begin.
+    /// Counts an iteration that is about to begin. Returns whether the iteration may begin.
     pub(super) fn go_on(&mut self) -> bool {
         self.stopped |= matches!(self.limit, Limit::Iterations(limit) if self.iterations >= limit);
         if self.iterations.is_multiple_of(BETWEEN_LOOKS) {
@@ -97,12 +93,12 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// The limit below which a cost is really lower than `cost`, and not only rounded differently.
+    /// Returns the limit below which a cost is lower than `cost`, and not only rounded differently.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }
 
-    /// Keeps an assignment if it is the best so far, and calls the caller's `progress`.
+    /// Keeps an assignment if it is the best so far, and then calls `progress`.
     pub(super) fn offer(&mut self, slots: &Slots, slot_of: &[usize], cost: f64) {
         if self
             .best

@@ -1,4 +1,4 @@
-//! An assignment of items to slots, with tables for the change of cost by each exchange.
+//! An assignment of items to slots, with tables for the change of cost by an exchange.
 
 use multiversion::multiversion;
 
@@ -6,34 +6,28 @@ use crate::slots::Slots;
 
 /// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
-/// The change of cost by an exchange follows from four potentials. An exchange changes the
-/// potentials by the product of two vectors, in n times n steps if all tasks communicate, and
-/// otherwise in n steps for each task that communicates with an exchanged item. The tables of
-/// Taillard (Robust taboo search for the quadratic assignment problem, Parallel Computing 17, 1991)
-/// contain only the changes of cost, and take n steps for each pair that has an exchanged item.
+/// The change of cost by an exchange follows from four potentials. An exchange adds the product of
+/// two vectors to the potentials, in at most n times n steps.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
-    /// The slot of each item.
     pub slot_of: Vec<usize>,
-    /// The item of each slot.
     pub item_at: Vec<usize>,
     pub cost: f64,
     /// The potentials: row i has the cost of item i in each slot.
     potentials: Vec<f64>,
-    /// The last exchange, as the products that it added to the potentials.
+    /// The products that the last exchange added to the potentials.
     pub change: Change,
 }
 
 /// The amount that an exchange of items r and s adds to the potentials: for item i and slot t the
 /// product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same product of
-/// H and B. [`Slots`] explains these matrices.
+/// H and B. [`Slots`] defines these matrices.
 #[derive(Default)]
 pub(super) struct Change {
     pub symmetric: Outer,
     pub skew: Option<Outer>,
 }
 
-/// Two vectors. The product of the vectors is added to a matrix.
 #[derive(Default)]
 pub(super) struct Outer {
     pub items: Vec<f64>,
@@ -41,7 +35,7 @@ pub(super) struct Outer {
 }
 
 impl Outer {
-    /// Sets the vectors to the difference of two rows of item data, and of two rows of slot data.
+    /// Sets each vector to the difference of two rows.
     fn set(&mut self, items: [&[f64]; 2], slots: [&[f64]; 2]) {
         let differences = |to: &mut Vec<f64>, [first, second]: [&[f64]; 2]| {
             to.clear();
@@ -98,7 +92,7 @@ impl<'a> State<'a> {
         state
     }
 
-    /// The change of the cost if two items were exchanged.
+    /// Returns the change of cost if two items were exchanged.
     #[inline]
     pub(super) fn delta(&self, first: usize, second: usize) -> f64 {
         let n = self.slots.n;
@@ -127,8 +121,7 @@ impl<'a> State<'a> {
             &self.change.symmetric.slots,
         );
         if let (Some(change), Some((volumes, costs))) = (&mut self.change.skew, &self.slots.skew) {
-            // H and B are skew-symmetric, so the differences of columns and rows have opposite
-            // signs.
+            // H and B are skew-symmetric, so columns are negated rows.
             change.set(
                 [&volumes[row(second)], &volumes[row(first)]],
                 [&costs[row(here)], &costs[row(there)]],
@@ -147,7 +140,6 @@ fn add(row: &mut [f64], factor: f64, vector: &[f64]) {
     }
 }
 
-/// Adds the product of a column and a row to a matrix.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_outer(matrix: &mut [f64], column: &[f64], row: &[f64]) {
     for (elements, factor) in matrix.chunks_exact_mut(row.len()).zip(column) {

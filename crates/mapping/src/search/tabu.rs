@@ -1,4 +1,4 @@
-//! Robust tabu search. Each step makes the best exchange that is not forbidden.
+//! Robust tabu search. Each iteration makes the best exchange that is not forbidden.
 
 use fastrand::Rng;
 use multiversion::multiversion;
@@ -13,8 +13,8 @@ const LANES: usize = 8;
 ///
 /// The search is that of Taillard (Robust taboo search for the quadratic assignment problem,
 /// Parallel Computing 17, 1991). An exchange is forbidden if both items return to slots that they
-/// left in the last n iterations (at random 0.9 n to 1.1 n). An exchange that leads to the best
-/// assignment so far is always allowed.
+/// left in the last 0.9 n to 1.1 n iterations. An exchange that leads to the best assignment so far
+/// is allowed.
 pub(super) fn search(
     mut state: State<'_>,
     iterations: u64,
@@ -25,7 +25,7 @@ pub(super) fn search(
     let mut best = (state.slot_of.clone(), state.cost);
     run.offer(state.slots, &state.slot_of, state.cost);
     let mut table = Table::new(&state);
-    // The iteration until which each item should not return to each slot.
+    // For each item and slot, the iteration until which the item should not return to the slot.
     let mut until = vec![0; n * n];
     let shortest = (9 * n as u64 / 10).max(1);
     let longest = shortest + n as u64 / 5;
@@ -62,7 +62,6 @@ pub(super) fn search(
     best
 }
 
-/// The change of the cost by each exchange of a task with a later item.
 struct Table {
     n: usize,
     tasks: usize,
@@ -70,7 +69,7 @@ struct Table {
     deltas: Vec<f64>,
     /// A lower limit of the elements of each row.
     lowest: Vec<f64>,
-    /// The amount that the last exchange added to the potentials, at the slot of each item.
+    /// The elements of the last exchange's slot vector, in the order of the items.
     at_items: Vec<f64>,
 }
 
@@ -95,7 +94,7 @@ impl Table {
         }
     }
 
-    /// The allowed exchange with the lowest change of cost.
+    /// Returns the allowed exchange with the lowest change of cost.
     fn best(&self, allowed: impl Fn(usize, usize, f64) -> bool) -> Option<(usize, usize)> {
         let mut best = None;
         let mut lowest = f64::INFINITY;
@@ -114,9 +113,8 @@ impl Table {
     }
 
     /// Updates the table after an exchange that adds the product of vectors x and y to the
-    /// potentials. Such an exchange adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by
-    /// another exchange, of u and v in slots s and t. Changes by exchanges of the exchanged items
-    /// are computed anew.
+    /// potentials. Adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by an exchange of u and
+    /// v in slots s and t. Computes all changes by exchanges of the exchanged items anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {
@@ -138,8 +136,7 @@ impl Table {
     }
 }
 
-/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest` to the
-/// lowest element of each row.
+/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest`.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_differences(deltas: &mut [f64], lowest: &mut [f64], x: &[f64], y: &[f64]) {
     for (u, (row, lowest)) in deltas.chunks_exact_mut(x.len()).zip(lowest).enumerate() {
