@@ -1,5 +1,5 @@
-//! Calls that tell AddressSanitizer which stack is in use. Without these calls, AddressSanitizer
-//! reports each switch of stacks as an error.
+//! Calls that tell AddressSanitizer which stack is in use, so that switches are not reported as
+//! errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,8 +25,7 @@ unsafe extern "C" {
 pub(crate) struct Stacks {
     /// The stacks of the pool. Maps the address of the top to the lowest address and the size.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
-    /// The lowest address and the size of the main thread's stack. `None` before the first switch,
-    /// which returns the values.
+    /// The lowest address and the size of the main thread's stack. `None` before the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
@@ -57,8 +56,7 @@ impl Stacks {
         let mut bytes = 0;
         // SAFETY: AddressSanitizer returned `saved` for this stack, or it is null on a fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
-        // The first switch of a run leaves the main thread's stack, so `bottom` and `bytes`
-        // describe it.
+        // The first switch of a run leaves the main thread's stack.
         if self.main.get().is_none() {
             self.main.set(Some((bottom.addr(), bytes)));
         }
@@ -68,8 +66,7 @@ impl Stacks {
         self.arrive(ptr::null_mut());
     }
 
-    /// Announces and performs a switch to the thread that is suspended at `to`. Returns when the
-    /// calling thread is continued.
+    /// Announces and performs a switch to the thread that is suspended at `to`.
     ///
     /// # Safety
     ///
@@ -93,8 +90,7 @@ impl Stacks {
     /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: by the contract of this function. `bottom` and `bytes` describe the stack of
-        // `to`.
+        // SAFETY: by the contract of this function. `bottom` and `bytes` describe `to`'s stack.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);

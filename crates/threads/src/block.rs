@@ -24,17 +24,15 @@ pub(crate) enum State {
 
 /// The control block of a thread: all of its data except the result.
 ///
-/// The scheduler, handles and scopes of one OS thread share a block by pointer, so its fields are
-/// cells. The first cache line has the fields that a turn accesses, and the next cache line has the
-/// fields that waiting and waking access.
+/// The scheduler, handles and scopes share a block by pointer, so its fields are cells. A turn
+/// accesses the first cache line. Waiting and waking access the second cache line.
 #[repr(C, align(64))]
 pub(crate) struct Block {
     /// The saved state of the suspended thread while it is in a `Rotation`.
     pub(crate) frame: Frame,
     /// The thread that has the next turn, or null if `take_turn` must take the slow path.
     pub(crate) turn: Cell<*const Block>,
-    /// The saved state of a waiting thread. The ready queue holds the saved state of a ready
-    /// thread.
+    /// The saved state of a waiting thread. That of a ready thread is in the ready queue.
     pub(crate) context: Cell<Context>,
     /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
@@ -43,11 +41,10 @@ pub(crate) struct Block {
     pub(crate) token: Cell<bool>,
     /// Whether the handle was dropped, so that no code will fetch the result.
     pub(crate) detached: Cell<bool>,
-    /// Whether the thread was unwinding at its last suspension, or began to unwind on cancellation
+    /// Whether the thread was unwinding when it was last suspended, or was unwound by cancellation
     /// since then. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// Whether `task` holds a text. If not, the end of the thread saves the access to `task`, which
-    /// lies in another cache line.
+    /// Whether `task` holds a text. If not, the end of a thread does not access its cache line.
     has_task: Cell<bool>,
     /// The count of attempts to end the thread since the core was cancelled.
     pub(crate) patience: Patience,
@@ -57,20 +54,16 @@ pub(crate) struct Block {
     /// The next and the previous thread in the `Rotation`, if this thread is in a rotation.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
-    /// The next block in a pool, or in the queue of threads that were unparked while the core was
-    /// frozen.
+    /// The next block in a pool, or in the queue of threads that were unparked on a frozen core.
     pub(crate) next: Cell<*const Block>,
     pub(crate) links: Links,
     /// The thread that waits in `join` for this thread, or null.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread, or null for the main thread. See
-    /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
+    /// The scope that waits for this thread, or null for the main thread. See `ScopeState::of`.
     pub(crate) scope: Cell<*const ()>,
-    /// The address of the closure before the thread starts, and of the result after the thread's
-    /// end.
+    /// The address of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
-    /// Drops the result in `payload`. Returns a panic that the result holds, or that its destructor
-    /// raises.
+    /// Drops the result in `payload`. Returns the panic of the thread or of the destructor, if any.
     pub(crate) discard: Cell<Discard>,
     name: Name,
     /// The number that reports show if the thread has no name.
@@ -198,9 +191,8 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only a caller of `replace` frees the text. A thread's texts change when the
-        // thread is spawned, sets its description, or is recycled. Code of others, such as a
-        // `Display`, does not run while a borrow from `get` is alive.
+        // SAFETY: only `replace` frees the text. It is called when the thread is spawned, sets its
+        // description, or is recycled, and never while a borrow from `get` is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

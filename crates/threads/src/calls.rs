@@ -41,8 +41,8 @@ use crate::thread::Thread;
 /// # Panics
 ///
 /// Passes on a panic of `main`, of a thread that was not joined, or of `idle`. Panics if the OS
-/// thread already runs a core or a program of a machine, or if no memory is left for an alternate
-/// signal stack.
+/// thread already runs a core or a program of a machine, or has no memory for an alternate signal
+/// stack.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
@@ -52,8 +52,7 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 /// Runs `f`, which can spawn threads that borrow values from outside of this call. Returns, or
 /// unwinds, when `f` and all threads of the scope have ended.
 ///
-/// Unlike the threads of [`std::thread::scope`], these threads run on this core. Therefore no value
-/// has to be `Send`, and threads can share plain cells.
+/// Unlike in [`std::thread::scope`], values need not be `Send`, and threads can share plain cells.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -87,9 +86,8 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
 /// Lets every other ready thread of this core run once, and then continues the calling thread. Does
 /// nothing if no other thread is ready, or outside of [`run`].
 ///
-/// On a cancelled core, unwinds the calling thread. Returns at once if the calling thread is
-/// already unwinding, because `std::thread::panicking()` would otherwise return true in other
-/// threads.
+/// On a cancelled core, unwinds the calling thread. If this thread is already unwinding, returns at
+/// once, because otherwise `std::thread::panicking()` would return true in other threads.
 ///
 /// # Panics
 ///
@@ -102,13 +100,12 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with other threads, lets each of them run once and returns
+/// If the running thread takes turns, lets each other thread that takes turns run once and returns
 /// true. Otherwise returns false at once.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
-/// for the end of the scope. A turn is faster than [`yield_now`], because it does not use the ready
-/// queue. A thread that waits, unwinds, or starts or wakes another thread takes no more turns until
-/// it calls `begin_turns` again.
+/// for the end of the scope. A turn is faster than [`yield_now`]. A thread that waits, unwinds, or
+/// starts or wakes another thread takes no more turns until it calls `begin_turns` again.
 ///
 /// Use turns for a few threads of one scope that do the same work and switch after some nanoseconds
 /// of work. Other threads of the core run only after each thread that takes turns had its turn.
@@ -160,12 +157,10 @@ pub fn begin_turns() {
 /// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If the
 /// thread was unparked before, once or more often, consumes the unparks and returns at once.
 ///
-/// `why` is formatted only for a report, and completes the sentence "thread 'a' waits for *a word
-/// in its mailbox*".
+/// `why` is shown in reports, as in "thread 'a' waits for *a word in its mailbox*".
 ///
 /// On a cancelled core, a park during unwinding returns without an unpark. Therefore call `park` in
-/// a loop that checks the condition. If the loop can run in a destructor, also check
-/// [`is_cancelled`].
+/// a loop that checks the condition, and also [`is_cancelled`] if the loop can run in a destructor.
 ///
 /// If the core is not cancelled, a park during unwinding waits. During this wait
 /// `std::thread::panicking()` returns true in all threads of the core.
@@ -213,8 +208,7 @@ pub fn cancel_all() {
     });
 }
 
-/// Returns whether another thread of this core is ready, so that the calling thread should not
-/// spin.
+/// Returns whether another thread of this core is ready. Spinning would delay the other thread.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
@@ -238,11 +232,10 @@ pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Returns whether the running thread is unwinding. Outside of [`run`], returns whether the OS
-/// thread is unwinding.
+/// Returns whether the running thread, or the OS thread outside of [`run`], is unwinding.
 ///
-/// `std::thread::panicking` is true for all threads of the core while one thread waits in a
-/// destructor during unwinding.
+/// `std::thread::panicking` is also true while another thread waits in a destructor during
+/// unwinding.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -258,8 +251,8 @@ pub fn blocked_threads() -> Vec<BlockedThread> {
 /// Returns the largest number of bytes of stack that the running thread has used so far, including
 /// the closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// The function searches for the lowest nonzero byte of the stack. The result includes the use by
-/// earlier threads of the same stack. The result is too low if the lowest bytes in use are zero.
+/// The function searches for the lowest nonzero byte, which an earlier thread on the same stack may
+/// have written. The result is too low if the lowest bytes in use are zero.
 ///
 /// # Panics
 ///

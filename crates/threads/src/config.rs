@@ -3,15 +3,12 @@
 /// The settings of the stacks of a run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The size of each thread's stack in bytes. The default is 256 KiB, and the least size is 16
-    /// KiB, because a panic needs about 8 KiB.
+    /// The size of each thread's stack in bytes, by default 256 KiB and at least 16 KiB.
     /// [`Builder::stack_bytes`](crate::Builder::stack_bytes) chooses another size for one thread.
     ///
-    /// A stack takes memory only for the pages that were touched. The main thread runs on the stack
-    /// of its OS thread.
+    /// A stack takes memory only for touched pages. The main thread runs on the OS thread's stack.
     pub stack_bytes: usize,
     /// The names of the calls that give a thread a larger stack, for the error of a stack overflow.
-    /// The default names calls of this crate.
     pub larger_stacks: &'static str,
 }
 
@@ -28,9 +25,8 @@ impl Default for Config {
 pub trait Idle {
     /// Waits for an event outside of the core, and unparks the threads that the event concerns.
     ///
-    /// The core calls this method when at least one thread waits and no thread is ready, again
-    /// after each [`Verdict::Continue`]. The method runs on the stack of a thread that has just
-    /// waited or ended.
+    /// The core calls this method while a thread waits and no thread is ready. The method runs on
+    /// the stack of the thread that has last waited or ended.
     ///
     /// The method may unpark threads, cancel the core and call
     /// [`blocked_threads`](crate::blocked_threads). In this method, calls that wait or spawn panic,
@@ -55,8 +51,7 @@ pub enum Verdict {
     Stuck,
 }
 
-/// The [`Idle`] hook of a core without events from outside. When all threads wait, the core is
-/// stuck.
+/// The [`Idle`] hook of a core without events from outside: if all threads wait, the core is stuck.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOutside;
 

@@ -3,8 +3,8 @@
 //!
 //! [`run`] makes the calling OS thread a *core*. A thread of a core runs until it
 //! [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that has
-//! been ready longest runs. Threads of a [`scope`] can borrow values from outside of the scope.
-//! Values need not be `Send`.
+//! been ready longest runs. Threads of a [`scope`] can borrow values from outside of it, which need
+//! not be `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -62,26 +62,22 @@
 //!
 //! # Panics and cancellation: what is guaranteed
 //!
-//! - A panic of a thread is passed to the thread that joins it. A scope passes on the first panic
-//!   of its threads that were not joined. A panic takes precedence over [`Cancelled`], the payload
-//!   that unwinds cancelled threads.
-//! - A scope never returns or unwinds before all of its threads have ended. A stack is never freed
-//!   while frames are on it.
+//! - A panic is passed to the thread that joins the panicking thread. A scope passes on the first
+//!   panic of its threads that were not joined. A panic takes precedence over [`Cancelled`].
+//! - A scope never returns or unwinds before all of its threads have ended.
 //! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all of its threads are
-//!   unwound, the youngest first. Every call that waits or yields unwinds the calling thread. In a
-//!   destructor that runs during unwinding, these calls return at once, because a second panic
-//!   would end the process.
+//!   unwound, the youngest first. Every call that waits or yields unwinds the calling thread with
+//!   the payload [`Cancelled`]. During unwinding, these calls return at once, because a second
+//!   panic would end the process.
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
-//!   the core, because `std` counts panics for each OS thread. Therefore `std` may print a panic of
-//!   another thread as a nested panic, and another thread that unlocks a `std::sync::Mutex` may
-//!   poison it.
+//!   the core, because `std` counts panics for each OS thread. Therefore `std` may print another
+//!   thread's panic as nested, and may poison a `Mutex` that another thread unlocks.
 //! - `run` returns only after all cancelled threads have ended. If a thread catches [`Cancelled`]
-//!   again and again, or waits for ever in destructors, the process ends after about a second with
-//!   an error that names the thread.
-//! - If a cancelled thread begins or catches a panic while another thread waits in a destructor
-//!   during unwinding, this crate may not notice. Then a wait of the cancelled thread may cause a
-//!   second panic, which ends the process, or may return instead of unwinding.
+//!   or waits in destructors again and again, the process ends after about a second with an error.
+//! - While a thread waits in a destructor during unwinding, another cancelled thread may begin or
+//!   catch a panic. Then a wait of the other thread may end the process by a second panic, or
+//!   return instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
@@ -92,8 +88,7 @@
 //!
 //! # Limits
 //!
-//! - Each stack takes two mappings of the kernel's `vm.max_map_count`. The default of 65,530 allows
-//!   about 32,000 threads in a process.
+//! - Each stack takes two mappings. The default of `vm.max_map_count` allows about 32,000 threads.
 //! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then takes
 //!   the lock, the core hangs, because `std` blocks the OS thread. The same holds for initialising
 //!   a `LazyLock` or `OnceLock` with a closure that yields.
@@ -101,9 +96,8 @@
 //! - Do not yield in a call that sets a thread-local and restores its old value afterwards, because
 //!   such calls of several threads would interleave.
 //! - A switch does not save the floating-point control bits (mxcsr, x87 control word).
-//! - The crate runs on Linux only. On x86-64 a switch is our own assembly, which supports
-//!   AddressSanitizer and ThreadSanitizer. On other processors, and with the feature `corosensei`,
-//!   a switch uses the corosensei crate.
+//! - The crate runs on Linux only. Other processors than x86-64, and the feature `corosensei`, use
+//!   the crate corosensei for switches, without support of AddressSanitizer and ThreadSanitizer.
 //!
 //! # What does not compile
 //!

@@ -5,10 +5,8 @@ use std::ptr;
 
 use crate::block::Block;
 
-/// Control blocks in the order in which they were added.
-///
-/// Every block in a list is valid, because blocks of a core stay in their places until the run
-/// ends.
+/// Control blocks in the order in which they were added. All blocks in a list are valid, because
+/// blocks stay in their places until the run ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,

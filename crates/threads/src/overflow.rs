@@ -1,5 +1,4 @@
-//! Turns a fault in the guard of a stack into an error that names the thread and the setting to
-//! change.
+//! Stack overflows become errors that name the thread and the setting to change.
 //!
 //! A handler of SIGSEGV and SIGBUS checks whether the address of the fault lies in the guard of the
 //! running thread, or of an OS thread that runs the main program of a machine. Other faults go to
@@ -21,8 +20,8 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Returns the running thread of this OS thread if its guard contains the address, and the names of
-/// the calls for larger stacks. A signal handler calls this function.
+/// Returns the running thread if its guard contains the address, and the names of the calls for
+/// larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// The function that finds the thread with the overflowed stack.
@@ -64,8 +63,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: no code runs on the alternate stack, because this is no signal handler. The
-            // kernel no longer uses the stack.
+            // SAFETY: no code runs on the alternate stack, because this is no signal handler.
             unsafe { stack.unmap() };
         }
     }
@@ -159,8 +157,8 @@ impl MainStack {
     /// Returns the stack of the calling OS thread, if the C library knows the stack.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: the first call fills in the attributes, the next calls read them, and the last
-        // call frees them.
+        // SAFETY: the first call fills in the attributes, which the next calls read and the last
+        // frees.
         unsafe {
             if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
                 return None;

@@ -12,8 +12,9 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// On a core that [`Owner::run`] began, the functions of this crate that do this panic. Otherwise a
-/// program that parks or wakes a thread would break assumptions of the machine.
+/// On a core that [`Owner::run`] began, only the owner may do this, and the functions of this crate
+/// panic. Otherwise a program could break assumptions of the machine, for instance by waking a
+/// thread.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -55,8 +56,7 @@ impl Owner {
         scheduler::run(config, idle, main, true)
     }
 
-    /// Runs the main program of a machine. If the program overflows the stack of the OS thread, the
-    /// report names it as the main program.
+    /// Runs the main program of a machine, so that reports of stack overflows name it.
     pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
         overflow::with_main(program)
     }
@@ -72,8 +72,8 @@ impl Owner {
         })
     }
 
-    /// Runs `program` on an OS thread that runs no core. The functions that panic on a core of an
-    /// owner also panic in `program`.
+    /// Runs `program` on an OS thread without a core. Functions that only an owner may call panic
+    /// in it.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
         struct Before(bool);
         impl Drop for Before {
@@ -85,8 +85,7 @@ impl Owner {
         program()
     }
 
-    /// Does the same as [`crate::scope`](crate::scope()), with `at` as the source location in
-    /// reports.
+    /// Does the same as [`crate::scope`](crate::scope()). Reports show the location `at`.
     ///
     /// # Panics
     ///
@@ -113,8 +112,7 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// Does the same as [`take_turn`](Self::take_turn), but first calls `before` if the thread
-    /// takes a turn.
+    /// Calls `before` and takes a turn, or does nothing: see [`take_turn`](Self::take_turn).
     ///
     /// # Safety
     ///
@@ -184,9 +182,9 @@ impl Owner {
     /// of this core are unwound meanwhile. Use this method while other threads, perhaps of other
     /// cores, borrow the calling thread's stack.
     ///
-    /// The method calls `done` repeatedly. Call the method after a [`Cancelled`](crate::Cancelled)
-    /// was caught, and never while the thread unwinds. Outside of [`run`](Self::run), the OS thread
-    /// yields until `done` returns true.
+    /// Call this method after a [`Cancelled`](crate::Cancelled) was caught, and never while the
+    /// thread unwinds. Outside of [`run`](Self::run), the OS thread yields until `done` returns
+    /// true.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

@@ -1,7 +1,7 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: `run` returns and leaves such a thread suspended. The thread's stack holds borrows of
-// values that the caller of `run` owns.
+// Rejected: `run` leaves such a thread suspended, with borrows of values of the caller on its
+// stack.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -14,10 +14,8 @@ const UNWINDINGS: u32 = 1 << 18;
 /// The number of waits during unwinding, which return at once, that take as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// The count of failed attempts to end a cancelled thread. After about a second of attempts, the
-/// process ends with an error that names the thread.
-///
-/// An attempt fails if the thread catches the panic that unwinds it, or waits in a destructor.
+/// The count of failed attempts to end a cancelled thread, which catches the panic that unwinds it
+/// or waits in destructors. After about a second of attempts, the process ends with an error.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,

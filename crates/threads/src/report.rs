@@ -10,8 +10,7 @@ pub struct BlockedThread {
     pub name: String,
     /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) returns it.
     pub thread: (usize, u64),
-    /// The description of the wait: the text passed to [`park`](crate::park), or the joined thread,
-    /// or the threads of a scope.
+    /// The text passed to [`park`](crate::park), or the joined thread, or the threads of a scope.
     pub waits_for: String,
     /// The source location of the call that waits.
     pub at: &'static Location<'static>,
@@ -29,8 +28,7 @@ impl fmt::Display for BlockedThread {
     }
 }
 
-/// The error of [`run`](crate::run) if the threads of the core were cancelled. The text has a line
-/// for the error, and a line for each thread that waited.
+/// The error of [`run`](crate::run) if the core was cancelled. The text shows all waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.

@@ -16,8 +16,7 @@
 //! slow path for an empty queue. A thread that parks, ends, or spawns or wakes a thread first
 //! leaves the circle and puts its parent into the ready queue.
 //!
-//! In a round, each thread of the circle has one turn. Other ready threads of the core run after
-//! the round.
+//! In a round, each thread of the circle has one turn. Other ready threads run after the round.
 
 // Rejected: prefetching several threads ahead. A turn has less than 30 instructions, so a prefetch
 // costs more than it gains.
@@ -29,11 +28,9 @@ use std::ptr;
 
 use crate::block::Block;
 
-/// The threads of a scope that take turns. All blocks are valid, because their threads have not
-/// ended.
-///
-/// A block's `turn` equals its `ahead`, or is null in the block `pause` and on a cancelled core.
-/// Therefore a turn checks only `turn`.
+/// The threads of a scope that take turns. Blocks are valid, because their threads have not ended.
+/// A turn checks only `turn`, which equals `ahead`, or is null in the block `pause` and on a
+/// cancelled core.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
@@ -84,8 +81,7 @@ impl Rotation {
         }
     }
 
-    /// Begins a round. If `pauses` is true, the turn of the last thread takes the slow path. The
-    /// rotation must not be empty.
+    /// Begins a round. If `pauses` is true, the last turn takes the slow path. Must not be empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {

@@ -21,7 +21,6 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// See [`Owner::scope_at`](crate::Owner::scope_at).
 pub(crate) fn scope_at<'env, R>(
     at: &'static Location<'static>,
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -77,8 +76,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so `payload` holds its result, and the block holds no
-            // pointer to the result any more.
+            // SAFETY: the thread has ended, so `payload` is its result. No other pointer to it is
+            // left.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -110,11 +109,10 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`. The thread runs first when the calling thread yields, waits
-    /// or ends.
+    /// Starts a thread that runs `f`, as soon as the calling thread yields, waits or ends.
     ///
-    /// The thread's stack has the size [`Config::stack_bytes`](crate::Config::stack_bytes), and
-    /// holds `f` and its result.
+    /// The stack of [`Config::stack_bytes`](crate::Config::stack_bytes) also holds `f` and its
+    /// result.
     ///
     /// # Panics
     ///
@@ -153,9 +151,9 @@ impl<'scope> Builder<'scope, '_> {
         self
     }
 
-    /// Sets the size of the thread's stack in bytes, at least 16 KiB, instead of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Each size has its own pool of stacks,
-    /// so use few different sizes.
+    /// Sets the size of the thread's stack in bytes. The default is
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes), and the least size is 16 KiB. Each size
+    /// has its own pool, so use few different sizes.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -180,8 +178,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the payload is at the top of the stack, which is unused until the thread
-            // starts.
+            // SAFETY: the payload is at the top of the stack, which is not used yet.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -240,8 +237,7 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`. Returns the panic that the result holds, or that its destructor
-/// raises.
+/// Drops the result at `payload`. Returns the panic of the thread or of the destructor, if any.
 ///
 /// # Safety
 ///
@@ -316,8 +312,7 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // Only a running thread spawns, so this thread leaves the stack before another thread gets
-        // it.
+        // Only a running thread spawns, so this thread leaves its stack before another takes it.
         s.recycle(block);
     } else {
         scope.ended.push(block);
@@ -381,8 +376,7 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled after the handle is gone, or at the end of the scope, which
-        // outlives the handle.
+        // SAFETY: the block is recycled only with the handle, or at the end of the scope.
         unsafe { &*self.block }
     }
 
@@ -408,8 +402,7 @@ impl<R> JoinHandle<'_, R> {
         if payload.is_null() {
             return None;
         }
-        // SAFETY: the thread has ended and left its result, and the block holds no pointer to the
-        // result any more.
+        // SAFETY: the thread has ended, so `payload` is its result. No other pointer to it is left.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
         unsafe { (*ScopeState::of(block)).ended.remove(block) };

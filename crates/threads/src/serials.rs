@@ -1,9 +1,8 @@
-//! Serial numbers of threads, which are unique in a process. A stored number therefore tells
-//! whether its thread belongs to the present run.
+//! Serial numbers of threads, which are unique in a process, so that a stored number identifies a
+//! thread of the present run.
 //!
 //! Each run has its own range of numbers. A later run gets the rest of a range that is at most half
-//! used. Therefore at least 2^63 numbers can be used, enough for 292 years at one thread in a
-//! nanosecond.
+//! used. Therefore at least 2^63 numbers can be used, one in a nanosecond for 292 years.
 
 // Rejected: one counter without ranges, because all cores would write to it.
 

@@ -6,8 +6,8 @@ use std::ptr;
 use crate::block::Block;
 use crate::scheduler::{Scheduler, with};
 
-/// A handle to a thread of this core, which [unparks](Thread::unpark) the thread. The handle may
-/// outlive the thread, but cannot go to another OS thread.
+/// A handle to a thread of this core, which [unparks](Thread::unpark) the thread. May outlive the
+/// thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     pub(crate) block: *const Block,
@@ -42,8 +42,8 @@ impl Thread {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Returns whether this thread is running. The thread must not have ended, because a later
-    /// thread may have the same control block.
+    /// Returns whether this thread is running. An ended thread's block may belong to a later
+    /// thread, so the thread must not have ended.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))

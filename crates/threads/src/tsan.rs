@@ -67,8 +67,7 @@ impl Stacks {
     /// Does nothing, because ThreadSanitizer needs no call on a fresh stack.
     pub(crate) fn arrive_first(&self) {}
 
-    /// Announces and performs a switch to the thread that is suspended at `to`. Returns when the
-    /// calling thread is continued.
+    /// Announces and performs a switch to the thread that is suspended at `to`.
     ///
     /// # Safety
     ///
@@ -76,8 +75,8 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: `fiber` belongs to the stack of `to`. The flags 0 order all accesses before the
-        // switch before all accesses after the switch.
+        // SAFETY: `fiber` is that of `to`'s stack. The flags 0 order accesses before and after the
+        // switch.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }

@@ -1,8 +1,7 @@
-//! The context switch for architectures without our own assembly, made with corosensei's
-//! coroutines.
+//! The context switch for architectures without our own assembly: coroutines of corosensei.
 //!
-//! A coroutine can only suspend to its resumer. Therefore a loop on the main thread's stack resumes
-//! all coroutines, and a switch between two coroutines goes through this loop:
+//! A coroutine can only suspend to the code that resumed it. Therefore a switch between two
+//! coroutines goes through a loop on the main thread's stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -24,12 +23,11 @@ use super::Entry;
 pub(crate) struct Context(*const Record);
 
 impl Context {
-    /// The main thread, and the value of a context that no switch has saved yet.
+    /// The main thread. Also the initial value of a context.
     pub(crate) const NONE: Context = Context(ptr::null());
 }
 
-/// A coroutine and its yielder, at the top of the coroutine's stack. Never dropped, because the
-/// function of the coroutine never returns.
+/// A coroutine and its yielder. Never dropped, because the coroutine's function never returns.
 struct Record {
     coroutine: UnsafeCell<Coroutine<(), (), (), Borrowed>>,
     yielder: Cell<*const Yielder<(), ()>>,
@@ -41,8 +39,8 @@ struct Borrowed {
     limit: StackPointer,
 }
 
-// SAFETY: by the contract of `prepare`, the memory lies above a guard page, is large enough for a
-// frame, and stays mapped until the thread has ended.
+// SAFETY: by the contract of `prepare`, the memory is above a guard page, large enough, and mapped
+// until the thread has ended.
 unsafe impl Stack for Borrowed {
     fn base(&self) -> StackPointer {
         self.base
@@ -60,8 +58,7 @@ thread_local! {
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine that calls `entry(argument)`, in the free memory `limit..top` of a stack.
-/// Returns its context.
+/// Returns a new context that calls `entry(argument)` on the stack `limit..top`.
 ///
 /// # Safety
 ///
@@ -100,8 +97,7 @@ pub(crate) unsafe fn prepare(
     Context(record)
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// the saved context.
+/// Stores the running context in `save` and continues `to`. Returns when `save` is continued.
 ///
 /// # Safety
 ///

@@ -1,7 +1,6 @@
 //! The context switch for x86-64 under the System V ABI.
 //!
-//! A context is the stack pointer of a suspended thread. [`switch`] pushes the saved values on the
-//! stack:
+//! A context is the stack pointer of a suspended thread. Saved values lie on the stack:
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -15,16 +14,16 @@
 //! handlers do not change. Therefore no code pops the address.
 //! ```
 //!
-//! [`turn`] saves the values in a [`Frame`] instead, which is one cache line. Then a turn accesses
-//! the stack only if the compiler has more live values than fit into the frame's registers.
+//! [`turn`] saves them in a [`Frame`] instead: one cache line with the registers in which the
+//! compiler keeps values first. A turn accesses the stack only if the compiler has more values to
+//! save.
 //!
-//! The functions are inlined and declare almost all registers clobbered. Therefore the compiler
-//! saves only registers that are live in the caller, often none. rbx and rbp cannot be declared
-//! clobbered, so the assembly saves them. A `jmp` continues the other thread, because the processor
-//! would mispredict a `ret`.
+//! The functions are inlined and declare almost all registers clobbered, so that the compiler saves
+//! only live registers, often none. rbx and rbp cannot be declared clobbered, so the assembly saves
+//! them. A `jmp` continues the other thread, because the processor would mispredict a `ret`.
 //!
-//! A switch does not save the control bits of mxcsr and of the x87 control word, because Rust
-//! assumes their default values everywhere.
+//! mxcsr and the x87 control word are not saved, because Rust assumes their default values
+//! everywhere.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -37,7 +36,7 @@ use super::Entry;
 pub(crate) struct Context(*mut u8);
 
 impl Context {
-    /// The value of a context that no switch has saved yet.
+    /// The initial value of a context.
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
     /// Returns the stack pointer, which identifies the thread's stack.
@@ -47,8 +46,7 @@ impl Context {
     }
 }
 
-/// Prepares the free memory `limit..top` of a stack for a new thread. Returns a context that calls
-/// `entry(argument)` on this stack.
+/// Returns a new context that calls `entry(argument)` on the stack `limit..top`.
 ///
 /// # Safety
 ///
@@ -93,8 +91,7 @@ macro_rules! switch {
     };
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// the saved context.
+/// Stores the running context in `save` and continues `to`. Returns when `save` is continued.
 ///
 /// # Safety
 ///
@@ -119,12 +116,11 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 }
 
 /// Does the same as [`switch_to_frame`], and saves the running thread in the frame `me`. Accesses
-/// no stack: with more stacks than the TLB has entries, these accesses would be most of the cost.
+/// no stack, because such accesses cost most of a switch if there are more stacks than TLB entries.
 ///
 /// # Safety
 ///
-/// See [`switch_to_frame`]. In addition, `me` is not moved until the saved thread has been
-/// continued.
+/// See [`switch_to_frame`]. In addition, `me` is not moved until `me` is continued.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, but r12 to r14 are restored too. The code that continues a frame has
@@ -156,13 +152,12 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// The saved state of a suspended thread. A [`turn`] saves registers in this frame. A [`switch`]
-/// saves registers on the thread's stack.
+/// The saved state of a suspended thread. A [`turn`] saves registers here, a [`switch`] on the
+/// stack.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The address at which the thread is continued, with rsp set and with the address of this
-    /// frame in rsi.
+    /// The address that continues the thread, with rsp set and the address of this frame in rsi.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -184,7 +179,7 @@ impl Frame {
         }
     }
 
-    /// Returns the cell in which the next [`switch`] stores the context of the running thread.
+    /// Returns the cell in which the next [`switch`] stores the running context.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         self.resume.set(go_on_by_stack);
         &raw const self.context
@@ -204,8 +199,7 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context for [`switch`] out of the frame. Returns `None` if the frame holds no
-    /// context.
+    /// Takes the context, for [`switch`]. Returns `None` if the frame holds no context.
     ///
     /// # Safety
     ///
@@ -233,7 +227,7 @@ unsafe extern "C" fn go_on_by_stack() -> ! {
     naked_asm!("jmp [rsp - 8]")
 }
 
-/// Continues a thread that [`turn`] has suspended, and whose context [`Frame::take`] has returned.
+/// Continues a thread that [`turn`] has suspended, after [`Frame::take`] has returned its context.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
@@ -247,10 +241,8 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// Calls the entry function of a thread, in the outermost frame of the thread's stack.
-///
-/// Backtraces end here: unwinders stop at an undefined `rip`, and frame pointers end with `rbp` =
-/// 0.
+/// Calls the entry function in the outermost frame of a stack. Backtraces end in this frame,
+/// because `rip` is undefined and `rbp` is 0.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

@@ -12,7 +12,6 @@ use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
 impl Scheduler {
-    /// See [`crate::cancel_all`].
     pub(crate) fn cancel(&self, cause: Cause) {
         if self.is_cancelled() || self.run.get().is_null() {
             return;
@@ -41,8 +40,7 @@ impl Scheduler {
         self.mode.get() & CANCELLED != 0
     }
 
-    /// Unwinds the running thread if the core is cancelled. Returns if the thread is already
-    /// unwinding, because a second panic would end the process.
+    /// Unwinds the running thread if the core is cancelled, unless the thread is already unwinding.
     #[inline]
     pub(super) fn unwind_if_cancelled(&self) {
         if self.is_cancelled() {
@@ -65,7 +63,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`Owner::outlast`](crate::Owner::outlast).
     pub(crate) fn outlast(&self, done: &mut dyn FnMut() -> bool) {
         while !done() {
             if !self.is_running() || !self.is_cancelled() || !self.let_another_end() {
@@ -105,8 +102,7 @@ impl Scheduler {
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 
-    /// Returns the context of a suspended thread, which is in the thread's frame if the thread took
-    /// turns.
+    /// Returns the context of a suspended thread, from its frame if the thread took turns.
     pub(super) fn suspended_at(thread: &Block) -> Context {
         // SAFETY: the running thread is another one. Blocks stay in their places.
         let in_turn = unsafe { thread.frame.take() };
@@ -118,8 +114,7 @@ impl Scheduler {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
             let scope = ScopeState::of(child);
-            // SAFETY: null for the main thread. The scopes of other live threads exist, because a
-            // scope outlives its threads.
+            // SAFETY: null for the main thread. A scope of a live thread exists.
             unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
         };
         let can_end = |block: &&Block| {

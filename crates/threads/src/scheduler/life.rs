@@ -14,8 +14,7 @@ use crate::scope_state::ScopeState;
 use crate::serials;
 use crate::stack::Stack;
 
-/// Runs a core as [`crate::run`] does. `is_owned` is true if the core belongs to an
-/// [`Owner`](crate::Owner).
+/// Runs a core as [`crate::run`] does. `is_owned` is true if the core has an owner.
 pub(crate) fn run<R>(
     config: &Config,
     idle: &dyn Idle,
@@ -105,7 +104,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`Blocks::take`](super::blocks::Blocks::take).
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,
@@ -150,8 +148,8 @@ impl Scheduler {
     }
 }
 
-/// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
-/// names of the calls for larger stacks. A signal handler may call this function.
+/// Returns the running thread if its guard contains the address `in_guard`, and the names of the
+/// calls for larger stacks. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or a block of this run. The signal handler returns before the run ends.

@@ -44,15 +44,13 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that a switch accesses. The fields for switches and wake-ups are in one cache
-/// line.
+/// The part of a core that a switch accesses. Switches and wake-ups use the first cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
-    /// The serial numbers of the main thread of this run, and of the next thread to be created. The
-    /// two are equal outside of a run.
+    /// The serial numbers of the main thread and of the next new thread. Equal outside of a run.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
@@ -77,8 +75,7 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// The rotation ends a round with the slow path: other threads are ready, or it has one thread. Set
-/// in addition to `ROTATING`.
+/// Set with `ROTATING` if other threads are ready, or if the rotation has only one thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -99,7 +96,6 @@ thread_local! {
     };
 }
 
-/// Runs `f` with the scheduler of this OS thread.
 #[inline(always)]
 pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
@@ -108,14 +104,13 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 /// Returns the scheduler of this OS thread. A closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
-    // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread, which a
-    // reference to cells cannot leave.
+    // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread.
     unsafe { &*with(ptr::from_ref) }
 }
 
 impl Scheduler {
-    /// Returns whether the thread with this serial number belongs to the present run of this core,
-    /// so that the pointer to its block is valid.
+    /// Returns whether the thread belongs to the present run of this core, so that its block is
+    /// valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)

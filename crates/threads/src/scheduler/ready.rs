@@ -101,11 +101,10 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread. Returns it with the cell at the end of the queue, in which the
-    /// running thread must be stored. The queue must not be empty.
+    /// Takes the first ready thread, and reserves the last place of the queue for the running
+    /// thread. The queue must not be empty.
     ///
-    /// Only one index changes. A yield should do few stores, because stores that miss the cache
-    /// fill the store queue of the CPU.
+    /// Only one index changes, because stores that miss the cache fill the store queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
         let next = self.first();
@@ -119,8 +118,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty until the result is passed to [`show`](Self::show). Until then,
-    /// no thread may be pushed or popped.
+    /// Makes the queue appear empty. It must not be used until the result is passed to
+    /// [`show`](Self::show).
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }

@@ -18,8 +18,7 @@ pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
-    /// The first and the last thread that was unparked while the core was frozen. `Block::next`
-    /// links them.
+    /// The first and the last thread that was unparked on the frozen core, linked by `Block::next`.
     pub(super) woken: Cell<(*const Block, *const Block)>,
     /// The threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
@@ -27,7 +26,6 @@ pub(super) struct Run {
     pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
-    /// See [`Config::larger_stacks`].
     pub(super) larger_stacks: &'static str,
     _guarded: Guarded,
 }

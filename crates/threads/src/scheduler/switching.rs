@@ -60,7 +60,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::yield_now`].
     #[inline(always)]
     pub(crate) fn yield_now(&self) {
         if !self.ready.is_empty() && !panicking() {
@@ -88,7 +87,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::park`].
     #[track_caller]
     #[inline(always)]
     pub(crate) fn park(&self, why: &dyn Display) {
@@ -97,7 +95,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`Owner::try_park`](crate::Owner::try_park).
     #[track_caller]
     #[inline(always)]
     pub(crate) fn try_park(&self, why: &dyn Display) -> bool {
@@ -110,8 +107,7 @@ impl Scheduler {
             0,
             "the ring looks empty in every other mode"
         );
-        // SAFETY: a thread is ready, so this call is inside of `run`, and blocks stay in their
-        // places until the run ends.
+        // SAFETY: a thread is ready, so this call is inside of `run`. Blocks are not moved.
         let me = unsafe { &*self.current.get() };
         if me.token.get() {
             me.token.set(false);
@@ -131,12 +127,10 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first ready thread. A thread must be ready, and
-    /// the core not cancelled.
+    /// Parks the running thread and continues the first ready thread. The mode must be normal.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, because all code after the switch depends on the popped stack
-        // pointer.
+        // The pop comes first, because all code after the switch depends on the stack pointer.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -189,8 +183,8 @@ impl Scheduler {
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled
-            // core, which has no queue. So only this line continues `next`. Contexts of live
-            // threads lie on mapped stacks.
+            // core. So only this line continues `next`. Contexts of live threads lie on mapped
+            // stacks.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
@@ -316,12 +310,10 @@ impl Scheduler {
     }
 
     /// Returns the thread to continue when the running thread waits or has ended. `waiting` is the
-    /// running thread, or `None` if it has ended. Returns `None` if the running thread itself can
-    /// go on.
+    /// running thread, or `None` if it has ended. Returns `None` if `waiting` itself can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // The running thread is in no queue: if another thread went on now, the running thread
-            // would never be continued.
+            // The running thread is in no queue, so no other code would continue it.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }

@@ -23,9 +23,8 @@ impl Scheduler {
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
-                // SAFETY: `turn` is not null, so the running thread is in a rotation of several
-                // threads, and `next` is its next thread. Operations that end the mode *rotating*
-                // remove the running thread.
+                // SAFETY: `turn` is not null, so `me` is in a rotation of several threads, and
+                // `next` is its next thread. Leaving the rotation clears `turn`.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -33,7 +32,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::begin_turns`].
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
         // One branch for two conditions costs less than two branches if the data are in a cache.
@@ -42,13 +40,11 @@ impl Scheduler {
         }
     }
 
-    /// Continues the next thread of the rotation. Sets `current` before the switch, which is faster
-    /// than a store by the next thread.
+    /// Continues `next`. The running thread sets `current`, which saves the next thread a store.
     ///
     /// # Safety
     ///
-    /// `me` is the running thread, the core is rotating, and `next` is the next thread of the
-    /// rotation. `next` is not `me`.
+    /// The core is rotating, `me` is the running thread, and `next` is the next thread, not `me`.
     #[inline(always)]
     unsafe fn turn(&self, me: &Block, next: &Block) {
         self.current.set(next);
@@ -70,8 +66,8 @@ impl Scheduler {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating, the running thread is in the rotation, which has at least two
-            // threads here.
+            // SAFETY: while rotating, the running thread is in the rotation, here not as the only
+            // one.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
@@ -83,8 +79,7 @@ impl Scheduler {
     }
 
     /// Lets the threads of a rotation take turns. Returns true when a thread has left the rotation,
-    /// or after one round if other threads are ready. Returns false at once if the rotation is
-    /// empty or the core is cancelled.
+    /// or after one round if other threads are ready. Returns false if no thread can take turns.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
             return false;
@@ -182,8 +177,7 @@ impl Scheduler {
     }
 }
 
-/// Yields with the scheduler of this OS thread. A parameter would cost callers a slot in their
-/// frames.
+/// Yields. Has no parameter, which would cost callers that take turns a slot in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
