@@ -1,5 +1,4 @@
-//! Calls that tell AddressSanitizer which stack is in use, so that switches are not reported as
-//! errors.
+//! Calls that tell AddressSanitizer which stack is in use. Otherwise it would report errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -82,8 +81,8 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// Announces and performs an [`arch::switch`] away from a thread that has ended, so that
-    /// AddressSanitizer frees the fake stack of the thread.
+    /// Does the same for an [`arch::switch`] away from a thread that has ended. AddressSanitizer
+    /// then frees the thread's fake stack.
     ///
     /// # Safety
     ///

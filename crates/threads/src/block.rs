@@ -74,7 +74,7 @@ pub(crate) struct Block {
     /// The address from which the thread's stack grows downwards.
     pub(crate) top: *mut u8,
     /// The description of the thread's work, for the report of a stack overflow. The last field,
-    /// because creating a thread does not access it.
+    /// because creating a thread does not access this cache line.
     task: Name,
 }
 

@@ -1,7 +1,5 @@
-//! The public functions of this crate.
-//!
-//! On a core that has an [`Owner`](crate::Owner), the functions that start, suspend or wake threads
-//! panic, because only the owner may do this.
+//! The public functions of this crate. Those that start, suspend or wake threads panic on a core
+//! that has an [`Owner`](crate::Owner), because only the owner may do this.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -41,8 +39,7 @@ use crate::thread::Thread;
 /// # Panics
 ///
 /// Passes on a panic of `main`, of a thread that was not joined, or of `idle`. Panics if the OS
-/// thread already runs a core or a program of a machine, or has no memory for an alternate signal
-/// stack.
+/// thread already runs a core or a program of a machine, or if `mmap` fails.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
@@ -100,8 +97,8 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns, lets each other thread that takes turns run once and returns
-/// true. Otherwise returns false at once.
+/// Lets each other thread that takes turns run once, and returns true. If the running thread does
+/// not take turns, returns false at once.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
 /// for the end of the scope. A turn is faster than [`yield_now`]. A thread that waits, unwinds, or
@@ -140,8 +137,8 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// Does the same as [`yield_now`], after which the running thread [takes turns](take_turn) with the
-/// other threads of its scope that have called this function.
+/// Does the same as [`yield_now`]. Then the running thread [takes turns](take_turn) with other
+/// threads of its scope.
 ///
 /// # Panics
 ///
@@ -234,8 +231,7 @@ pub fn is_cancelled() -> bool {
 
 /// Returns whether the running thread, or the OS thread outside of [`run`], is unwinding.
 ///
-/// `std::thread::panicking` is also true while another thread waits in a destructor during
-/// unwinding.
+/// `std::thread::panicking` is also true while another unwinding thread waits.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),

@@ -25,17 +25,15 @@ impl Default for Config {
 pub trait Idle {
     /// Waits for an event outside of the core, and unparks the threads that the event concerns.
     ///
-    /// The core calls this method while a thread waits and no thread is ready. The method runs on
-    /// the stack of the thread that has last waited or ended.
+    /// The core calls this method while a thread waits and no thread is ready.
     ///
     /// The method may unpark threads, cancel the core and call
-    /// [`blocked_threads`](crate::blocked_threads). In this method, calls that wait or spawn panic,
-    /// and a yield does nothing. If the method panics, the core is cancelled, and
-    /// [`run`](crate::run) passes the panic on.
+    /// [`blocked_threads`](crate::blocked_threads). Calls that wait or spawn panic, and a yield
+    /// does nothing. If the method panics, the core is cancelled, and `run` passes the panic on.
     fn idle(&self) -> Verdict;
 
-    /// Returns a line for each program that runs on the threads of this core, for the error that
-    /// ends the process if a cancelled thread never ends.
+    /// Returns a line for each program that runs on this core, for the error that ends the process
+    /// if a cancelled thread does not end.
     fn programs(&self) -> Vec<String> {
         Vec::new()
     }
@@ -46,8 +44,8 @@ pub trait Idle {
 pub enum Verdict {
     /// The core checks again whether a thread is ready.
     Continue,
-    /// No event will ever wake a thread of this core. All threads are cancelled, and
-    /// [`run`](crate::run) returns [`Blocked`](crate::Blocked).
+    /// No event will wake a thread. All threads are cancelled, and `run` returns
+    /// [`Blocked`](crate::Blocked).
     Stuck,
 }
 

@@ -3,8 +3,7 @@
 //!
 //! [`run`] makes the calling OS thread a *core*. A thread of a core runs until it
 //! [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that has
-//! been ready longest runs. Threads of a [`scope`] can borrow values from outside of it, which need
-//! not be `Send`.
+//! been ready longest runs. Threads of a [`scope`] can borrow values, which need not be `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -75,9 +74,8 @@
 //!   thread's panic as nested, and may poison a `Mutex` that another thread unlocks.
 //! - `run` returns only after all cancelled threads have ended. If a thread catches [`Cancelled`]
 //!   or waits in destructors again and again, the process ends after about a second with an error.
-//! - While a thread waits in a destructor during unwinding, another cancelled thread may begin or
-//!   catch a panic. Then a wait of the other thread may end the process by a second panic, or
-//!   return instead of unwinding.
+//! - If a cancelled thread begins or catches a panic while another thread waits in a destructor, a
+//!   later wait may cause a second panic, which ends the process, or return instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines

@@ -63,7 +63,8 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: no code runs on the alternate stack, because this is no signal handler.
+            // SAFETY: the stack is switched off, and no code runs on it, because this is no
+            // handler.
             unsafe { stack.unmap() };
         }
     }
@@ -157,8 +158,7 @@ impl MainStack {
     /// Returns the stack of the calling OS thread, if the C library knows the stack.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: the first call fills in the attributes, which the next calls read and the last
-        // frees.
+        // SAFETY: the first call fills in the attributes, and the last call frees them.
         unsafe {
             if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
                 return None;

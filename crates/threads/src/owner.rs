@@ -12,9 +12,8 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// On a core that [`Owner::run`] began, only the owner may do this, and the functions of this crate
-/// panic. Otherwise a program could break assumptions of the machine, for instance by waking a
-/// thread.
+/// The free functions of this crate that do this panic on a core that [`Owner::run`] began.
+/// Otherwise a program could wake a thread that the machine expects to wait.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -72,8 +71,8 @@ impl Owner {
         })
     }
 
-    /// Runs `program` on an OS thread without a core. Functions that only an owner may call panic
-    /// in it.
+    /// Runs `program` on an OS thread without a core. Functions that panic on a core with an owner
+    /// also panic in `program`.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
         struct Before(bool);
         impl Drop for Before {
@@ -178,13 +177,12 @@ impl Owner {
         Thread::running(here())
     }
 
-    /// Suspends the calling thread of a cancelled core until `done` returns true. The other threads
-    /// of this core are unwound meanwhile. Use this method while other threads, perhaps of other
-    /// cores, borrow the calling thread's stack.
+    /// Suspends the calling thread of a cancelled core until `done` returns true, while the core
+    /// unwinds its other threads. Use this method while other threads borrow the calling thread's
+    /// stack.
     ///
     /// Call this method after a [`Cancelled`](crate::Cancelled) was caught, and never while the
-    /// thread unwinds. Outside of [`run`](Self::run), the OS thread yields until `done` returns
-    /// true.
+    /// thread unwinds. Outside of [`run`](Self::run), yields the OS thread instead.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

@@ -1,7 +1,7 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: `run` leaves such a thread suspended, with borrows of values of the caller on its
-// stack.
+// Rejected: `run` leaves such a thread suspended. Its stack may hold borrows of the caller's
+// values.
 
 use std::cell::Cell;
 use std::fmt::Display;

@@ -12,9 +12,9 @@
 //! while its parent waits for the scope to end. The threads of a rotation form a circle of pointers
 //! in their blocks. They are not in the ready queue, but their parent is.
 //!
-//! While threads take turns, the ready queue appears empty, so that every other operation takes the
-//! slow path for an empty queue. A thread that parks, ends, or spawns or wakes a thread first
-//! leaves the circle and puts its parent into the ready queue.
+//! While threads take turns, the ready queue appears empty, so that every other operation takes its
+//! slow path. A thread that parks, ends, or spawns or wakes a thread first leaves the circle and
+//! puts its parent into the ready queue.
 //!
 //! In a round, each thread of the circle has one turn. Other ready threads run after the round.
 
@@ -29,8 +29,8 @@ use std::ptr;
 use crate::block::Block;
 
 /// The threads of a scope that take turns. Blocks are valid, because their threads have not ended.
-/// A turn checks only `turn`, which equals `ahead`, or is null in the block `pause` and on a
-/// cancelled core.
+///
+/// `turn` equals `ahead`, except that it is null in the block `pause` and on a cancelled core.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,

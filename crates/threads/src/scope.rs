@@ -76,8 +76,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so `payload` is its result. No other pointer to it is
-            // left.
+            // SAFETY: the thread has ended, so `payload` holds its result, which only this line
+            // takes.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -109,10 +109,9 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`, as soon as the calling thread yields, waits or ends.
+    /// Starts a thread that runs `f`, not before the calling thread yields, waits or ends.
     ///
-    /// The stack of [`Config::stack_bytes`](crate::Config::stack_bytes) also holds `f` and its
-    /// result.
+    /// The size of its stack is [`Config::stack_bytes`](crate::Config::stack_bytes).
     ///
     /// # Panics
     ///
@@ -151,9 +150,8 @@ impl<'scope> Builder<'scope, '_> {
         self
     }
 
-    /// Sets the size of the thread's stack in bytes. The default is
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes), and the least size is 16 KiB. Each size
-    /// has its own pool, so use few different sizes.
+    /// Sets the size of the thread's stack in bytes, at least 16 KiB. The default is
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Each size has its own pool.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -348,7 +346,7 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// Returns the payload if the thread panicked. Returns [`Cancelled`] if the core is cancelled,
     /// the caller is unwinding, and the thread has not ended. Returns a `&str` if the end of the
-    /// scope has already dropped the thread's result.
+    /// scope has dropped the result.
     ///
     /// # Panics
     ///
@@ -402,7 +400,7 @@ impl<R> JoinHandle<'_, R> {
         if payload.is_null() {
             return None;
         }
-        // SAFETY: the thread has ended, so `payload` is its result. No other pointer to it is left.
+        // SAFETY: the thread has ended, so `payload` holds its result, which only this line takes.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
         unsafe { (*ScopeState::of(block)).ended.remove(block) };

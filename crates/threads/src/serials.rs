@@ -1,5 +1,4 @@
-//! Serial numbers of threads, which are unique in a process, so that a stored number identifies a
-//! thread of the present run.
+//! Serial numbers of threads, which are unique in a process.
 //!
 //! Each run has its own range of numbers. A later run gets the rest of a range that is at most half
 //! used. Therefore at least 2^63 numbers can be used, one in a nanosecond for 292 years.

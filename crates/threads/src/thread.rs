@@ -6,7 +6,7 @@ use std::ptr;
 use crate::block::Block;
 use crate::scheduler::{Scheduler, with};
 
-/// A handle to a thread of this core, which [unparks](Thread::unpark) the thread. May outlive the
+/// A handle that [unparks](Thread::unpark) a thread of this core. The handle may outlive the
 /// thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {

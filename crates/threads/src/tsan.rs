@@ -75,7 +75,7 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: `fiber` is that of `to`'s stack. The flags 0 order accesses before and after the
+        // SAFETY: `fiber` belongs to the stack of `to`. The flags 0 order all accesses around the
         // switch.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();

@@ -1,7 +1,6 @@
 //! The context switch for architectures without our own assembly: coroutines of corosensei.
 //!
-//! A coroutine can only suspend to the code that resumed it. Therefore a switch between two
-//! coroutines goes through a loop on the main thread's stack:
+//! A coroutine suspends to its resumer. Therefore switches go through a loop on the main stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -39,8 +38,8 @@ struct Borrowed {
     limit: StackPointer,
 }
 
-// SAFETY: by the contract of `prepare`, the memory is above a guard page, large enough, and mapped
-// until the thread has ended.
+// SAFETY: by the contract of `prepare`, the memory has a guard page, is large enough, and stays
+// mapped.
 unsafe impl Stack for Borrowed {
     fn base(&self) -> StackPointer {
         self.base

@@ -14,16 +14,14 @@
 //! handlers do not change. Therefore no code pops the address.
 //! ```
 //!
-//! [`turn`] saves them in a [`Frame`] instead: one cache line with the registers in which the
-//! compiler keeps values first. A turn accesses the stack only if the compiler has more values to
-//! save.
+//! [`turn`] saves registers in a [`Frame`] instead, as many as fit into one cache line. The
+//! compiler saves any other live registers on the stack.
 //!
 //! The functions are inlined and declare almost all registers clobbered, so that the compiler saves
 //! only live registers, often none. rbx and rbp cannot be declared clobbered, so the assembly saves
 //! them. A `jmp` continues the other thread, because the processor would mispredict a `ret`.
 //!
-//! mxcsr and the x87 control word are not saved, because Rust assumes their default values
-//! everywhere.
+//! mxcsr and the x87 control word are not saved, because Rust assumes their default values.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -152,8 +150,7 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// The saved state of a suspended thread. A [`turn`] saves registers here, a [`switch`] on the
-/// stack.
+/// The saved state of a suspended thread. Only a [`turn`] saves registers here.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,

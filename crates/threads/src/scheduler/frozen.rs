@@ -1,5 +1,5 @@
-//! The mode *frozen*, in which no switch is allowed: the idle hook, or the `Display` of a wait,
-//! runs on the stack of a thread that may itself be waiting.
+//! The mode *frozen*: the idle hook, or the `Display` of a wait, runs on the stack of a thread that
+//! may itself be waiting. Therefore no switch is allowed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;

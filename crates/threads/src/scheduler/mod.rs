@@ -109,8 +109,7 @@ pub(crate) fn here() -> &'static Scheduler {
 }
 
 impl Scheduler {
-    /// Returns whether the thread belongs to the present run of this core, so that its block is
-    /// valid.
+    /// Returns whether the thread belongs to the present run of this core. Then its block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)

@@ -101,8 +101,8 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and reserves the last place of the queue for the running
-    /// thread. The queue must not be empty.
+    /// Takes the first ready thread, and reserves the last place for the running thread. The queue
+    /// must not be empty.
     ///
     /// Only one index changes, because stores that miss the cache fill the store queue of the CPU.
     #[inline(always)]
@@ -118,8 +118,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty. It must not be used until the result is passed to
-    /// [`show`](Self::show).
+    /// Makes the queue appear empty. The queue must not change until [`show`](Self::show) is
+    /// called.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }

@@ -183,8 +183,7 @@ impl Scheduler {
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
             // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled
-            // core. So only this line continues `next`. Contexts of live threads lie on mapped
-            // stacks.
+            // core. So only this line continues `next`. Stacks of live threads are mapped.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }

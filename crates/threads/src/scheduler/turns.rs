@@ -66,8 +66,8 @@ impl Scheduler {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating, the running thread is in the rotation, here not as the only
-            // one.
+            // SAFETY: while rotating, the running thread is in the rotation, with another thread
+            // here.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
