@@ -4,10 +4,10 @@
 //! submitted. A task that changes a block must come after all earlier tasks that use the block. A
 //! task that reads a block must come after the task that last changed the block.
 
-// Rejected: running the tasks of a block in the order of submission. Only a declared order can be
-// checked.
-// Rejected: references as handles of blocks, because a shared and an exclusive reference to a block
-// would exist at the same time.
+// Rejected: running the tasks of a block in the order of submission, because the phase could not
+// check it.
+// Rejected: references as handles of blocks. A shared and an exclusive reference would exist
+// together.
 
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ use crate::data::{Read, Update};
 use crate::error::TaskError;
 use crate::node::Node;
 
-/// A slice in blocks of equal length, for tasks of one phase: see
+/// A slice in blocks of equal length, for tasks of one phase. See
 /// [`Phase::blocks`](crate::Phase::blocks).
 #[derive(Debug)]
 pub struct Blocks<'d, T> {

@@ -1,5 +1,5 @@
-//! Closures in a queue. Small closures are stored in the queue, because a box would take longer
-//! than a small closure runs.
+//! Closures in a queue. Small closures lie in the queue, because a box would take longer than they
+//! run.
 
 // Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
 // bytes.

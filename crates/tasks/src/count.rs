@@ -1,9 +1,8 @@
 //! The number of tasks of a scope that have not ended.
 //!
-//! The worker that made the scope (the owner) counts the tasks that it starts in a plain number,
-//! because an atomic operation would cost more than a small task. When the owner begins to wait, it
-//! adds this number to the shared number. Workers count ended tasks in batches
-//! (`WorkerProgram::task_ended`).
+//! The worker that made the scope (the owner) counts the tasks that it starts without atomic
+//! operations, which would cost more than a small task. When the owner begins to wait, it adds its
+//! number to the shared number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 
@@ -74,8 +73,7 @@ impl Count {
         self.is_zero()
     }
 
-    /// Returns whether all tasks have ended. Must be called after
-    /// [`begin_to_wait`](Self::begin_to_wait).
+    /// Returns whether all tasks have ended. The owner must have called `begin_to_wait`.
     pub(crate) fn is_zero(&self) -> bool {
         self.shared.load(Ordering::Acquire) == OWNER_WAITS
     }

@@ -4,14 +4,12 @@ use std::cell::Cell;
 
 use cellworks_machine::Span;
 
-/// Counts of what the workers of a pool have done: see
-/// [`Pool::run_counted`](crate::Pool::run_counted).
+/// The counts of a pool that [`Pool::run_counted`](crate::Pool::run_counted) returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The counts of each worker, in the order of the SPEs.
     pub workers: Vec<WorkerCounters>,
-    /// The counts of the queues in main memory. All 0 with
-    /// [`Scheduler::Stealing`](crate::Scheduler).
+    /// The counts of the queues in main memory. All 0 with `Scheduler::Stealing`.
     pub scheduler: SchedulerCounters,
 }
 
@@ -53,12 +51,10 @@ pub struct WorkerCounters {
     pub deferred: u64,
     /// The number of tasks that the worker has staged while another task ran.
     pub staged_ahead: u64,
-    /// The number of tasks that were staged ahead in vain, because another task needed the local
-    /// store.
+    /// The number of tasks that were staged ahead in vain, because another task needed the room.
     pub wasted: u64,
     /// The time in which the worker had no task, or in which its tasks waited for other tasks or
-    /// for room in a queue. A wait for another event, such as the arrival of data, is not idle
-    /// time.
+    /// for room in a queue. Waits for other events, such as data, are not counted.
     pub idle: Span,
 }
 

@@ -27,14 +27,12 @@ pub trait Viewed {
 /// | [`Value`] | a copy | | |
 /// | a tuple of these | a tuple | | |
 ///
-/// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for
-/// [`Update`] and [`Write`]. [Blocks](crate::Blocks) are data that tasks change one after the
-/// other.
+/// [`Read`] borrows its slice as long as the task may run. [`Update`] and [`Write`] borrow
+/// exclusively. [Blocks](crate::Blocks) are data that tasks change one after the other.
 ///
 /// # Safety
 ///
-/// If [`part`](Self::part) is called with ranges that do not overlap, the elements that a task
-/// writes are different in each part.
+/// Calls of [`part`](Self::part) with different pieces return different elements to write.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// The transfers that [`begin`](Self::begin) has started.
     #[doc(hidden)]
@@ -54,8 +52,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// numbers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// Returns the part with these pieces. If each part of a task needs all of the data, returns
-    /// all of the data.
+    /// Returns the part with these pieces, or all of the data if the data is not split.
     ///
     /// # Safety
     ///
@@ -74,8 +71,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// # Safety
     ///
-    /// An earlier result of this method was dropped. While the result lives, no other task uses the
-    /// data that the task writes.
+    /// An earlier result was dropped. While the result lives, no other task uses the written data.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
@@ -216,8 +212,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// Implements [`Data`] for slices. If `splits` is true, each part of a task gets a part of the
-/// slice.
+/// Implements [`Data`] for slices. `splits` is true if a part of a task gets a part of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;
@@ -304,8 +299,8 @@ macro_rules! data_of_slice {
 
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
-    // SAFETY: the slice is borrowed for `'d`, which outlives `'s`. By the contract of `begin` no
-    // task changes the slice during `'s`.
+    // SAFETY: the slice is borrowed for `'d`, which outlives `'s`, and by the contract of `begin`
+    // not changed.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }

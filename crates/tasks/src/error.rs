@@ -55,8 +55,7 @@ pub enum TaskError {
         /// The number of pieces of each part of the data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, at least one of them changes it, and the order of the tasks is not
-    /// declared.
+    /// Two tasks use a block, at least one of them changes it, and their order is not declared.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -107,8 +106,8 @@ pub enum TaskError {
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers of the tasks. Each task waits for, or comes after, the next task. The
-        /// last task waits for the first task.
+        /// Names and numbers of the tasks. Each task waits for the next task, and the last for the
+        /// first.
         tasks: Vec<String>,
     },
     /// A filter dropped a task, but another task comes after it or a program waits for it.

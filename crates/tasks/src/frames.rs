@@ -83,13 +83,12 @@ impl<S: Spe> Frames<S> {
         place
     }
 
-    /// Removes the newest half. Returns false if the half was offered. Then the caller calls
-    /// [`take_ticket`](Self::take_ticket) next.
+    /// Removes the newest half. Returns false if it was offered, and has a ticket to take.
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. It is a parameter, because reading it would wait
-    /// for the store of the previous `join`.
+    /// `place` is the place of the newest half. Reading it would wait for the store of the last
+    /// `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -112,8 +111,7 @@ impl<S: Spe> Frames<S> {
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that was not offered, with the result of `ticket` as its ticket.
-    /// Returns `None` if all halves were offered.
+    /// Offers the oldest half that was not offered, if any, and returns its ticket from `ticket`.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

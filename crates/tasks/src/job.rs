@@ -31,8 +31,8 @@ pub struct Ticket<S: Spe> {
     pub(crate) owner: Processor,
 }
 
-// SAFETY: only the worker that has taken the offer accesses the frame, which points to data that
-// are `Send`: see `Worker::join`.
+// SAFETY: only the worker that has taken the offer uses the frame. Its data is `Send`: see
+// `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Ticket<S> {}

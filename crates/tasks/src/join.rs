@@ -98,8 +98,7 @@ impl<S: Spe> Worker<'_, S> {
         self.end_offered(&half, first)
     }
 
-    /// Runs the second closure on this worker, or drops it and passes on the panic of the first
-    /// closure.
+    /// Runs the second closure on this worker, or drops it and passes on the panic in `first`.
     #[inline(always)]
     fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
     where
@@ -129,8 +128,7 @@ impl<S: Spe> Worker<'_, S> {
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the other worker has written the result and no longer
-        // uses `half`.
+        // SAFETY: the offer has ended, so the other worker has written the result and left `half`.
         let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),

@@ -1,13 +1,12 @@
-//! Models of the protocols between workers. loom runs each model in every order of its steps, and
-//! with every value that the memory model allows a load to return. If a sleeping worker is never
-//! woken, loom reports a deadlock.
+//! Models of the protocols between workers. loom runs each model in every order of its steps, with
+//! every value that a load may return, and reports a deadlock if no thread can continue.
 //!
 //! The models check these properties:
 //!
 //! - The second closure (half) of a `join` is run once, by its owner or by another worker. The
 //!   owner frees the half only when the other worker no longer uses it.
-//! - The owner of a scope is woken when all tasks of the scope have ended. Then the owner sees the
-//!   writes of the tasks, and may free the scope.
+//! - The owner of a scope is woken when its tasks have ended, sees their writes, and frees the
+//!   scope.
 //! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
 
 use loom::cell::UnsafeCell;

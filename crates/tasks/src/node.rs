@@ -236,8 +236,7 @@ impl<S: Spe> Node<S> {
         locked(&self.others).end
     }
 
-    /// Registers the processor `waiting` to be notified of the end. If the task has ended, returns
-    /// how.
+    /// Registers a processor to be notified of the end of the task. If it has ended, returns how.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {

@@ -28,8 +28,7 @@ impl Offer {
     }
 
     /// Takes the closure for another worker, which must call [`end`](Self::end) after running it.
-    /// If the owner has withdrawn the closure, returns false, and borrowed values may already be
-    /// freed.
+    /// If the owner has withdrawn the closure, returns false, and the closure may no longer exist.
     pub(crate) fn take(&self) -> bool {
         self.leave(TAKEN)
     }
@@ -48,8 +47,7 @@ impl Offer {
         outcome.is_ok()
     }
 
-    /// Records the end of the closure. Right after the call, the owner may free this offer and the
-    /// values that the closure borrows.
+    /// Records the end of the closure. Right after the call, the owner may free this offer.
     pub(crate) fn end(&self) {
         self.0.store(ENDED, Ordering::Release);
     }

@@ -23,8 +23,8 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, Work};
 use crate::worker::Worker;
 
-/// A phase, to which tasks are submitted: see [`Main::phase`](crate::Main::phase) and
-/// [`Worker::phase`](crate::Worker::phase).
+/// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase) and
+/// `Worker::phase`.
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -63,12 +63,12 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// Records that `waiter` is about to wait for `target`. Returns [`TaskError::Circle`] instead
-    /// if `target` cannot end before `waiter`.
+    /// Records that `waiter` will wait for `target`, or returns [`TaskError::Circle`] if it would
+    /// wait for ever.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that made its phase, the task that made the phase of that
-        // task, etc.
+        // The waiting task, the task that made its phase, the task that made that task's phase,
+        // etc.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
             // SAFETY: these phases have not ended, because the waiting task in them runs.
@@ -106,8 +106,7 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
 }
 
 /// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and every
-/// further task for the previous one. `target` waits for the last task, through the tasks in
-/// `from`.
+/// further task for the previous one. `from` maps the tasks on the way back to `target`.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
@@ -163,14 +162,13 @@ impl<S: Spe> Handle<'_, S> {
         !self.node.has_begun()
     }
 
-    /// Waits until the task has ended, while other tasks run. `from` is the caller's worker or main
-    /// program.
+    /// Waits until the task has ended, while other tasks run. `from` is the caller's place.
     ///
     /// # Errors
     ///
     /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task.
-    /// - Returns [`TaskError::DidNotRun`] if this task was cancelled, or if it or an earlier task
-    ///   failed.
+    /// - Returns [`TaskError::DidNotRun`] if this task was cancelled, failed, or follows such a
+    ///   task.
     ///
     /// # Panics
     ///
@@ -214,9 +212,9 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`. It runs on any
-    /// worker, once for each part if the task is [diced](Task::diced). Errors and traces show
-    /// `name`, which tasks that do the same work share.
+    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`, and runs for each
+    /// part if the task is [diced](Task::diced). Errors and traces show `name`, the kind of the
+    /// task's work.
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -249,12 +247,12 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task, which runs after the tasks before it, on any worker. `from` is the caller's
-    /// worker or main program.
+    /// Submits a task, which runs on any worker, after the tasks before it. `from` is the caller's
+    /// place.
     ///
-    /// While thousands of tasks wait to be run, this call waits, as
-    /// [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main memory,
-    /// a call in a task does not wait.
+    /// While thousands of tasks are queued, this call waits, as
+    /// [`Scope::spawn`](crate::Scope::spawn) does. If the queues are in main memory, it waits only
+    /// in the main program.
     ///
     /// # Errors
     ///
@@ -266,8 +264,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
-    /// unwinds the caller.
+    /// Panics if `from` belongs to another pool, or if the run is cancelled while this call waits.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -342,7 +339,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         })
     }
 
-    /// Splits a slice into blocks of `block` elements, which tasks of this phase use in a declared
+    /// Splits a slice into blocks of `block` elements, for tasks of this phase with a declared
     /// order.
     ///
     /// # Panics
@@ -373,8 +370,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 }
 
-/// Calls `f` with a phase, and waits for its tasks. Returns the first failure of a task, or else
-/// the error of `f`.
+/// Calls `f` with a phase, and waits for its tasks. The first failure of a task replaces the result
+/// of `f`.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

@@ -35,8 +35,7 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// Does the same as [`wait_for_room`](Self::wait_for_room) for the queue `destination`,
-        /// after the caller has submitted task `number`.
+        /// Does the same for the queue `destination`, after the caller has submitted task `number`.
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())
@@ -56,8 +55,7 @@ pub(crate) mod sealed {
         /// Records that the program at this place has submitted all tasks of a phase.
         fn all_submitted(&self) {}
 
-        /// Ends a phase of this place after its tasks have ended. Returns the payload of a panic of
-        /// the phase.
+        /// Ends a phase of this place after its tasks have ended. Returns the panic of a filter.
         fn phase_ends(&self) -> Result<(), Payload> {
             Ok(())
         }

@@ -143,9 +143,9 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// [`Scheduler::ThreeLevel`] supports filters. Whenever tasks have come to its reorder buffer,
     /// the PPE calls each filter with all tasks of the buffer, ordered by priority.
     ///
-    /// A dropped task does not run. If another task comes after the task, or a program waits for
-    /// it, the phase ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not
-    /// called again, and the end of the phase panics.
+    /// A dropped task does not run. If another task comes after it, or a program waits for it, the
+    /// phase ends with [`TaskError::DroppedByFilter`]. After a panic of a filter, filters are not
+    /// called again, and the end of a phase panics.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -172,8 +172,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing. When fewer tasks per worker wait, tasks that [may be
-    /// diced](crate::Task::diced) are split into parts. The default is [`DICING_THRESHOLD`]. With
+    /// Sets the threshold for dicing. If fewer tasks per worker wait, [those that allow
+    /// it](crate::Task::diced) are split into parts. The default is [`DICING_THRESHOLD`]. With
     /// `None` no task is diced.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
@@ -182,8 +182,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers and runs `main` on the PPE. Returns the result of `main` after the
-    /// workers have ended.
+    /// Starts the workers, runs `main` on the PPE, and returns its result after the workers have
+    /// ended.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -338,8 +338,7 @@ const STARTS_PER_LOOK: usize = 64;
 /// The queues in main memory, and the functions that make the accesses to them (`Sides`).
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
-/// The main program of a pool, on the PPE, which starts tasks and waits for them. The value cannot
-/// leave its thread:
+/// The main program of a pool, on the PPE, which starts tasks. The value cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Machine;
@@ -395,8 +394,7 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Errors
     ///
-    /// Returns the first failure of a task, after which no further task began, or else the error of
-    /// `f`.
+    /// Returns the first failure of a task, after which no task began, or else the error of `f`.
     ///
     /// # Panics
     ///

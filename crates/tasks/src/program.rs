@@ -113,7 +113,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Each worker tries others at the same distance in another order, because the list is
+        // Workers at the same distance are tried in another order by each worker: the list is
         // rotated.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
@@ -146,8 +146,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// Runs jobs until the pool is closed. Returns [`StackError`] if the local store has no room
-    /// for the first threads.
+    /// Runs jobs until the pool is closed. Returns [`StackError`] if the first threads have no
+    /// room.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -163,8 +163,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // If the local store has no room for another thread, other tasks run only when a
-                // waiting task has ended.
+                // Without room for another thread, other jobs run only when a waiting job has
+                // ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));

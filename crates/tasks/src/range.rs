@@ -9,9 +9,8 @@ use crate::worker::Worker;
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// The time of a block below which its items are cheap. With a check after each cheap item, the
-/// checks would take more than about 1 % of the time, and the compiler could not vectorise the
-/// loop.
+/// The time of a block below which its items are cheap. With a check after each cheap item, checks
+/// would take over 1 % of the time, and the compiler could not vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
 trait Items: Send {
@@ -184,9 +183,8 @@ impl<I, F, R> Loop<I, F, R> {
 impl<S: Spe> Worker<'_, S> {
     /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
-    /// The calling worker runs the indices in order. When another worker asks for work, a worker in
-    /// the loop gives away half of its remaining indices, so a few expensive indices are
-    /// distributed too.
+    /// The calling worker runs the indices in order. Whenever another worker asks for work, a
+    /// worker in the loop gives away half of its remaining indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -281,8 +279,7 @@ impl<S: Spe> Worker<'_, S> {
     /// Maps each index of `range` to a value, and reduces all values to one value, on any workers.
     ///
     /// `reduce` must be associative but need not be commutative, and `identity` returns its neutral
-    /// value. The loop is split at varying places, so sums of floating-point numbers may be rounded
-    /// differently in each run.
+    /// value. Sums of floating-point numbers may be rounded differently in each run.
     ///
     /// ```
     /// use cellworks_machine::Spe;

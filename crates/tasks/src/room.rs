@@ -14,8 +14,8 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of jobs in a queue at which a program that starts jobs has to wait: a power of two,
-/// like the sizes of the queue's buffer.
+/// The number of jobs in a queue at which starting jobs has to wait, a power of two like the
+/// buffer's sizes.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program continues.
@@ -86,9 +86,9 @@ impl FreshRoom {
         }
     }
 
-    /// Records that the main program is about to wait, and must check the queue once more. The
-    /// barrier ensures that it sees the job that a worker has taken, or the worker sees that it
-    /// waits.
+    /// Records that the main program is about to wait. It must check the queue once more after this
+    /// call. The barrier ensures that this check or [`is_waited_for`](Self::is_waited_for) finds
+    /// the other side.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();

@@ -24,8 +24,8 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// One more task is staged ahead if a task has waited for its data longer than this fraction of its
-/// time.
+/// One more task is staged ahead if a task waits for its data for more than its time divided by
+/// this.
 const WAIT_TOLERATED: u128 = 20;
 
 /// One task less is staged ahead after this number of tasks in a row without a wait.
@@ -54,8 +54,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number of tasks that are staged ahead. `waited` is the part of the time `took` in
-    /// which the last task waited for its data.
+    /// Adapts the number of tasks that are staged ahead, after a task has taken the time `took` and
+    /// spent `waited` of it waiting for data.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -137,8 +137,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Ok(())
     }
 
-    /// Gets the binary of a task, if the scheduler transfers binaries. Returns the payload that
-    /// unwinds the caller if the run was cancelled.
+    /// Gets the binary of a task, if the scheduler transfers binaries. Fails if the run was
+    /// cancelled.
     fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
         let Some(central) = &self.central else {
             return Ok(());
@@ -154,13 +154,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Until the data has arrived, no other task begins, because `depth` limits the number of
-        // tasks that are staged at the same time.
+        // Until the data has arrived, no other task begins, because `depth` limits the staged
+        // tasks.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task out of a queue, and the phase ensures that no
-            // other task uses its data.
+            // SAFETY: this worker has taken the task, and the phase ensures that no other task uses
+            // its data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -208,9 +208,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `begin`, which stages the next task. If the local store has no room, waits until
-    /// written data has left, then gives up the tasks that are staged ahead, and then waits until
-    /// other tasks end.
+    /// Calls `begin`, which stages the next task. While the local store has no room, waits for
+    /// written data to leave, then gives up tasks that are staged ahead, then waits for other tasks
+    /// to end.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -245,17 +245,15 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue, and earlier results of this method for the
-    /// task were dropped.
+    /// This worker has taken the task out of a queue. Earlier results for the task were dropped.
     unsafe fn begin_to_stage(
         &self,
         task: &Arc<Node<S>>,
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
-        // SAFETY: by the contract of this function. The phase ensures that no other task uses the
-        // data.
+        // SAFETY: by the contract of this function. The phase keeps other tasks from the data.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. This worker runs or drops the staged task, and the SPE
-        // outlives the worker.
+        // SAFETY: only the lifetime changes. This worker uses the staged task, and the SPE outlives
+        // it.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
@@ -271,8 +269,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
-        // Other workers without work take the next tasks out of the queue, so these are not staged
-        // here.
+        // The next tasks stay in the queue if other workers need them.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
         while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
@@ -309,8 +306,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns the number of parts into which to split a task: at most 1 if enough tasks are
-    /// queued.
+    /// Returns the number of parts for a task to dice: at most 1 if enough tasks are queued.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {

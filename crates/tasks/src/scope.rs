@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// A scope, which starts closures on the workers of a pool: see [`Worker::scope`] and
+/// A scope, which starts closures. Made by [`Worker::scope`] and
 /// [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
@@ -57,8 +57,7 @@ impl ScopeState {
         }
     }
 
-    /// Keeps the first panic of a closure. If the run was cancelled, returns `panic`, which the
-    /// caller must pass on.
+    /// Keeps the first panic of a closure, or returns the panic to be passed on in a cancelled run.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -75,16 +74,15 @@ impl ScopeState {
 impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// Starts `body` on any worker. `from` is the caller's worker or [`Main`](crate::Main) program.
     ///
-    /// `body` may start more closures in the scope. If `body` panics, the call that made the scope
-    /// panics after all closures have ended.
+    /// `body` may start more closures in the scope. A panic of `body` is passed on by the call that
+    /// made the scope.
     ///
     /// While thousands of closures are queued, this call waits until workers have taken half of
     /// them. During this wait other tasks run, on stacks of their own.
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
-    /// unwinds the caller.
+    /// Panics if `from` belongs to another pool, or if the run is cancelled while this call waits.
     #[inline]
     #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
@@ -92,8 +90,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        // SAFETY: borrowed values live for `'scope`, and `run` below returns only after every
-        // closure was run or discarded.
+        // SAFETY: `run` below returns only when every closure was run or discarded.
         let body = unsafe { Closure::new(body) };
         self.state.start(from);
         from.push(Job::Spawned(Spawned {
@@ -126,8 +123,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended, even if the run was cancelled. Then returns the
-/// payload that unwinds the caller.
+/// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled.
 pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {

@@ -13,10 +13,10 @@ pub enum Scheduler {
     /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
     /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
     ///
-    /// When the main program submits or waits, the PPE moves tasks to the reorder buffer, orders
-    /// them by priority, calls the [filters](crate::Pool::filter) and dices tasks. Workers move
-    /// tasks into their inboxes of two tasks, so at most two tasks are staged ahead. A phase of the
-    /// main program ends with a barrier of all workers.
+    /// When the main program submits or waits, the PPE moves tasks to the reorder buffer, orders,
+    /// [filters](crate::Pool::filter) and dices them. Workers take tasks into their inboxes, which
+    /// have room for two, so at most two tasks are staged ahead. A phase of the main program ends
+    /// with a barrier.
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
     /// which workers take single tasks in order. Nothing is diced or staged ahead.
@@ -38,6 +38,5 @@ pub enum Staging {
     Off,
 }
 
-/// The default threshold for dicing, in waiting tasks per worker (section 4.7 of the Jack Rabbit
-/// thesis).
+/// The default threshold for dicing, in tasks per worker (section 4.7 of the Jack Rabbit thesis).
 pub const DICING_THRESHOLD: usize = 16;

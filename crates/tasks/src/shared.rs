@@ -160,8 +160,8 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task into the queue of its priority or of its worker. Returns the job if it goes to
-    /// the queue of the place that starts it.
+    /// Puts a task into the queue of its priority or worker, or returns a job that goes to
+    /// `Starter`.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -179,8 +179,7 @@ impl<S: Spe> Shared<S> {
         Ok(())
     }
 
-    /// Returns the number of jobs in a queue: `of_starter()` for the queue of the place that starts
-    /// them.
+    /// Returns the number of jobs in a queue. `of_starter` counts those of the queue `Starter`.
     #[inline]
     pub(crate) fn queued_at(
         &self,

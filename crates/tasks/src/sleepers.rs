@@ -1,10 +1,8 @@
 //! Sleepers: the workers that wait for a task, and are woken when a task is queued.
 //!
-//! A worker that finds no task calls [`lie_down`](Sleepers::lie_down) and then checks the queues
-//! once more. A worker with a new task queues the task and then calls
-//! [`one_to_wake`](Sleepers::one_to_wake). Barriers between the two steps ensure that the first
-//! worker finds the task, or the second worker finds the sleeper. The first worker's barrier is the
-//! heavy one.
+//! A worker without a task calls [`lie_down`](Sleepers::lie_down) and then checks the queues again.
+//! A worker with a new task queues the task and then calls [`one_to_wake`](Sleepers::one_to_wake).
+//! A heavy barrier in the former and a light barrier in the latter ensure that one finds the other.
 
 use crossbeam_utils::CachePadded;
 
@@ -24,8 +22,8 @@ impl Sleepers {
         }
     }
 
-    /// Records that a worker sleeps. Before it waits, the worker must check the queues once more.
-    /// Returns false if the worker is already recorded.
+    /// Records that a worker sleeps, which must check the queues again before it waits. Returns
+    /// false if it is already recorded.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
@@ -59,8 +57,8 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the first sleeper in `order`, for the caller to wake. It no longer counts as a
-    /// sleeper.
+    /// Returns the first sleeper in `order`, which the caller must wake, and records that it is
+    /// awake.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()

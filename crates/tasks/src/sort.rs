@@ -10,8 +10,7 @@ use crate::worker::Worker;
 /// end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
-/// The smallest number of items of a piece. Sorting fewer items takes less time than the start of
-/// another worker.
+/// The smallest number of items of a piece, which are sorted before another worker could start.
 const SMALLEST_PIECE: usize = 2_048;
 
 struct Sort<C> {
@@ -104,8 +103,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of a comparison. Then the slice holds some of its items twice or not at
-    /// all.
+    /// Passes on the panic of a comparison. Then items may be missing or occur twice.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }

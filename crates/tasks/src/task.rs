@@ -95,8 +95,7 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Can be called
-    /// repeatedly.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Calls add up.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
@@ -104,8 +103,7 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 
     /// Makes the task run only while it holds `lock`. While another task holds the lock, this task
-    /// is deferred, and its worker runs other tasks. The task that was deferred first gets the lock
-    /// next.
+    /// is deferred. The task that was deferred first gets the lock next.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
@@ -140,8 +138,7 @@ pub(crate) trait Work<S: Spe>: Send {
     /// Returns whether the task has its own function that splits it (a dice).
     fn has_dice(&self) -> bool;
 
-    /// Starts the gets of the data that the task reads. If the local store has no room, starts none
-    /// and returns [`StageError`].
+    /// Starts the gets of the data, or returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
@@ -162,8 +159,7 @@ pub(crate) trait Work<S: Spe>: Send {
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits the task into about `parts` parts. Returns [`DiceError`] if these are not the whole
-    /// task.
+    /// Splits the task into about `parts` parts. Fails if these are not the whole task.
     ///
     /// # Safety
     ///
@@ -176,7 +172,6 @@ pub(crate) trait Work<S: Spe>: Send {
 /// A task with data on the way to the local store.
 pub(crate) trait Begun<S: Spe> {
     /// Waits for the data, calls `arrived`, runs the body, and begins to put back the written data.
-    /// Returns the payload if the body panicked.
     fn run(
         self: Box<Self>,
         worker: &Worker<'_, S>,

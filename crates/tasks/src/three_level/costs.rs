@@ -1,6 +1,5 @@
-//! The times of the software of the scheduler in main memory, and the sizes of its parts. The times
-//! are assumed, because no paper has published them. Some sizes follow from the Jack Rabbit thesis.
-//! `docs/simulated-cell.md` lists the values.
+//! The times and sizes of the software of the scheduler in main memory. The times are assumed,
+//! because no paper has published them. Some sizes follow from the Jack Rabbit thesis.
 
 use cellworks_machine::Cycles;
 
@@ -16,20 +15,20 @@ pub(super) const SPE_MOVE: Cycles = Cycles(40);
 /// about 40 instructions and two branches without a hint.
 pub(super) const SPE_TASK: Cycles = Cycles(100);
 
-/// The time of making the object of a task or part on the PPE (figure 4.1: 192 bytes, two lines):
-/// about 200 instructions.
+/// The time of making the object of a task on the PPE (figure 4.1: two lines): about 200
+/// instructions.
 pub(super) const PPE_MAKE: Cycles = Cycles(400);
 
 /// The time of a pass of the PPE's scheduler without the locks: the waits for two lines of main
 /// memory with the head, tail and length of two buffers.
 pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 
-/// The time of moving one task between buffers on the PPE: about 20 instructions, and a 32nd of the
-/// wait for a line.
+/// The time of moving one task on the PPE: about 20 instructions, and a 32nd of the wait for a
+/// line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
-/// The time of ordering, filtering or dicing one task on the PPE: a virtual call, and the access to
-/// the object of the task.
+/// The time of ordering, filtering or dicing a task on the PPE: a virtual call, and an access to
+/// the task.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
 /// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.

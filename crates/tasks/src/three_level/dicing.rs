@@ -1,13 +1,12 @@
 //! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing while the main program still submits. The first task would become nearly a
-// hundred parts, although more tasks follow.
+// Rejected: dicing before all tasks are submitted. The first task would become nearly a hundred
+// parts.
 
 /// Replaces tasks by their parts if a reorder buffer holds fewer than `enough` tasks.
 ///
-/// `dice` gets a task and the wanted number of parts, and pushes the parts, or the task itself if
-/// it cannot be split. Dicing stops when no parts are missing. In the figure it goes on if a call
-/// of `dice` pushed more parts than were missing.
+/// `dice` gets a task and the wanted number of parts, and pushes the parts, or an unsplit task.
+/// Unlike in the figure, dicing stops when a call has pushed more parts than were missing.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,

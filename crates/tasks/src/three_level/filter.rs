@@ -21,8 +21,8 @@ impl PendingTask<'_> {
         self.name
     }
 
-    /// Returns the number of the task in its phase, from 1 on, in the order of submission. Parts of
-    /// one task have the same number.
+    /// Returns the number of the task in its phase, from 1 on. Parts of one task have the same
+    /// number.
     pub fn number(&self) -> usize {
         self.number
     }
@@ -32,8 +32,8 @@ impl PendingTask<'_> {
         self.priority
     }
 
-    /// Returns whether this is a part of a diced task. If a filter drops a part, the parts of the
-    /// task that have not begun do not run either.
+    /// Returns whether this is a part of a diced task. After a filter has dropped a part, no
+    /// further part of the task begins.
     pub fn is_part(&self) -> bool {
         self.is_part
     }

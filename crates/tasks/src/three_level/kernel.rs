@@ -170,8 +170,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         (local, main)
     }
 
-    /// Moves tasks into the inbox by the check-out of figure 4.4. Returns false if there is no
-    /// task.
+    /// Moves tasks into the inbox by the check-out of figure 4.4. Returns false if there are none.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);

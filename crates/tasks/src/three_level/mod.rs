@@ -28,8 +28,7 @@
 //! Closures of `join` and `scope` are distributed by stealing.
 //!
 //! **MARS**, as the paper describes it, has only the Ready buffer, from which SPEs take one task at
-//! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of tasks that have
-//! not ended.
+//! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of live tasks.
 
 mod buffer;
 mod costs;
@@ -101,8 +100,7 @@ pub(crate) trait MainSide<S: Spe> {
     fn is_wanted(&self) -> bool;
 }
 
-/// The functions that make the queues, and the accesses of workers and main program to them, on a
-/// machine that is a Cell.
+/// The functions that make the queues, and the accesses to them, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
     pub(crate) queues: WhatSidesShare<M>,
     /// Makes the access of a worker.
