@@ -1,5 +1,5 @@
-//! Closures in a queue. Small closures lie in the queue, because a box would take longer than they
-//! run.
+//! Closures in a queue. Small closures lie in the queue itself, because allocating a box would take
+//! longer than running a small closure.
 
 // Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
 // bytes.
@@ -18,7 +18,7 @@ type Words = MaybeUninit<[usize; 3]>;
 /// A closure that must be run or [discarded](Self::discard) once, because it has no destructor.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Takes the closure out of the words. Runs it on the worker, or drops it without a worker.
+    /// Reads the closure from the words. Runs the closure on the worker, or drops it if `None`.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

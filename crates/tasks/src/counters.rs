@@ -1,4 +1,4 @@
-//! Counts of what the workers of a pool have done.
+//! Counts of the actions of a pool's workers.
 
 use std::cell::Cell;
 
@@ -34,7 +34,7 @@ pub struct SchedulerCounters {
     pub dropped: u64,
 }
 
-/// Counts of what one worker has done.
+/// Counts of the actions of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
     /// The number of tasks of phases, and parts of tasks, that the worker has run.

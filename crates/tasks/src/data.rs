@@ -32,7 +32,8 @@ pub trait Viewed {
 ///
 /// # Safety
 ///
-/// Calls of [`part`](Self::part) with different pieces return different elements to write.
+/// If two calls of [`part`](Self::part) get different pieces, their results share no element that a
+/// task writes.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// The transfers that [`begin`](Self::begin) has started.
     #[doc(hidden)]
@@ -56,7 +57,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// # Safety
     ///
-    /// If two of the values `self` and its parts are used at the same time, they do not overlap.
+    /// If `self` and its parts are used at the same time, they do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// Returns a second value for the same data.
@@ -299,8 +300,8 @@ macro_rules! data_of_slice {
 
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
-    // SAFETY: the slice is borrowed for `'d`, which outlives `'s`, and by the contract of `begin`
-    // not changed.
+    // SAFETY: the slice is borrowed for `'d`, which outlives `'s`. By the contract of `begin` no
+    // task changes the slice during `'s`.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }

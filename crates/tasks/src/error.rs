@@ -38,9 +38,9 @@ pub enum TaskError {
     Diced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each part of the data that can be split.
+        /// The number of pieces of each element of the data that can be split.
         pieces: Vec<usize>,
-        /// The sums of these numbers over all returned parts.
+        /// The number of pieces in all returned parts, for each element of `pieces`.
         in_parts: Vec<usize>,
     },
     /// A task may be diced, but the pool does not know how to split its data.
@@ -52,7 +52,7 @@ pub enum TaskError {
     CannotBeDiced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each part of the data that can be split.
+        /// The number of pieces of each element of the data that can be split.
         pieces: Vec<usize>,
     },
     /// Two tasks use a block, at least one of them changes it, and their order is not declared.
@@ -70,7 +70,7 @@ pub enum TaskError {
         changes: bool,
         /// Name and number of the task that was submitted before.
         other: String,
-        /// Whether this other task changes the block.
+        /// Whether `other` changes the block.
         other_changes: bool,
     },
     /// A task changes a block and uses the same block a second time.
@@ -106,7 +106,7 @@ pub enum TaskError {
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers of the tasks. Each task waits for the next task, and the last for the
+        /// Names and numbers of the tasks. Each task waits for the next one, and the last for the
         /// first.
         tasks: Vec<String>,
     },

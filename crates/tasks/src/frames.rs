@@ -1,4 +1,4 @@
-//! Frames: the second closures (halves) of `join` calls of a thread that have not begun.
+//! Frames: the second closures (halves) of a thread's `join` calls that have not begun.
 //!
 //! A `join` adds its half, runs the first closure, and removes the half, without atomic operations.
 //! When another worker asks for work, the oldest half is offered, because it is the largest.
@@ -34,17 +34,12 @@ impl<S: Spe> Clone for Frame<S> {
 impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// Makes a frame for `half`, which is the argument of `run`.
     #[inline(always)]
     pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
         Self { run, half }
     }
 
-    /// Runs the half, once.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the half. Returns the payload that unwinds the caller if the run was cancelled.
     ///
     /// # Safety
     ///
@@ -83,12 +78,13 @@ impl<S: Spe> Frames<S> {
         place
     }
 
-    /// Removes the newest half. Returns false if it was offered, and has a ticket to take.
+    /// Removes the newest half. Returns false if the half was offered: then the caller calls
+    /// [`take_ticket`](Self::take_ticket) next.
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. Reading it would wait for the store of the last
-    /// `join`.
+    /// `place` is the place of the newest half. It is a parameter, because a load would wait for
+    /// the store of an earlier `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -105,13 +101,13 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Returns whether a half was not offered.
+    /// Returns whether a half is left that was not offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that was not offered, if any, and returns its ticket from `ticket`.
+    /// Offers the oldest private half, if any. Returns its ticket, which `ticket` makes.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

@@ -15,9 +15,7 @@ use crate::worker::Worker;
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
-    /// The second closure of a `join`.
     Offered(Arc<Ticket<S>>),
-    /// A closure of a scope.
     Spawned(Spawned<S>),
     /// A task of a phase, or a part of such a task.
     Task(Arc<Node<S>>),
@@ -31,8 +29,7 @@ pub struct Ticket<S: Spe> {
     pub(crate) owner: Processor,
 }
 
-// SAFETY: only the worker that has taken the offer uses the frame. Its data is `Send`: see
-// `Worker::join`.
+// SAFETY: only the worker that has taken the offer uses the frame, see `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Ticket<S> {}
@@ -48,11 +45,8 @@ pub struct Spawned<S: Spe> {
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
-    /// Runs the half, unless the owner has withdrawn the offer.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the half, unless the owner has withdrawn the offer. Returns the payload that unwinds
+    /// the caller if the run was cancelled.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -76,11 +70,7 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs the job to its end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the job. Returns the payload that unwinds the caller if the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),

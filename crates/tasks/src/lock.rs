@@ -9,8 +9,8 @@ use cellworks_machine::Spe;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A lock for the tasks of a phase. Of the tasks that are [locked](crate::Task::locked) by it, one
-/// runs at a time. [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// A lock for tasks of a phase, made by [`Phase::lock`](crate::Phase::lock). Only one of the tasks
+/// that are [locked](crate::Task::locked) by the same lock runs at a time.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
     /// The id of the only phase that may use the lock.

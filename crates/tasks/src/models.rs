@@ -5,8 +5,7 @@
 //!
 //! - The second closure (half) of a `join` is run once, by its owner or by another worker. The
 //!   owner frees the half only when the other worker no longer uses it.
-//! - The owner of a scope is woken when its tasks have ended, sees their writes, and frees the
-//!   scope.
+//! - The owner of a scope is woken when its tasks have ended, and may then free the scope.
 //! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
 
 use loom::cell::UnsafeCell;
@@ -196,7 +195,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker counts the tasks that it has run in one batch.
+/// A worker adds the tasks that it has run to the count in one batch.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {

@@ -1,4 +1,4 @@
-//! Nodes: the submitted tasks, and the waits for tasks.
+//! Nodes: the submitted tasks, with the tasks and programs that wait for them.
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
@@ -44,7 +44,6 @@ pub struct Node<S: Spe> {
     /// Whether the task must not run: it was cancelled, or a task before it failed or did not run.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
-    /// Whether the task has its lock.
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
@@ -66,14 +65,13 @@ struct Others<S: Spe> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The task has run to its end.
     Done,
     /// The task did not run, or failed.
     Failed,
 }
 
 // SAFETY: only the worker that has taken the task out of a queue accesses the work. All other
-// fields and pointers refer to values that are `Sync`.
+// fields, and the values behind pointers, are `Sync`.
 unsafe impl<S: Spe> Send for Node<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Node<S> {}
@@ -139,8 +137,6 @@ impl<S: Spe> Node<S> {
         self.whole.is_some()
     }
 
-    /// Returns the task's work.
-    ///
     /// # Safety
     ///
     /// The caller has taken the task out of a queue, or has not put the task into a queue yet.
@@ -150,8 +146,6 @@ impl<S: Spe> Node<S> {
         work.as_deref().expect("a task that has not ended has work")
     }
 
-    /// Drops the task's work.
-    ///
     /// # Safety
     ///
     /// See [`work`](Self::work).

@@ -23,8 +23,7 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, Work};
 use crate::worker::Worker;
 
-/// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase) and
-/// `Worker::phase`.
+/// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -63,12 +62,11 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// Records that `waiter` will wait for `target`, or returns [`TaskError::Circle`] if it would
-    /// wait for ever.
+    /// Records that `waiter` will wait for `target`. Returns [`TaskError::Circle`] if the tasks
+    /// would wait for each other.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that made its phase, the task that made that task's phase,
-        // etc.
+        // The waiting task, the task that made its phase, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
             // SAFETY: these phases have not ended, because the waiting task in them runs.
@@ -106,7 +104,7 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
 }
 
 /// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and every
-/// further task for the previous one. `from` maps the tasks on the way back to `target`.
+/// further task for the previous one. `from` maps a task to a task that waits for it.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
@@ -162,13 +160,12 @@ impl<S: Spe> Handle<'_, S> {
         !self.node.has_begun()
     }
 
-    /// Waits until the task has ended, while other tasks run. `from` is the caller's place.
+    /// Waits until the task has ended, while other tasks run. `from` is the caller's [`Place`].
     ///
     /// # Errors
     ///
     /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task.
-    /// - Returns [`TaskError::DidNotRun`] if this task was cancelled, failed, or follows such a
-    ///   task.
+    /// - Returns [`TaskError::DidNotRun`] if this task or a task before it was cancelled or failed.
     ///
     /// # Panics
     ///
@@ -212,9 +209,8 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`, and runs for each
-    /// part if the task is [diced](Task::diced). Errors and traces show `name`, the kind of the
-    /// task's work.
+    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`, and runs once for
+    /// each part if the task is [diced](Task::diced). `name` appears in errors and traces.
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -231,7 +227,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 
     /// Does the same as [`task`](Self::task). To [dice](Task::diced) the task, the pool calls
     /// `dice` with the data and the wanted number of parts. `dice` may return any number of parts.
-    /// If their pieces are not those of the data, the phase ends with [`TaskError::Diced`].
+    /// If these have more or fewer pieces than the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -247,12 +243,11 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task, which runs on any worker, after the tasks before it. `from` is the caller's
-    /// place.
+    /// Submits a task, which runs after the tasks before it. `from` is the caller's [`Place`].
     ///
     /// While thousands of tasks are queued, this call waits, as
-    /// [`Scope::spawn`](crate::Scope::spawn) does. If the queues are in main memory, it waits only
-    /// in the main program.
+    /// [`Scope::spawn`](crate::Scope::spawn) does. With queues in main memory, a task that submits
+    /// other tasks does not wait.
     ///
     /// # Errors
     ///
@@ -339,8 +334,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         })
     }
 
-    /// Splits a slice into blocks of `block` elements, for tasks of this phase with a declared
-    /// order.
+    /// Splits a slice into blocks of `block` elements, for tasks that declare their order.
     ///
     /// # Panics
     ///
@@ -370,8 +364,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 }
 
-/// Calls `f` with a phase, and waits for its tasks. The first failure of a task replaces the result
-/// of `f`.
+/// Calls `f` with a phase, and waits for its tasks. Returns the first failure of a task, if any.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

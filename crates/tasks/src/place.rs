@@ -29,13 +29,13 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
-        /// If many jobs are queued, waits until few are left, after the caller has started a
-        /// closure. Returns the payload that unwinds the caller if the run was cancelled.
+        /// If many jobs are queued, waits until few are left. Called after each start of a closure.
+        /// Returns the payload that unwinds the caller if the run was cancelled.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
 
-        /// Does the same for the queue `destination`, after the caller has submitted task `number`.
+        /// Does the same for the queue `destination`. Called after the submission of task `number`.
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())

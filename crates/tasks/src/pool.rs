@@ -144,8 +144,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// the PPE calls each filter with all tasks of the buffer, ordered by priority.
     ///
     /// A dropped task does not run. If another task comes after it, or a program waits for it, the
-    /// phase ends with [`TaskError::DroppedByFilter`]. After a panic of a filter, filters are not
-    /// called again, and the end of a phase panics.
+    /// phase ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called
+    /// again, and the next phase that ends panics.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -172,9 +172,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing. If fewer tasks per worker wait, [those that allow
-    /// it](crate::Task::diced) are split into parts. The default is [`DICING_THRESHOLD`]. With
-    /// `None` no task is diced.
+    /// Sets the threshold for dicing: if fewer tasks per worker wait, tasks that [may be
+    /// diced](crate::Task::diced) are split. The default is [`DICING_THRESHOLD`]. `None` disables
+    /// dicing.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -182,8 +182,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers, runs `main` on the PPE, and returns its result after the workers have
-    /// ended.
+    /// Starts the workers, runs `main` on the PPE, ends the workers, and returns the result of
+    /// `main`.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -335,7 +335,7 @@ impl<'m, M: Machine> Pool<'m, M> {
 /// The number of started closures or tasks after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and the functions that make the accesses to them (`Sides`).
+/// The queues in main memory, and the constructors of the sides that access them.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE, which starts tasks. The value cannot leave its thread:

@@ -11,7 +11,7 @@
 //! ```
 
 // Rejected: a waiting task runs other tasks on its own stack. The wait could not end before these
-// tasks end, and would never end if one of them waits for the task below.
+// tasks end, and would never end if one of them waits for the waiting task.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
     queue: Queue<Job<S>>,
-    /// The worker's access to the queues in main memory, if the scheduler has such queues.
+    /// The worker's side of the queues in main memory, if the scheduler has such queues.
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
@@ -54,7 +54,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
-    /// The number of threads of which the job waits for other jobs of the pool.
+    /// The number of threads with a job that waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
     /// The time since which no thread runs a job. `None` while a thread runs a job.
     idle_since: Cell<Option<Time>>,
@@ -62,13 +62,13 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of its tasks that have ended here and are not in its count yet.
+    /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
     ended: Cell<(*const ScopeState, isize)>,
     pub(crate) room: Room,
     /// The next tasks, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     pub(crate) depth: RefCell<Depth>,
-    /// Whether data that ended tasks have written may not have left the local store yet.
+    /// Whether written data of ended tasks may still be in the local store.
     pub(crate) has_puts: Cell<bool>,
     /// Whether a task waits for its data. Meanwhile no other task begins.
     pub(crate) is_staging: Cell<bool>,
@@ -113,8 +113,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // Workers at the same distance are tried in another order by each worker: the list is
-        // rotated.
+        // The list is rotated, so workers at the same distance have another order for each worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -146,8 +145,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// Runs jobs until the pool is closed. Returns [`StackError`] if the first threads have no
-    /// room.
+    /// Runs jobs until the pool is closed. Fails if the local store has no room for two threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -163,8 +161,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Without room for another thread, other jobs run only when a waiting job has
-                // ended.
+                // Without room for another thread, jobs run only when a waiting job has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -245,7 +242,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // The arrival of a task's data notifies this thread, so the worker does not sleep.
+                // A worker with a task that waits for data does not sleep: the arrival notifies
+                // this thread.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -521,7 +519,7 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // A cancelled run drops the staged tasks when they are in the queue.
+        // Staged tasks go back to the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads wait for the tasks that have ended.
         self.0.hand_in_ended();

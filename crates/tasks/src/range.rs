@@ -9,8 +9,8 @@ use crate::worker::Worker;
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// The time of a block below which its items are cheap. With a check after each cheap item, checks
-/// would take over 1 % of the time, and the compiler could not vectorise the loop.
+/// If a block takes less time than this, its items are cheap. With a check after each cheap item,
+/// checks would take over 1 % of the time, and the compiler could not vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
 trait Items: Send {

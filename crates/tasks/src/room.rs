@@ -14,8 +14,8 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of jobs in a queue at which starting jobs has to wait, a power of two like the
-/// buffer's sizes.
+/// The number of queued jobs at which starting jobs waits: a power of two, as the size of the
+/// buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program continues.
@@ -64,8 +64,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
     }
 
-    /// If few jobs are left in a queue, wakes a main program that waits for room in it. The worker
-    /// has just taken a job from the queue, which is not its own.
+    /// Wakes the main program if it waits for room in a queue and few jobs are left in the queue.
+    /// The worker has just taken a job from the queue, which is not its own.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -86,9 +86,9 @@ impl FreshRoom {
         }
     }
 
-    /// Records that the main program is about to wait. It must check the queue once more after this
-    /// call. The barrier ensures that this check or [`is_waited_for`](Self::is_waited_for) finds
-    /// the other side.
+    /// Records that the main program is about to wait, and must check the queue again after this
+    /// call. By the barriers, this check finds taken jobs, or
+    /// [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();

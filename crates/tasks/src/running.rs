@@ -24,8 +24,7 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// One more task is staged ahead if a task waits for its data for more than its time divided by
-/// this.
+/// One more task is staged ahead if a task has waited for its data longer than a 20th of its time.
 const WAIT_TOLERATED: u128 = 20;
 
 /// One task less is staged ahead after this number of tasks in a row without a wait.
@@ -54,8 +53,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number of tasks that are staged ahead, after a task has taken the time `took` and
-    /// spent `waited` of it waiting for data.
+    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, and
+    /// waited for its data for the time `waited`.
     fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;
@@ -137,7 +136,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Ok(())
     }
 
-    /// Gets the binary of a task, if the scheduler transfers binaries. Fails if the run was
+    /// Gets the binary of a task, if the scheduler transfers binaries. Fails if the run is
     /// cancelled.
     fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
         let Some(central) = &self.central else {
@@ -154,13 +153,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Until the data has arrived, no other task begins, because `depth` limits the staged
-        // tasks.
+        // No other task begins until the data has arrived, because `depth` limits the staged tasks.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task, and the phase ensures that no other task uses
-            // its data.
+            // SAFETY: this worker has taken the task. The phase keeps other tasks from its data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -208,9 +205,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `begin`, which stages the next task. While the local store has no room, waits for
-    /// written data to leave, then gives up tasks that are staged ahead, then waits for other tasks
-    /// to end.
+    /// Calls `begin`, which stages the next task. If the local store has no room, waits for written
+    /// data to leave, then drops the data that is staged ahead, then waits for other tasks to end.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -252,8 +248,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
         // SAFETY: by the contract of this function. The phase keeps other tasks from the data.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. This worker uses the staged task, and the SPE outlives
-        // it.
+        // SAFETY: only the lifetime changes. The SPE outlives this worker, which uses the value.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
@@ -306,7 +301,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns the number of parts for a task to dice: at most 1 if enough tasks are queued.
+    /// Returns the number of parts into which to split a task: at most 1 if enough tasks wait.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {

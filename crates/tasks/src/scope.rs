@@ -12,8 +12,7 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// A scope, which starts closures. Made by [`Worker::scope`] and
-/// [`Main::scope`](crate::Main::scope).
+/// A scope, which starts closures: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -26,7 +25,6 @@ pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
     pub(crate) pool: usize,
-    /// The first panic of a closure.
     panic: Mutex<Option<Payload>>,
 }
 
@@ -57,7 +55,7 @@ impl ScopeState {
         }
     }
 
-    /// Keeps the first panic of a closure, or returns the panic to be passed on in a cancelled run.
+    /// Keeps the first panic of a closure. If the run was cancelled, returns the panic instead.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -74,8 +72,8 @@ impl ScopeState {
 impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// Starts `body` on any worker. `from` is the caller's worker or [`Main`](crate::Main) program.
     ///
-    /// `body` may start more closures in the scope. A panic of `body` is passed on by the call that
-    /// made the scope.
+    /// `body` may start more closures in the scope. If `body` panics, the call that made the scope
+    /// panics after all closures have ended.
     ///
     /// While thousands of closures are queued, this call waits until workers have taken half of
     /// them. During this wait other tasks run, on stacks of their own.

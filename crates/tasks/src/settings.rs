@@ -15,8 +15,7 @@ pub enum Scheduler {
     ///
     /// When the main program submits or waits, the PPE moves tasks to the reorder buffer, orders,
     /// [filters](crate::Pool::filter) and dices them. Workers take tasks into their inboxes, which
-    /// have room for two, so at most two tasks are staged ahead. A phase of the main program ends
-    /// with a barrier.
+    /// have room for two, so at most two tasks are staged ahead. Phases end with a barrier.
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
     /// which workers take single tasks in order. Nothing is diced or staged ahead.
@@ -27,9 +26,8 @@ pub enum Scheduler {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staging {
     /// The number adapts. It grows by one when a task has waited for its data for more than a
-    /// twentieth of its time, and falls by one when 16 tasks in a row did not wait. It is 0 on a
-    /// machine that is not [confined to local
-    /// stores](cellworks_machine::Spe::is_confined_to_local_store).
+    /// twentieth of its time, and falls by one when 16 tasks in a row did not wait. If tasks can
+    /// use data outside of local stores, the number is 0.
     #[default]
     Automatic,
     /// This number, or fewer if the local store has no room.

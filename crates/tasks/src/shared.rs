@@ -40,11 +40,8 @@ pub(crate) struct Shared<S: Spe> {
 pub enum Destination {
     /// The queue of the place that starts the job.
     Starter,
-    /// The queue of tasks with high priority.
     High,
-    /// The queue of tasks with low priority.
     Low,
-    /// The inbox of a worker.
     Inbox(usize),
 }
 
@@ -160,8 +157,7 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task into the queue of its priority or worker, or returns a job that goes to
-    /// `Starter`.
+    /// Puts a task into the queue of its priority or worker. Returns a job for the queue `Starter`.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -179,7 +175,7 @@ impl<S: Spe> Shared<S> {
         Ok(())
     }
 
-    /// Returns the number of jobs in a queue. `of_starter` counts those of the queue `Starter`.
+    /// Returns the number of jobs in a queue. `of_starter` returns it for the queue `Starter`.
     #[inline]
     pub(crate) fn queued_at(
         &self,

@@ -1,8 +1,9 @@
 //! Sleepers: the workers that wait for a task, and are woken when a task is queued.
 //!
 //! A worker without a task calls [`lie_down`](Sleepers::lie_down) and then checks the queues again.
-//! A worker with a new task queues the task and then calls [`one_to_wake`](Sleepers::one_to_wake).
-//! A heavy barrier in the former and a light barrier in the latter ensure that one finds the other.
+//! A worker with a new task queues the task and then calls [`are_there`](Sleepers::are_there). The
+//! barriers in both calls ensure that the first worker finds the task or the second one the
+//! sleeper.
 
 use crossbeam_utils::CachePadded;
 
@@ -22,8 +23,8 @@ impl Sleepers {
         }
     }
 
-    /// Records that a worker sleeps, which must check the queues again before it waits. Returns
-    /// false if it is already recorded.
+    /// Records that a worker sleeps. The worker must check the queues again before it waits.
+    /// Returns false if the worker is already recorded.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
@@ -57,15 +58,13 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the first sleeper in `order`, which the caller must wake, and records that it is
-    /// awake.
+    /// Returns the first sleeper in `order` for the caller to wake, and records it as awake.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()
             .find(|&worker| self.workers[worker].load(Ordering::Relaxed) && self.wake(worker))
     }
 
-    /// Returns the number of workers that sleep.
     #[cfg(all(test, loom))]
     pub(crate) fn asleep(&self) -> usize {
         self.asleep.load(Ordering::SeqCst)

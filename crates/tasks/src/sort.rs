@@ -6,11 +6,12 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The number of pieces for each worker, each sorted by one worker. With so many pieces all workers
-/// end at about the same time, and merging takes little time.
+/// The number of pieces per worker of the pool, each sorted by one worker. With so many pieces all
+/// workers end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
-/// The smallest number of items of a piece, which are sorted before another worker could start.
+/// The smallest number of items of a piece. Fewer items are sorted faster than another worker
+/// starts.
 const SMALLEST_PIECE: usize = 2_048;
 
 struct Sort<C> {
@@ -103,7 +104,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of a comparison. Then items may be missing or occur twice.
+    /// Passes on the panic of a comparison. Then some items may occur twice and others not at all.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }

@@ -16,8 +16,8 @@ use crate::lock::TaskLock;
 use crate::phase::Handle;
 use crate::worker::Worker;
 
-/// A task for a pool: its body, its data and its settings. Made by
-/// [`Phase::task`](crate::Phase::task).
+/// A task for a pool: its body, its data and its settings. [`Phase::task`](crate::Phase::task)
+/// makes a task.
 ///
 /// ```
 /// use cellworks_machine::Machine;
@@ -110,8 +110,8 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Hints that this task should run on the worker that has run `task`, which has data in its
-    /// caches. An idle worker may take this task instead.
+    /// Hints that this task should run on the worker that has run `task`, because data may be near
+    /// this worker. An idle worker may take this task instead.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
@@ -130,7 +130,7 @@ impl<'d, S: Spe> Task<'d, S> {
 pub(crate) trait Work<S: Spe>: Send {
     fn bytes(&self) -> usize;
 
-    /// Returns the number of pieces of each part of the data that can be split, in order.
+    /// Returns the number of pieces of each element of the data that can be split.
     fn pieces(&self) -> Vec<usize>;
 
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
@@ -147,8 +147,8 @@ pub(crate) trait Work<S: Spe>: Send {
     where
         Self: 's;
 
-    /// Gets the data, calls `arrived`, runs the body, and puts back the written data. Returns an
-    /// error as [`begin`](Self::begin) does, or the payload as inner error if the body panicked.
+    /// Gets the data, calls `arrived`, runs the body, and puts back the written data. Fails if the
+    /// local store has no room. If the body panicked, the inner error is the payload.
     ///
     /// # Safety
     ///
@@ -179,7 +179,6 @@ pub(crate) trait Begun<S: Spe> {
     ) -> Result<(), Payload>;
 }
 
-/// A task or a part of a task.
 struct Whole<D, F, G> {
     data: D,
     how: Arc<How<F, G>>,

@@ -19,8 +19,7 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker that runs a task, with which the task starts more work. The value cannot leave its
-/// thread:
+/// The worker of a running task, which starts more work. The value cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -81,8 +80,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of `f`, or else the first panic of a closure, after all closures have
-    /// ended.
+    /// Passes on the panic of `f` or else of a closure, after all closures have ended.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,

@@ -1,4 +1,4 @@
-//! The bounded queue of figure 4.2, in main memory or as a copy in a local store.
+//! The bounded queue of figure 4.2 of the Jack Rabbit thesis, in main memory or in a local store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
 // would break memory safety. Therefore buffers hold numbers, and a separate table holds the tasks.
@@ -10,7 +10,7 @@ use cellworks_machine::mfc::LsAddr;
 /// The largest number of tasks in a buffer.
 pub(crate) const BUFFER_TASKS: usize = 1_024;
 
-/// The number of bytes of an element, as of a pointer of an SPE.
+/// The number of bytes of an element: the size of a pointer of an SPE.
 pub(super) const ELEMENT_BYTES: usize = 4;
 
 /// The offset of the head in a buffer, in bytes. The tail and the length follow.
@@ -140,7 +140,7 @@ mod tests {
                 assert_eq!(buffer.pop_front(), round * tasks + task);
             }
             assert!(buffer.is_empty());
-            // Fills the buffer from another place in the next round.
+            // Makes the next round begin at another place of the buffer.
             buffer.push_back(7);
             assert_eq!((buffer.len(), buffer.pop_front()), (1, 7));
         }

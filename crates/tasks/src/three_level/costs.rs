@@ -15,20 +15,17 @@ pub(super) const SPE_MOVE: Cycles = Cycles(40);
 /// about 40 instructions and two branches without a hint.
 pub(super) const SPE_TASK: Cycles = Cycles(100);
 
-/// The time of making the object of a task on the PPE (figure 4.1: two lines): about 200
-/// instructions.
+/// The time of making the object of a task on the PPE (figure 4.1): about 200 instructions.
 pub(super) const PPE_MAKE: Cycles = Cycles(400);
 
 /// The time of a pass of the PPE's scheduler without the locks: the waits for two lines of main
 /// memory with the head, tail and length of two buffers.
 pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 
-/// The time of moving one task on the PPE: about 20 instructions, and a 32nd of the wait for a
-/// line.
+/// The time of moving one task on the PPE: about 20 instructions and a 32nd of a wait for a line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
-/// The time of ordering, filtering or dicing a task on the PPE: a virtual call, and an access to
-/// the task.
+/// The time of ordering, filtering or dicing a task on the PPE: a virtual call and an access.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
 /// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.

@@ -1,12 +1,13 @@
 //! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing before all tasks are submitted. The first task would become nearly a hundred
+// Rejected: dicing before all tasks are submitted. The first task would have nearly a hundred
 // parts.
 
 /// Replaces tasks by their parts if a reorder buffer holds fewer than `enough` tasks.
 ///
-/// `dice` gets a task and the wanted number of parts, and pushes the parts, or an unsplit task.
-/// Unlike in the figure, dicing stops when a call has pushed more parts than were missing.
+/// `dice` gets a task and the wanted number of parts, and pushes the parts, or the task if it
+/// cannot be split. Unlike in the figure, dicing stops when `dice` has pushed more parts than were
+/// missing.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,

@@ -21,8 +21,7 @@ impl PendingTask<'_> {
         self.name
     }
 
-    /// Returns the number of the task in its phase, from 1 on. Parts of one task have the same
-    /// number.
+    /// Returns the number of the task in its phase, from 1 on. Parts have the number of their task.
     pub fn number(&self) -> usize {
         self.number
     }

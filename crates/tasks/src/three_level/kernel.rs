@@ -1,7 +1,7 @@
 //! The kernel: the program on an SPE that moves tasks between the queues and a worker.
 
 // Rejected: simulating each check-out that finds no task, because there would be millions in a run.
-// Instead the worker waits until tasks have come, and simulates the last two check-outs.
+// Instead the worker waits until tasks have come, and then simulates two check-outs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use crate::node::Node;
 
 const TAG: Tag = Tag::of::<31>();
 
-/// The holder of the kernel's local store, in the error of a full local store.
+/// The name of the kernel in the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
 /// The number of bytes that a poll of a lock gets (figure 4.3).
@@ -50,7 +50,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The number (`Queues::kind_of`) of the task name of which the local store holds the binary.
+    /// The kind (`Queues::kind_of`) of the tasks of which the binary is in the local store.
     kind: Cell<Option<u32>>,
 }
 

@@ -54,7 +54,7 @@ use crate::settings::Scheduler;
 use kernel::Kernel;
 use scheduler::PpeScheduler;
 
-/// The access of a worker to the queues.
+/// The operations of a worker on the queues.
 pub(crate) trait WorkerSide<S: Spe> {
     /// Returns whether [`take`](Self::take) may find a task or other work.
     fn may_find(&self) -> bool;
@@ -78,7 +78,7 @@ pub(crate) trait WorkerSide<S: Spe> {
     fn job_ended(&self);
 }
 
-/// The access of the main program to the queues, and the PPE's scheduler.
+/// The operations of the main program on the queues, and the PPE's scheduler.
 pub(crate) trait MainSide<S: Spe> {
     /// Submits a task. Waits while the queues have no room.
     fn post(&self, task: Arc<Node<S>>);
@@ -100,12 +100,12 @@ pub(crate) trait MainSide<S: Spe> {
     fn is_wanted(&self) -> bool;
 }
 
-/// The functions that make the queues, and the accesses to them, on a machine that is a Cell.
+/// The constructors of the queues and of their sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
     pub(crate) queues: WhatSidesShare<M>,
-    /// Makes the access of a worker.
+    /// Makes the side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
-    /// Makes the access of the main program. Tasks are diced below the given number of tasks.
+    /// Makes the side of the main program. Tasks are diced below the given number of tasks.
     pub(crate) of_main: SideOfMain<M>,
 }
 

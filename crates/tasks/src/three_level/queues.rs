@@ -34,7 +34,7 @@ pub(super) enum Level {
     Ready,
 }
 
-/// A word of main memory, each in its own line.
+/// A word of main memory, in a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// 0 if a processor has locked the buffer, otherwise 1.
@@ -48,8 +48,7 @@ pub(super) enum Word {
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
-    /// The phase of the main program of which all tasks have ended, with all workers at the gate,
-    /// or 0.
+    /// The phase if its tasks have ended and all workers are at the gate, or 0.
     CompletionGate,
 }
 
@@ -88,7 +87,6 @@ struct Tasks<S: Spe> {
     kinds: HashMap<Cow<'static, str>, u32>,
 }
 
-/// See [`SchedulerCounters`].
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) imported: Count,
@@ -187,8 +185,7 @@ impl<S: Spe> Queues<S> {
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }
 
-    /// Returns the address of the code and data of a task. Tasks share this address, because only
-    /// the time of the transfer matters.
+    /// Returns the address of the binaries of all tasks. Only the time of the transfer matters.
     pub(super) fn binary(&self) -> EffectiveAddress {
         self.memory.at(BINARY_AT)
     }
@@ -335,7 +332,6 @@ impl Level {
     }
 }
 
-/// The number of the first phase of the main program.
 pub(super) const FIRST_PHASE: u32 = 1;
 
 /// Returns the value of the finished gate while workers of the phase may pass.
@@ -347,8 +343,7 @@ pub(super) const fn gate_closed(phase: u32) -> u32 {
     gate_open(phase).wrapping_add(1)
 }
 
-/// Performs operations of a machine. If the run is cancelled, returns, and the next wait unwinds
-/// the caller.
+/// Performs operations of a machine. If the run is cancelled, returns: the next wait unwinds.
 pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
         && !processor.is_cancelled()

@@ -80,7 +80,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word by a compare-and-swap, which stores nothing because its condition is never met.
+    /// Reads a word by a compare-and-swap that never finds the expected value, and so stores
+    /// nothing.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -146,7 +147,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks. Does nothing with MARS, where workers take tasks from the buffer of submitted
+    /// Imports tasks, except with MARS, where workers take tasks from the buffer of submitted
     /// tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
@@ -496,8 +497,7 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// The scheduler is a place because it receives the tasks that come after a dropped task, which do
-/// not run either.
+/// A place to which the tasks that come after a dropped task go. These tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe
