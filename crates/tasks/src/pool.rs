@@ -172,9 +172,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing: if fewer tasks per worker wait, tasks that [may be
-    /// diced](crate::Task::diced) are split. The default is [`DICING_THRESHOLD`]. `None` disables
-    /// dicing.
+    /// Sets the threshold for dicing, or disables dicing with `None`. If fewer tasks per worker
+    /// wait, tasks that [may be diced](crate::Task::diced) are split into parts. The default is
+    /// [`DICING_THRESHOLD`].
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;

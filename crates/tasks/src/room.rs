@@ -14,8 +14,8 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of queued jobs at which starting jobs waits: a power of two, as the size of the
-/// buffer.
+/// The number of queued jobs at which a program that starts jobs has to wait. A power of two, like
+/// the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program continues.

@@ -24,7 +24,8 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// One more task is staged ahead if a task has waited for its data longer than a 20th of its time.
+/// One more task is staged ahead if a task has waited for its data longer than the task's time
+/// divided by this number.
 const WAIT_TOLERATED: u128 = 20;
 
 /// One task less is staged ahead after this number of tasks in a row without a wait.

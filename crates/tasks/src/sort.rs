@@ -10,8 +10,8 @@ use crate::worker::Worker;
 /// workers end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
-/// The smallest number of items of a piece. Fewer items are sorted faster than another worker
-/// starts.
+/// The smallest number of items of a piece. Fewer items are sorted in less time than another worker
+/// needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
 struct Sort<C> {

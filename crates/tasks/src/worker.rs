@@ -19,7 +19,8 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker of a running task, which starts more work. The value cannot leave its thread:
+/// The worker that runs a task. The task starts more work with the methods of the worker. The value
+/// cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -80,7 +81,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of `f` or else of a closure, after all closures have ended.
+    /// After all closures have ended, passes on the panic of `f`, or else the first panic of a
+    /// closure.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,

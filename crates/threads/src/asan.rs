@@ -1,4 +1,4 @@
-//! Calls that tell AddressSanitizer which stack is in use. Otherwise it would report errors.
+//! Calls that tell AddressSanitizer which stack is in use. Without them, switches would be errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -81,8 +81,8 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// Does the same for an [`arch::switch`] away from a thread that has ended. AddressSanitizer
-    /// then frees the thread's fake stack.
+    /// Announces and performs an [`arch::switch`] away from an ended thread, and frees its fake
+    /// stack.
     ///
     /// # Safety
     ///

@@ -80,8 +80,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word by a compare-and-swap that never finds the expected value, and so stores
-    /// nothing.
+    /// Reads a word. The compare-and-swap stores nothing, because it never finds the expected
+    /// value.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
