@@ -35,7 +35,8 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// Does the same for the queue `destination`. Called after the submission of task `number`.
+        /// Does the same as [`wait_for_room`](Self::wait_for_room) for the queue `destination`.
+        /// Called after each submission of a task, with its `number`.
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())

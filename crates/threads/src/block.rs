@@ -32,7 +32,7 @@ pub(crate) struct Block {
     pub(crate) frame: Frame,
     /// The thread that has the next turn, or null if `take_turn` must take the slow path.
     pub(crate) turn: Cell<*const Block>,
-    /// The saved state of a waiting thread. That of a ready thread is in the ready queue.
+    /// The context of a waiting thread. The context of a ready thread is in the ready queue.
     pub(crate) context: Cell<Context>,
     /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
@@ -44,7 +44,7 @@ pub(crate) struct Block {
     /// Whether the thread was unwinding when it was last suspended, or was unwound by cancellation
     /// since then. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// Whether `task` holds a text. If not, the end of a thread does not access its cache line.
+    /// Whether `task` holds a text. Checked instead of `task`, which lies in another cache line.
     has_task: Cell<bool>,
     /// The count of attempts to end the thread since the core was cancelled.
     pub(crate) patience: Patience,

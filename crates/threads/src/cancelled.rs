@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// The payload that unwinds a cancelled thread. If the thread catches it, the next wait throws
-/// another.
+/// The payload that unwinds a cancelled thread. If the thread catches the payload, its next call
+/// that waits unwinds the thread again.
 #[derive(Debug)]
 pub struct Cancelled(());
 

@@ -28,8 +28,9 @@ pub trait Idle {
     /// The core calls this method while a thread waits and no thread is ready.
     ///
     /// The method may unpark threads, cancel the core and call
-    /// [`blocked_threads`](crate::blocked_threads). Calls that wait or spawn panic, and a yield
-    /// does nothing. If the method panics, the core is cancelled, and `run` passes the panic on.
+    /// [`blocked_threads`](crate::blocked_threads). In this method, calls that wait or spawn panic,
+    /// and a yield does nothing. If the method panics, the core is cancelled, and `run` passes the
+    /// panic on.
     fn idle(&self) -> Verdict;
 
     /// Returns a line for each program that runs on this core, for the error that ends the process

@@ -63,7 +63,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: the stack is switched off, and no code runs on it, because this is no
+            // SAFETY: the stack is switched off, and no code runs on it, because this is no signal
             // handler.
             unsafe { stack.unmap() };
         }

@@ -12,8 +12,8 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// The free functions of this crate that do this panic on a core that [`Owner::run`] began.
-/// Otherwise a program could wake a thread that the machine expects to wait.
+/// On a core that [`Owner::run`] began, the free functions of this crate for these operations
+/// panic. Otherwise a program could wake a thread that the machine expects to wait.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -55,7 +55,8 @@ impl Owner {
         scheduler::run(config, idle, main, true)
     }
 
-    /// Runs the main program of a machine, so that reports of stack overflows name it.
+    /// Runs the main program of a machine, so that reports of stack overflows name the main
+    /// program.
     pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
         overflow::with_main(program)
     }
@@ -111,7 +112,7 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// Calls `before` and takes a turn, or does nothing: see [`take_turn`](Self::take_turn).
+    /// Does the same as [`take_turn`](Self::take_turn), but calls `before` before a turn.
     ///
     /// # Safety
     ///
@@ -140,8 +141,8 @@ impl Owner {
         here().park(why);
     }
 
-    /// [Parks](Self::park) the running thread and returns true. If no other thread is ready or
-    /// threads take turns, in [`Idle::idle`], and on a cancelled core, returns false at once.
+    /// [Parks](Self::park) the running thread and returns true. Returns false at once if no other
+    /// thread is ready, if threads take turns, in [`Idle::idle`], and on a cancelled core.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {

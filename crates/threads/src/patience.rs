@@ -14,8 +14,9 @@ const UNWINDINGS: u32 = 1 << 18;
 /// The number of waits during unwinding, which return at once, that take as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// The count of failed attempts to end a cancelled thread, which catches the panic that unwinds it
-/// or waits in destructors. After about a second of attempts, the process ends with an error.
+/// The count of failed attempts to end a cancelled thread. After about a second of attempts, the
+/// process ends with an error. An attempt fails if the thread catches the panic or waits in a
+/// destructor.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,

@@ -10,7 +10,7 @@
 //!
 //! A thread enters the rotation of its scope when it calls [`begin_turns`](crate::begin_turns)
 //! while its parent waits for the scope to end. The threads of a rotation form a circle of pointers
-//! in their blocks. They are not in the ready queue, but their parent is.
+//! in their blocks. Their parent is in the ready queue in place of them.
 //!
 //! While threads take turns, the ready queue appears empty, so that every other operation takes its
 //! slow path. A thread that parks, ends, or spawns or wakes a thread first leaves the circle and
@@ -81,7 +81,8 @@ impl Rotation {
         }
     }
 
-    /// Begins a round. If `pauses` is true, the last turn takes the slow path. Must not be empty.
+    /// Begins a round. If `pauses` is true, the last turn takes the slow path. The rotation must
+    /// not be empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {

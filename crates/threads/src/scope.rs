@@ -109,7 +109,8 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`, not before the calling thread yields, waits or ends.
+    /// Starts a thread that runs `f`. The thread does not run before the calling thread yields,
+    /// waits or ends.
     ///
     /// The size of its stack is [`Config::stack_bytes`](crate::Config::stack_bytes).
     ///

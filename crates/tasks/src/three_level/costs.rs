@@ -25,7 +25,8 @@ pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 /// The time of moving one task on the PPE: about 20 instructions and a 32nd of a wait for a line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
-/// The time of ordering, filtering or dicing a task on the PPE: a virtual call and an access.
+/// The time of ordering, filtering or dicing a task on the PPE: a virtual call and a load of the
+/// task.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
 /// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.

@@ -48,7 +48,8 @@ pub(super) enum Word {
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
-    /// The phase if its tasks have ended and all workers are at the gate, or 0.
+    /// The number of the main program's phase if its tasks have ended and all workers are at the
+    /// gate, or 0.
     CompletionGate,
 }
 

@@ -1,6 +1,7 @@
 //! The context switch for architectures without our own assembly: coroutines of corosensei.
 //!
-//! A coroutine suspends to its resumer. Therefore switches go through a loop on the main stack:
+//! A coroutine can only suspend to its resumer. Therefore switches go through a loop on the main
+//! thread's stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted

@@ -104,7 +104,7 @@ impl Scheduler {
 
     /// Returns the context of a suspended thread, from its frame if the thread took turns.
     pub(super) fn suspended_at(thread: &Block) -> Context {
-        // SAFETY: the running thread is another one. Blocks stay in their places.
+        // SAFETY: `thread` does not run, because another thread of the same core calls this method.
         let in_turn = unsafe { thread.frame.take() };
         in_turn.unwrap_or(thread.context.get())
     }

@@ -98,7 +98,7 @@ impl Scheduler {
         self.end_turns();
         self.admit(block);
         block.context.set(context);
-        // A cancelled core has no ready queue. It continues the youngest live thread.
+        // A cancelled core has no ready threads. It continues the youngest live thread.
         if !self.is_cancelled() {
             self.ready.push(context);
         }

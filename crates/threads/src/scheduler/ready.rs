@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// The number of queue entries between the head and the entry of which the frame is prefetched.
+/// The distance from the head of the ready queue to the entry that is prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
 const FIRST_PLACES: usize = 64;
@@ -104,7 +104,8 @@ impl Ready {
     /// Takes the first ready thread, and reserves the last place for the running thread. The queue
     /// must not be empty.
     ///
-    /// Only one index changes, because stores that miss the cache fill the store queue of the CPU.
+    /// Only one index is stored, because the number of threads stays the same. More stores that
+    /// miss the cache would fill the store queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
         let next = self.first();

@@ -312,7 +312,8 @@ impl Scheduler {
     /// running thread, or `None` if it has ended. Returns `None` if `waiting` itself can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // The running thread is in no queue, so no other code would continue it.
+            // Checked first: the running thread is in no queue, and otherwise would never be
+            // continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }
