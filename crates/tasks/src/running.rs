@@ -438,6 +438,7 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
     }
 
     fn notify(&self, _: Processor) {
+        // In a cancelled run, waiting processors poll.
     }
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {
