@@ -18,7 +18,8 @@ type Words = MaybeUninit<[usize; 3]>;
 /// A closure that must be run or [discarded](Self::discard) once, because it has no destructor.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words. Runs the closure on the worker, or drops it if `None`.
+    /// Reads the closure from the words. Runs the closure on the worker, or drops it without a
+    /// worker.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

@@ -43,7 +43,7 @@ pub enum TaskError {
         /// The number of pieces in all returned parts, for each element of `pieces`.
         in_parts: Vec<usize>,
     },
-    /// A task may be diced, but the pool does not know how to split its data.
+    /// A task may be diced, but the pool cannot split its data.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
          pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)",

@@ -175,7 +175,7 @@ impl<S: Spe> Shared<S> {
         Ok(())
     }
 
-    /// Returns the number of jobs in a queue. `of_starter` returns it for the queue `Starter`.
+    /// Returns the number of jobs in a queue. `of_starter` counts the jobs in the queue `Starter`.
     #[inline]
     pub(crate) fn queued_at(
         &self,

@@ -344,7 +344,7 @@ pub(super) const fn gate_closed(phase: u32) -> u32 {
     gate_open(phase).wrapping_add(1)
 }
 
-/// Performs operations of a machine. If the run is cancelled, returns: the next wait unwinds.
+/// Calls `operations`. If the run is cancelled, returns early, and the caller's next wait unwinds.
 pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
         && !processor.is_cancelled()
