@@ -1,8 +1,8 @@
 //! The number of tasks of a scope that have not ended.
 //!
-//! The worker that made the scope (the owner) counts the tasks that it starts without atomic
-//! operations, which would cost more than a small task. When the owner begins to wait, it adds its
-//! number to the shared number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
+//! The worker that made the scope (the owner) counts its tasks in a plain number, because an atomic
+//! operation would cost more than a small task. When the owner begins to wait, it adds this number
+//! to the shared number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 

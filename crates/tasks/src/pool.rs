@@ -145,7 +145,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     ///
     /// A dropped task does not run. If another task comes after it, or a program waits for it, the
     /// phase ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called
-    /// again, and the next phase that ends panics.
+    /// again, and the phase panics at its end.
     ///
     /// ```
     /// use cellworks_machine::Machine;
