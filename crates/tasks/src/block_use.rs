@@ -1,4 +1,4 @@
-//! Uses of blocks by tasks.
+//! The use of a block by a task.
 
 /// A use of a block by a task.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,13 @@
-//! Blocks of a slice. Tasks of one phase use a block one after the other.
+//! Blocks of a slice, which tasks of one phase use one after the other.
 //!
-//! The phase borrows the slice, and tasks [declare](crate::Task::after) their order. When a task is
-//! submitted, the phase checks each use of a block. A task that changes a block must come after all
-//! tasks that use the block and were submitted earlier. A task that reads a block must come after
-//! the task that changed the block last.
+//! Tasks [declare](crate::Task::after) their order, and the phase checks the order when a task is
+//! submitted. A task that changes a block must come after all earlier tasks that use the block. A
+//! task that reads a block must come after the task that last changed the block.
 
-// Rejected: running the tasks of a block in the order in which they are submitted. Only a declared
-// order can be checked.
-// Rejected: references as handles of blocks. Two tasks would hold a shared and an exclusive
-// reference at the same time, although they run one after the other.
+// Rejected: running the tasks of a block in the order of submission, which the phase could not
+// check.
+// Rejected: references as handles of blocks. Then a shared and an exclusive reference to a block
+// could exist at the same time.
 
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
@@ -23,13 +22,13 @@ use crate::data::{Read, Update};
 use crate::error::TaskError;
 use crate::node::Node;
 
-/// A slice in blocks of equal length, for the tasks of one phase: see
+/// A slice in blocks of equal length, for tasks of one phase. See
 /// [`Phase::blocks`](crate::Phase::blocks).
 #[derive(Debug)]
 pub struct Blocks<'d, T> {
     pub(crate) slice: NonNull<[T]>,
     pub(crate) block: usize,
-    /// The phase that checks the uses of the blocks.
+    /// The id of the phase that checks the uses of the blocks.
     pub(crate) phase: usize,
     pub(crate) borrow: PhantomData<&'d mut [T]>,
 }
@@ -45,7 +44,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
         self.slice.len() / self.block
     }
 
-    /// Returns a block as data that a task reads.
+    /// Returns a block that a task will read.
     ///
     /// # Panics
     ///
@@ -54,7 +53,7 @@ impl<'d, T: Pod> Blocks<'d, T> {
         Read::of_block(self.block(block), self.usage(block, false))
     }
 
-    /// Returns a block as data that a task changes.
+    /// Returns a block that a task will change.
     ///
     /// # Panics
     ///
@@ -84,12 +83,12 @@ impl<'d, T: Pod> Blocks<'d, T> {
     }
 }
 
-/// The tasks that use the blocks of a phase.
+/// The tasks that use the blocks of a phase, and the declared order of the tasks.
 pub(crate) struct Users<S: Spe> {
-    /// The users of each block. A key is the address of a slice, and the number of a block.
+    /// Maps the address of a slice and the number of a block to the tasks that use the block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// The declared order. Maps the number of a task to the tasks that the task comes after. Ended
-    /// tasks stay in this map, because the check must not depend on how fast tasks run.
+    /// Maps the number of a task to the tasks that it comes after. Ended tasks are not removed,
+    /// because the check must not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 
@@ -107,7 +106,7 @@ impl<S: Spe> Users<S> {
         }
     }
 
-    /// Records the tasks before a task.
+    /// Records the tasks that `task` comes after.
     pub(crate) fn declare(&mut self, task: &Node<S>, before: &[Arc<Node<S>>]) {
         let before = before.iter().map(|other| other.number).collect();
         self.before.insert(task.number, before);
@@ -123,7 +122,7 @@ impl<S: Spe> Users<S> {
                 if before == other.number {
                     return true;
                 }
-                // A task can come only after earlier submitted tasks.
+                // A task comes only after earlier tasks, which have smaller numbers.
                 if before > other.number && seen.insert(before) {
                     to_visit.push(before);
                 }
@@ -132,8 +131,7 @@ impl<S: Spe> Users<S> {
         false
     }
 
-    /// Checks that a task comes after the earlier users of its blocks, as the module requires, and
-    /// records the uses.
+    /// Checks that a task comes after the earlier users of its blocks, and records its uses.
     ///
     /// # Errors
     ///

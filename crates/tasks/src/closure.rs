@@ -1,10 +1,10 @@
-//! Closures in a queue. The queue stores a small closure in place, because a box would take longer
-//! than a small closure runs.
+//! Closures in a queue. Small closures lie in the queue itself, because allocating a box would take
+//! longer than running a small closure.
 
 // Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
 // bytes.
-// Rejected: a destructor of closures in the queue. The compiler kept each copy in memory for the
-// case of a panic, and each copy waited for the stores of the copy before.
+// Rejected: a destructor. The compiler kept each copy of a closure in memory for the case of a
+// panic, and each copy waited for the stores of the previous copy.
 
 use std::mem::MaybeUninit;
 
@@ -12,14 +12,14 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The memory for the data of a small closure, such as three references.
+/// The memory for a small closure, such as one that captures three references.
 type Words = MaybeUninit<[usize; 3]>;
 
-/// A closure that runs once, or is [discarded](Self::discard). Has no destructor, for speed.
+/// A closure that must be run or [discarded](Self::discard) once, because it has no destructor.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words, and runs the closure on the worker. Without a worker,
-    /// drops the closure.
+    /// Reads the closure from the words. Runs the closure on the worker, or drops it without a
+    /// worker.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }
@@ -30,7 +30,7 @@ unsafe impl<S: Spe> Send for Closure<S> {}
 impl<S: Spe> Closure<S> {
     /// # Safety
     ///
-    /// All values that `body` borrows live until the result has run or is discarded.
+    /// Values that `body` borrows live until the returned closure has run or was discarded.
     #[inline(always)]
     pub(crate) unsafe fn new<F: FnOnce(&Worker<'_, S>) + Send>(body: F) -> Self {
         if size_of::<F>() <= size_of::<Words>() && align_of::<F>() <= align_of::<Words>() {
@@ -45,7 +45,7 @@ impl<S: Spe> Closure<S> {
     fn in_place<F: FnOnce(&Worker<'_, S>)>(body: F) -> Self {
         /// # Safety
         ///
-        /// The words hold an `F`. The caller does not use the words after the call.
+        /// The words hold an `F`, and are not used again.
         unsafe fn take<S: Spe, F: FnOnce(&Worker<'_, S>)>(
             words: &mut Words,
             worker: Option<&Worker<'_, S>>,
@@ -69,8 +69,7 @@ impl<S: Spe> Closure<S> {
 
     #[inline(always)]
     pub(crate) fn run(mut self, worker: &Worker<'_, S>) {
-        // SAFETY: `in_place` made `take` for these words. This call consumes `self`, so the words
-        // are not used again.
+        // SAFETY: `in_place` made `take` for these words, and this call consumes `self`.
         unsafe { (self.take)(&mut self.words, Some(worker)) };
     }
 

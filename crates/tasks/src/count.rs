@@ -1,26 +1,25 @@
 //! The number of tasks of a scope that have not ended.
 //!
-//! Any worker can start and end tasks of a scope. A locked instruction for each task would cost
-//! more than a small task. Therefore the owner, which made the scope, counts the tasks that it
-//! starts in a plain number. When the owner begins to wait, it adds this number to the shared
-//! number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
+//! The worker that made the scope (the owner) counts its tasks in a plain number, because an atomic
+//! operation would cost more than a small task. When the owner begins to wait, it adds this number
+//! to the shared number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
 
 use std::cell::Cell;
 
 use crate::sync::{AtomicIsize, Ordering};
 
-/// The number that the owner adds to `shared` when it begins to wait.
+/// The number that is added to `shared` when the owner begins to wait.
 const OWNER_WAITS: isize = 1 << (isize::BITS - 3);
 
 pub(crate) struct Count {
-    /// The number of tasks that the owner has started and not yet added to `shared`.
+    /// The number of tasks that the owner has started and not added to `shared` yet.
     by_owner: Cell<isize>,
     owner_waits: Cell<bool>,
-    /// The number of tasks that other workers have started, minus the number of ended tasks.
+    /// The number of tasks that others have started, minus the number of ended tasks.
     shared: AtomicIsize,
 }
 
-// SAFETY: only methods that must be called on the owner's core use the cells.
+// SAFETY: the cells are used only by methods that must be called on the owner's core.
 unsafe impl Sync for Count {}
 
 impl Count {
@@ -32,9 +31,9 @@ impl Count {
         }
     }
 
-    /// Counts a task that a worker other than the owner is about to start.
+    /// Counts a task that another worker than the owner is about to start.
     pub(crate) fn start(&self) {
-        // `Relaxed` is enough: a worker gets the task through the queue, not through this number.
+        // `Relaxed` is enough, because a worker gets the task through the queue.
         self.shared.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -52,9 +51,8 @@ impl Count {
         }
     }
 
-    /// Counts tasks that have ended. Returns true if these were the last tasks and the owner waits.
-    /// If so, the caller must wake the owner. Right after the call, the owner may free the scope
-    /// and this value.
+    /// Counts ended tasks. Returns true if the caller must wake the owner, because the owner waits
+    /// and no task is left. The owner may free the scope with this value right after the call.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
         // `Release` makes the writes of the tasks visible to the owner.
@@ -75,8 +73,7 @@ impl Count {
         self.is_zero()
     }
 
-    /// Returns whether all tasks have ended. Call it only after
-    /// [`begin_to_wait`](Self::begin_to_wait).
+    /// Returns whether all tasks have ended. The owner must have called `begin_to_wait`.
     pub(crate) fn is_zero(&self) -> bool {
         self.shared.load(Ordering::Acquire) == OWNER_WAITS
     }

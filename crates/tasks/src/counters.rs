@@ -4,32 +4,31 @@ use std::cell::Cell;
 
 use cellworks_machine::Span;
 
-/// Counts of the actions of a pool's workers: see [`Pool::run_counted`](crate::Pool::run_counted).
+/// The counts of a pool that [`Pool::run_counted`](crate::Pool::run_counted) returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The counts of each worker, in the order of the SPEs.
     pub workers: Vec<WorkerCounters>,
-    /// The counts of the queues in main memory: all 0 with
-    /// [`Scheduler::Stealing`](crate::Scheduler).
+    /// The counts of the queues in main memory. All 0 with `Scheduler::Stealing`.
     pub scheduler: SchedulerCounters,
 }
 
-/// Counts of the queues in main memory, for a [`Scheduler`](crate::Scheduler) that has such queues.
+/// Counts of the queues in main memory, which only some [`Scheduler`](crate::Scheduler)s have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
     /// The number of tasks that the PPE's scheduler moved from prefilter to reorder buffer.
     pub imported: u64,
     /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,
-    /// The number of checks in main memory that found no task.
+    /// The number of these checks that found no task.
     pub empty_check_outs: u64,
     /// The number of times that a processor polled a lock that another processor held.
     pub lock_polls: u64,
     /// The number of tasks that the PPE's scheduler has diced.
     pub diced: u64,
-    /// The number of parts that dicing has made.
+    /// The number of parts into which the PPE's scheduler has diced tasks.
     pub parts: u64,
-    /// The number of times that the PPE's scheduler wanted to dice a task that cannot be diced.
+    /// The number of times that the PPE's scheduler tried to dice a task that cannot be diced.
     pub undiced: u64,
     /// The number of tasks that filters have dropped.
     pub dropped: u64,
@@ -38,7 +37,7 @@ pub struct SchedulerCounters {
 /// Counts of the actions of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCounters {
-    /// The number of tasks of phases that the worker has run. Each part of a diced task counts.
+    /// The number of tasks of phases, and parts of tasks, that the worker has run.
     pub tasks: u64,
     /// The number of times that the worker took work from another worker.
     pub steals: u64,
@@ -46,17 +45,16 @@ pub struct WorkerCounters {
     pub offers: u64,
     /// The number of tasks that the worker has diced.
     pub diced: u64,
-    /// The number of parts that dicing has made.
+    /// The number of parts into which the worker has diced tasks.
     pub parts: u64,
-    /// The number of times that the worker deferred a task because another task had the lock.
+    /// The number of times that the worker deferred a task because another task had its lock.
     pub deferred: u64,
-    /// The number of tasks that were staged while another task ran.
+    /// The number of tasks that the worker has staged while another task ran.
     pub staged_ahead: u64,
     /// The number of tasks that were staged ahead in vain, because another task needed the room.
     pub wasted: u64,
-    /// The time in which the worker had no task, or in which all tasks of the worker waited for
-    /// other tasks or for room in a queue. A task that waits for another event, such as its data,
-    /// counts as running.
+    /// The time in which the worker had no task, or in which its tasks waited for other tasks or
+    /// for room in a queue. Waits for other events, such as data, are not counted.
     pub idle: Span,
 }
 

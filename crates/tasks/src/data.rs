@@ -1,5 +1,5 @@
-//! The data of tasks. A task declares the data that it reads and writes. The pool stages the data:
-//! it gets the data into the local store before the task runs, and puts written data back.
+//! The data of tasks. The pool gets the data of a task into the local store before the task runs,
+//! and puts written data back. This is called *staging*.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use cellworks_machine::{Pending, PendingMut, Spe, StageError, Staged, StagedMut}
 
 use crate::block_use::BlockUse;
 
-/// Data that the body of a task can receive.
+/// Data that the body of a task receives.
 pub trait Viewed {
     /// The type that the body receives: a slice in the local store, or a copy.
     type View<'v>;
@@ -27,21 +27,20 @@ pub trait Viewed {
 /// | [`Value`] | a copy | | |
 /// | a tuple of these | a tuple | | |
 ///
-/// Slices are borrowed as long as the task may run: shared for [`Read`], and exclusively for
-/// [`Update`] and [`Write`]. Therefore tasks that run at the same time cannot change each other's
-/// data. [Blocks](crate::Blocks) are data that several tasks change one after the other.
+/// [`Read`] borrows its slice as long as the task may run. [`Update`] and [`Write`] borrow
+/// exclusively. [Blocks](crate::Blocks) are data that tasks change one after the other.
 ///
 /// # Safety
 ///
-/// The implementor guarantees: if [`part`](Self::part) is called with two ranges that do not
-/// overlap, no element that a task writes is in both parts.
+/// If two calls of [`part`](Self::part) get different pieces, their results share no element that a
+/// task writes.
 pub unsafe trait Data: Viewed + Send + Sized {
-    /// Transfers that have begun.
+    /// The transfers that [`begin`](Self::begin) has started.
     #[doc(hidden)]
     type Ahead<'s, S: Spe>
     where
         Self: 's;
-    /// Data that has arrived. Dropping this value puts written data back.
+    /// The data in the local store. Dropping this value puts written data back.
     #[doc(hidden)]
     type Staged<'s, S: Spe>
     where
@@ -54,19 +53,18 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// numbers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
-    /// Returns the part with these pieces. If each part of a task needs all of the data, returns
-    /// all of the data.
+    /// Returns the part with these pieces, or all of the data if the data is not split.
     ///
     /// # Safety
     ///
-    /// If two of the values `self` and its parts are used at the same time, they do not overlap.
+    /// If `self` and its parts are used at the same time, they do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// Returns a second value for the same data.
     ///
     /// # Safety
     ///
-    /// One of the two values is not used any more.
+    /// Only one of the two values is used afterwards.
     #[doc(hidden)]
     unsafe fn whole(&self) -> Self;
 
@@ -74,8 +72,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// # Safety
     ///
-    /// The method is called once, or again after its result was dropped. While the result lives, no
-    /// other task uses the data that the task writes.
+    /// An earlier result was dropped. While the result lives, no other task uses the written data.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
@@ -96,14 +93,14 @@ pub unsafe trait Data: Viewed + Send + Sized {
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
-/// The rows of a slice that a task uses. The slice may be a block.
+/// The rows of a slice or of a block that a task uses.
 ///
 /// `slice` is a pointer, because several tasks that use the same block exist at the same time.
 struct Rows<T> {
     slice: NonNull<[T]>,
     /// The number of elements of a row. Rows are not split.
     row: usize,
-    /// The use of the block, if the slice is a block.
+    /// The use of the block, if the slice is a block of [`Blocks`](crate::Blocks).
     usage: Option<BlockUse>,
 }
 
@@ -116,7 +113,6 @@ impl<T> Clone for Rows<T> {
 impl<T> Copy for Rows<T> {}
 
 impl<T> Rows<T> {
-    /// Makes one row of a block.
     fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self {
             slice: block,
@@ -125,7 +121,6 @@ impl<T> Rows<T> {
         }
     }
 
-    /// Makes the rows of a slice.
     fn of_slice(slice: NonNull<[T]>, row: usize) -> Self {
         assert!(
             row > 0 && slice.len().is_multiple_of(row),
@@ -145,7 +140,7 @@ impl<T> Rows<T> {
 
     fn part(&self, rows: Range<usize>) -> Self {
         assert!(rows.start <= rows.end && rows.end <= self.count());
-        // SAFETY: the part is inside of the slice, as was just checked.
+        // SAFETY: the check above has ensured that the part is inside of the slice.
         let first = unsafe { self.slice.cast::<T>().add(rows.start * self.row) };
         Self {
             slice: NonNull::slice_from_raw_parts(first, rows.len() * self.row),
@@ -160,37 +155,33 @@ pub struct Read<'d, T> {
     borrow: PhantomData<&'d [T]>,
 }
 
-// SAFETY: the value stands for a shared reference, which can be sent if `T` is `Sync`.
+// SAFETY: the value is like a shared reference, which can be sent if `T` is `Sync`.
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
-    /// Makes the data of a slice that is not split: each part of a task needs the whole slice.
+    /// Returns the data of a slice that is not split: each part of a task gets the whole slice.
     pub fn new(slice: &'d [T]) -> Self {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
 
-    /// Makes the data of a block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
 }
 
-/// A slice, or a [block](crate::Blocks::update), that a task changes. The slice is staged before
-/// the body runs, and put back afterwards.
+/// A slice, or a [block](crate::Blocks::update), that a task changes.
 pub struct Update<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
 }
 
-/// A slice that a task writes completely. The slice is put back after the body has run. When the
-/// body begins, the contents are unspecified.
+/// A slice that a task overwrites completely. Its contents are unspecified when the body begins.
 pub struct Write<'d, T> {
     rows: Rows<T>,
     borrow: PhantomData<&'d mut [T]>,
 }
 
 impl<T: Pod> Update<'_, T> {
-    /// Makes the data of a block of a slice that a phase has borrowed for `'d`.
     pub(crate) fn of_block(block: NonNull<[T]>, usage: BlockUse) -> Self {
         Self::of(Rows::of_block(block, usage))
     }
@@ -198,16 +189,16 @@ impl<T: Pod> Update<'_, T> {
 
 macro_rules! new_by_rows {
     ($kind:ident) => {
-        // SAFETY: the value stands for an exclusive reference, which can be sent if `T` is `Send`.
+        // SAFETY: the value is like an exclusive reference, which can be sent if `T` is `Send`.
         unsafe impl<T: Send> Send for $kind<'_, T> {}
 
         impl<'d, T: Pod> $kind<'d, T> {
-            /// Makes the data of a slice that may be split at each element.
+            /// Returns the data of a slice that may be split between any two elements.
             pub fn new(slice: &'d mut [T]) -> Self {
                 Self::rows(slice, 1)
             }
 
-            /// Makes the data of a slice that may be split between rows of `row` elements.
+            /// Returns the data of a slice that may be split between rows of `row` elements.
             ///
             /// # Panics
             ///
@@ -222,7 +213,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// Implements [`Data`] for slices. `splits` says whether a part of a task gets a part of the slice.
+/// Implements [`Data`] for slices. `splits` is true if a part of a task gets a part of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;
@@ -242,8 +233,7 @@ macro_rules! data_of_slice {
             type View<'v> = $view;
         }
 
-        // SAFETY: parts are different rows of the slice, and `Rows::part` checks that these rows
-        // exist. A slice that is not split is only read.
+        // SAFETY: parts are different rows of the slice. A slice that is not split is only read.
         unsafe impl<'d, T: Pod + $bound> Data for $kind<'d, T> {
             type Ahead<'s, S: Spe>
                 = $ahead<'s, T, S>
@@ -311,7 +301,7 @@ macro_rules! data_of_slice {
 data_of_slice! {
     Read where T: Sync; viewed as &'v [T]; splits: false;
     // SAFETY: the slice is borrowed for `'d`, which outlives `'s`. By the contract of `begin` no
-    // task changes the slice during this time.
+    // task changes the slice during `'s`.
     begin: |slice, spe| spe.stage_ahead::<T>(unsafe { &*slice.as_ptr() }) => Pending;
     arrive: |arriving| arriving.wait() => Staged
 }
@@ -319,7 +309,7 @@ data_of_slice! {
 data_of_slice! {
     Update where T: Send; viewed as &'v mut [T]; splits: true;
     // SAFETY: the slice is borrowed exclusively for `'d`, which outlives `'s`. By the contract of
-    // `begin` no other task uses the slice during this time.
+    // `begin` no other task uses the slice during `'s`.
     begin: |slice, spe| spe.stage_mut_ahead(unsafe { &mut *slice.as_ptr() }) => PendingMut;
     arrive: |arriving| arriving.wait() => StagedMut
 }
@@ -331,7 +321,7 @@ data_of_slice! {
     arrive: |room| room => StagedMut
 }
 
-/// A range of numbers that can be split, such as the rows or columns that a task works on.
+/// A range that is split with the task, such as the rows of a table that the task works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part(pub Range<usize>);
 

@@ -4,8 +4,7 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// The error of a phase with a task that did not run to its end. Names the first task that failed.
-/// After the first failure no further task begins.
+/// The error of a phase. Names the first task that failed, after which no further task began.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
@@ -29,7 +28,7 @@ pub enum TaskError {
         /// The error of the local store.
         source: StageError,
     },
-    /// The parts that a dice (a function that splits a task) returned are not the whole task.
+    /// A dice (a function that splits a task) returned parts that are not the whole task.
     #[error(
         "task {task} was diced into parts that have {} of its {} pieces: a dice returns each piece of the data that it \
          gets once",
@@ -39,12 +38,12 @@ pub enum TaskError {
     Diced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of the task's data that can be split.
+        /// The number of pieces of each element of the data that can be split.
         pieces: Vec<usize>,
-        /// The number of pieces in all parts together, for each element that can be split.
+        /// The number of pieces in all returned parts, for each element of `pieces`.
         in_parts: Vec<usize>,
     },
-    /// A task may be diced, but the pool has no way to dice it.
+    /// A task may be diced, but the pool cannot split its data.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
          pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)",
@@ -53,11 +52,10 @@ pub enum TaskError {
     CannotBeDiced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of the task's data that can be split.
+        /// The number of pieces of each element of the data that can be split.
         pieces: Vec<usize>,
     },
-    /// Two tasks use a block, one or both change the block, and the program has not declared the
-    /// order of the tasks.
+    /// Two tasks use a block, at least one of them changes it, and their order is not declared.
     #[error(
         "task {task} {} block {block}, which task {other} {}: say that it comes after that task (`Task::after`)",
         uses(*changes),
@@ -70,9 +68,9 @@ pub enum TaskError {
         block: usize,
         /// Whether the submitted task changes the block.
         changes: bool,
-        /// Name and number of the other task, which was submitted before.
+        /// Name and number of the task that was submitted before.
         other: String,
-        /// Whether the other task changes the block.
+        /// Whether `other` changes the block.
         other_changes: bool,
     },
     /// A task changes a block and uses the same block a second time.
@@ -102,17 +100,17 @@ pub enum TaskError {
     OfOtherPhase {
         /// Name and number of the task.
         task: String,
-        /// The part of the error's text about the lock or the other task.
+        /// The part of the error's text that names the lock or the other task.
         what: String,
     },
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {
-        /// Names and numbers of the tasks. Each task waits for the next task or comes after the
-        /// next task. The last task waits for the first task.
+        /// Names and numbers of the tasks. Each task waits for the next one, and the last for the
+        /// first.
         tasks: Vec<String>,
     },
-    /// A filter has dropped a task that another task comes after or a program waits for.
+    /// A filter dropped a task, but another task comes after it or a program waits for it.
     #[error(
         "task {task} was dropped by a filter, but another task comes after it or a program waits for it: have the \
          filter keep it (`Pool::filter`)"
@@ -134,7 +132,7 @@ pub(crate) struct DiceError {
     pub(crate) in_parts: Vec<usize>,
 }
 
-/// Returns the text of a panic, if the panic has a text.
+/// Returns the text of a panic, if any.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))

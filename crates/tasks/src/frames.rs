@@ -1,8 +1,7 @@
-//! Frames: the second closures (halves) that the `join` calls of a thread have not begun.
+//! Frames: the second closures (halves) of a thread's `join` calls that have not begun.
 //!
-//! A `join` adds its half, runs the first closure, and takes the half out again, without atomic
-//! operations. When another worker asks for work, the worker of the thread offers the oldest half,
-//! which is the largest (`WorkerProgram::offer_oldest`).
+//! A `join` adds its half, runs the first closure, and removes the half, without atomic operations.
+//! When another worker asks for work, the oldest half is offered, because it is the largest.
 //!
 //! ```text
 //!            oldest                            newest
@@ -18,7 +17,7 @@ use cellworks_machine::{Payload, Spe};
 use crate::job::Ticket;
 use crate::worker::Worker;
 
-/// The second half of a `join`, which lies on the stack of its owner.
+/// The second closure (half) of a `join`, which lies on the stack of the thread that called `join`.
 pub(crate) struct Frame<S: Spe> {
     run: RunHalf<S>,
     half: *const (),
@@ -35,17 +34,12 @@ impl<S: Spe> Clone for Frame<S> {
 impl<S: Spe> Copy for Frame<S> {}
 
 impl<S: Spe> Frame<S> {
-    /// Makes a frame for `half`, which `run` gets as its argument.
     #[inline(always)]
     pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
         Self { run, half }
     }
 
-    /// Runs the half, once.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the half. Returns the payload that unwinds the caller if the run was cancelled.
     ///
     /// # Safety
     ///
@@ -59,9 +53,9 @@ impl<S: Spe> Frame<S> {
 /// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
-    /// The tickets of the oldest frames, which have been offered to other workers.
+    /// The tickets of the offered halves, which are the oldest.
     tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
-    /// The number of frames that have been offered.
+    /// The number of halves that have been offered.
     offered: Cell<usize>,
 }
 
@@ -74,7 +68,7 @@ impl<S: Spe> Frames<S> {
         }
     }
 
-    /// Adds a half and returns its place. The half must not move while it is in the list.
+    /// Adds a half and returns its place. The half must not move until it is removed.
     #[inline(always)]
     pub(crate) fn push(&self, frame: Frame<S>) -> usize {
         // SAFETY: `Frames` is neither `Send` nor `Sync`, and no method lends its fields.
@@ -84,13 +78,13 @@ impl<S: Spe> Frames<S> {
         place
     }
 
-    /// Takes the newest half out. Returns true if the half was never offered. If the half was
-    /// offered, the caller calls [`take_ticket`](Self::take_ticket) next.
+    /// Removes the newest half. Returns false if the half was offered: then the caller calls
+    /// [`take_ticket`](Self::take_ticket) next.
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. The caller passes `place`, because a load would
-    /// wait for the store of the previous `join`.
+    /// `place` is the place of the newest half. It is a parameter, because a load would wait for
+    /// the store of an earlier `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -98,7 +92,7 @@ impl<S: Spe> Frames<S> {
         place >= self.offered.get()
     }
 
-    /// Takes the ticket of the offered half that was taken out last.
+    /// Removes the ticket of the offered half that was removed last.
     pub(crate) fn take_ticket(&self) -> Arc<Ticket<S>> {
         // SAFETY: as in `push`.
         let tickets = unsafe { &mut *self.tickets.get() };
@@ -107,14 +101,13 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Returns whether a half has not been offered.
+    /// Returns whether a half is left that was not offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest half that was not offered. `ticket` makes the ticket of the half. Returns
-    /// `None` if all halves were offered.
+    /// Offers the oldest private half, if any. Returns its ticket, which `ticket` makes.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

@@ -15,24 +15,21 @@ use crate::worker::Worker;
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
-    /// The second half of a `join`.
     Offered(Arc<Ticket<S>>),
-    /// A closure of a scope.
     Spawned(Spawned<S>),
     /// A task of a phase, or a part of such a task.
     Task(Arc<Node<S>>),
 }
 
-/// A reference to the second half of a `join`. The half lies on the stack of its owner.
+/// A reference to the second closure (half) of a `join`, which lies on the stack of its owner.
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
-    /// Valid until the owner has withdrawn the offer, or has seen that the half has ended.
+    /// Valid until the owner has withdrawn the offer or has found that the half has ended.
     pub(crate) frame: Frame<S>,
     pub(crate) owner: Processor,
 }
 
-// SAFETY: only the worker that has taken the offer accesses the frame, and the data of the frame is
-// `Send`: see `Worker::join`.
+// SAFETY: only the worker that has taken the offer uses the frame, see `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Ticket<S> {}
@@ -40,7 +37,7 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
-    /// All values that the closure borrows are valid until the closure is counted as ended.
+    /// The closure. What it borrows is valid until the closure is counted as ended.
     pub(crate) body: Closure<S>,
 }
 
@@ -48,11 +45,8 @@ pub struct Spawned<S: Spe> {
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
-    /// If the owner has not withdrawn the offer, runs the half.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the half, unless the owner has withdrawn the offer. Returns the payload that unwinds
+    /// the caller if the run was cancelled.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -76,11 +70,7 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs the job to its end.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the job. Returns the payload that unwinds the caller if the run was cancelled.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),

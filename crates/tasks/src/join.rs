@@ -13,12 +13,12 @@ use crate::worker::Worker;
 /// The second closure of a `join`, and its result.
 struct Half<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
-    /// The result. Initialised only if another worker has run the closure.
+    /// The result, if another worker has run the closure. Otherwise uninitialised.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
 impl<B, R> Half<B, R> {
-    /// Runs the closure on another worker, which has taken the offer.
+    /// Runs the closure on the worker that has taken the offer of the closure.
     ///
     /// # Safety
     ///
@@ -47,15 +47,13 @@ impl<B, R> Half<B, R> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Runs two closures and returns their results. If another worker has nothing to do, the
-    /// closures run at the same time.
+    /// Runs two closures, at the same time if another worker is idle, and returns their results.
     ///
-    /// The calling worker runs `first`. When a worker without work asks the calling worker for
-    /// work, the next `join` of the calling worker offers its oldest `second` that has not begun.
-    /// Therefore a `join` takes a few nanoseconds, and programs need no minimum size of work.
+    /// The calling worker runs `first`, and then `second` if no other worker has taken `second`. A
+    /// `join` takes a few nanoseconds, so the closures may be small.
     ///
-    /// If another worker is still running `second` when `first` has ended, the call waits. During
-    /// the wait other tasks of this worker run, on stacks of their own.
+    /// If another worker still runs `second` when `first` has ended, the call waits. During the
+    /// wait other tasks of this worker run, on stacks of their own.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -91,7 +89,7 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` within `first` has removed its half, even if the `join` panicked.
+        // SAFETY: each `join` in `first` has removed its half, even if it panicked.
         if unsafe { self.frames().pop(place) } {
             // SAFETY: the half was never offered, so no other worker has taken the half.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
@@ -100,8 +98,7 @@ impl<S: Spe> Worker<'_, S> {
         self.end_offered(&half, first)
     }
 
-    /// Runs the second closure on this worker. If the first closure panicked, drops the second
-    /// closure and passes the panic on.
+    /// Runs the second closure on this worker, or drops it and passes on the panic in `first`.
     #[inline(always)]
     fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
     where
@@ -116,7 +113,7 @@ impl<S: Spe> Worker<'_, S> {
         }
     }
 
-    /// Ends a `join` after its second half was offered to other workers.
+    /// Ends a `join` after its second closure was offered to other workers.
     #[cold]
     #[inline(never)]
     fn end_offered<B, RA, RB>(&self, half: &Half<B, RB>, first: Result<RA, Payload>) -> (RA, RB)
@@ -131,8 +128,7 @@ impl<S: Spe> Worker<'_, S> {
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the other worker has written the result and does not use
-        // the half any more.
+        // SAFETY: the offer has ended, so the other worker has written the result and left `half`.
         let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),

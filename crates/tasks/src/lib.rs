@@ -1,5 +1,5 @@
-//! A pool of tasks on a machine made of cells. Each SPE runs a worker. Each worker has a queue,
-//! from which other workers can take tasks. A task may wait for any event.
+//! A pool of tasks on a machine made of cells. Each SPE runs a worker with a queue, from which
+//! other workers can take tasks. The same program runs on every machine.
 //!
 //! ```text
 //!   Pool::run(|main| ...) ── main, on the PPE ── install, scope ──► fresh jobs
@@ -8,13 +8,10 @@
 //!                                                  └── queues of other workers, near ones first
 //! ```
 //!
-//! A task gets the [`Worker`] that runs the task. With methods of the worker, a task can run two
-//! closures at once ([`Worker::join`]) and start any number of closures ([`Worker::scope`]). A task
-//! can run loops on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort
-//! ([`Worker::sort`]). A task may wait for its own closures, or for any event that a program of the
-//! machine can wait for. While a task waits, its worker runs other tasks.
-//!
-//! The same program runs on every machine.
+//! A task gets the [`Worker`] that runs it. The worker can run two closures at once
+//! ([`Worker::join`]), start closures one by one ([`Worker::scope`]), run loops on all workers
+//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A task may wait for
+//! any event, and its worker runs other tasks meanwhile.
 
 mod block_use;
 mod blocks;

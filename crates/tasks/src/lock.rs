@@ -1,4 +1,4 @@
-//! Locks for tasks. While a lock is taken, other tasks with the same lock are deferred.
+//! Locks for tasks. While a task holds a lock, other tasks with the same lock are deferred.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -9,13 +9,11 @@ use cellworks_machine::Spe;
 use crate::node::Node;
 use crate::sync::{Mutex, locked};
 
-/// A lock for the tasks of a phase. Only one of the tasks that are [locked](crate::Task::locked) by
-/// the same lock runs at a time.
-///
-/// [`Phase::lock`](crate::Phase::lock) makes a lock.
+/// A lock for tasks of a phase, made by [`Phase::lock`](crate::Phase::lock). Only one of the tasks
+/// that are [locked](crate::Task::locked) by the same lock runs at a time.
 pub struct TaskLock<'scope, S: Spe> {
     state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The phase of the lock. Only tasks of this phase may use the lock.
+    /// The id of the only phase that may use the lock.
     phase: usize,
     scope: PhantomData<&'scope ()>,
 }
@@ -30,7 +28,6 @@ impl<S: Spe> Clone for TaskLock<'_, S> {
 }
 
 impl<S: Spe> TaskLock<'_, S> {
-    /// Makes a free lock for the tasks of a phase.
     pub(crate) fn new(phase: usize) -> Self {
         Self {
             state: Arc::new(Mutex::new(LockState::new())),
@@ -48,7 +45,7 @@ impl<S: Spe> TaskLock<'_, S> {
     }
 }
 
-/// Whether a lock is taken, and which tasks are deferred.
+/// The state of a lock, with the deferred tasks.
 pub(crate) struct LockState<T> {
     is_taken: bool,
     deferred: VecDeque<T>,
@@ -72,8 +69,7 @@ impl<T> LockState<T> {
         true
     }
 
-    /// Releases the lock. If tasks are deferred, gives the lock to the task that was deferred
-    /// first, and returns this task.
+    /// Releases the lock, or passes it to the task that was deferred first and returns this task.
     pub(crate) fn give_back(&mut self) -> Option<T> {
         let next = self.deferred.pop_front();
         self.is_taken = next.is_some();

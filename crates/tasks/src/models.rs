@@ -1,15 +1,12 @@
-//! The protocols between workers, model-checked. loom runs each model in every order of its steps,
-//! and with every value that the memory model lets a load see.
+//! Models of the protocols between workers. loom runs each model in every order of its steps, with
+//! every value that a load may return, and reports a deadlock if no thread can continue.
 //!
 //! The models check these properties:
 //!
-//! - Either the owner of a half of a `join` or one other worker runs the half. The owner frees the
-//!   half only when the other worker no longer uses the half.
-//! - The owner of a scope is woken and goes on when all tasks of the scope have ended. The owner
-//!   sees the writes of the tasks, and may free the scope at once.
+//! - The second closure (half) of a `join` is run once, by its owner or by another worker. The
+//!   owner frees the half only when the other worker no longer uses it.
+//! - The owner of a scope is woken when its tasks have ended, and may then free the scope.
 //! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
-//!
-//! If no thread wakes a sleeping worker, loom reports a deadlock.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -22,8 +19,7 @@ use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 
-/// A place at which a thread waits. The methods do the same as `Wait::wait_until` and
-/// `Wake::notify` of a machine.
+/// A model of `Wait::wait_until` and `Wake::notify` of a machine, for one waiting thread.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -47,17 +43,17 @@ impl Seat {
     }
 }
 
-/// Runs a model in all orders with up to `preemptions` preemptions, or with any number if `None`.
+/// Runs a model in all orders with up to `preemptions` preemptions, or without a limit if `None`.
 fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     builder.check(model);
 }
 
-/// Memory on the stack of its owner. Another worker may use the memory until the owner goes on.
+/// Memory on the stack of its owner, which another worker may use until the owner continues.
 struct Lent(UnsafeCell<u32>);
 
-// SAFETY: loom reports accesses that have no order.
+// SAFETY: loom reports unordered accesses.
 unsafe impl Send for Lent {}
 // SAFETY: as above.
 unsafe impl Sync for Lent {}
@@ -72,7 +68,7 @@ impl Lent {
         self.0.with_mut(|lent| unsafe { *lent += number });
     }
 
-    /// Uses the memory for another purpose, after the owner has gone on.
+    /// Uses the memory for another purpose, after the owner has continued.
     fn take(&self) -> u32 {
         // SAFETY: as in `add`.
         self.0
@@ -107,7 +103,7 @@ fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
         }
         let run_by = half.take();
         assert!(run_by == 11 || run_by == 110, "{run_by}");
-        // Another `join` uses the same place of the stack.
+        // Another `join` uses the same memory of the stack.
         half.add(1);
         taker.join().unwrap();
     });
@@ -140,13 +136,11 @@ fn two_workers_do_not_both_take_a_half() {
     });
 }
 
-/// A scope: its count, its owner, and the memory that its tasks write.
 struct Scope {
     count: Count,
     owner: Seat,
-    /// The memory that each task writes.
     written: [Arc<Lent>; 2],
-    /// The memory of the scope. After the owner has freed it, no thread accesses the count.
+    /// The memory of the scope. After the owner has freed it, no thread may access the count.
     state: Arc<Lent>,
 }
 
@@ -201,7 +195,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker counts all tasks that it has run in one step.
+/// A worker adds the tasks that it has run to the count in one batch.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {
@@ -223,7 +217,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     });
 }
 
-/// Another worker starts and ends the second task. The second task may end before the first task.
+/// Another worker starts and ends the second task, perhaps before the first task ends.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     check(Some(3), || {
@@ -288,7 +282,7 @@ impl Workers {
         })
     }
 
-    /// Waits for a job and takes the job, as `WorkerProgram::next` does.
+    /// Waits for a job and takes it, as `WorkerProgram::next` does.
     fn take(&self, worker: usize) {
         while !self.queue.pop() {
             self.seats[worker].wait_until(|| {
@@ -299,7 +293,7 @@ impl Workers {
         }
     }
 
-    /// Adds a job and wakes a worker, as `WorkerProgram::push` does on another worker.
+    /// Adds a job and wakes a worker, as `WorkerProgram::push` does.
     fn push(&self, order: &[usize]) {
         self.queue.push();
         if self.sleepers.are_there()

@@ -1,4 +1,4 @@
-//! Nodes: the submitted tasks, and the waits between tasks and programs.
+//! Nodes: the submitted tasks, with the tasks and programs that wait for them.
 //!
 //! ```text
 //!   submitted ── the tasks before it end ──► ready ── a worker takes it ──► runs ──► ended
@@ -25,56 +25,53 @@ pub struct Node<S: Spe> {
     name: Cow<'static, str>,
     /// The number of the task in its phase, from 1 on.
     pub(crate) number: usize,
-    /// The whole task, if this node is a part of a task.
+    /// The submitted task, if this node is a part of it.
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
-    /// The body and the data of the task. `None` if the work was dropped.
+    /// The body and the data of the task. `None` after they were dropped.
     work: UnsafeCell<Option<Box<dyn Work<S>>>>,
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
     /// The task with which this task should share a worker.
     pub(crate) near: Option<Arc<Node<S>>>,
-    /// The number of the worker that has run the task, or [`NOWHERE`] until a worker runs it.
+    /// The number of the worker that runs or has run the task, or [`NOWHERE`].
     ran_on: AtomicUsize,
-    /// The number of tasks before this task that have not ended, plus 1 until this task has been
-    /// submitted. For a diced task, the number of parts that have not ended.
+    /// The number of tasks before this task that have not ended, plus 1 during the submission. For
+    /// a diced task, the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run: it was cancelled, or an earlier task failed or did not run.
+    /// Whether the task must not run: it was cancelled, or a task before it failed or did not run.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
-    /// Whether the task has its lock.
     pub(crate) has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
 
 type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
-/// No worker has this number.
+/// The value of `ran_on` if no worker has run the task.
 const NOWHERE: usize = usize::MAX;
 
 /// The tasks before and after a task, and the programs that wait for the task.
 struct Others<S: Spe> {
     end: Option<End>,
-    /// The tasks before this task. Empty when this task has ended.
+    /// The tasks before this task. Empty after this task has ended.
     before: Vec<Arc<Node<S>>>,
     after: Vec<Arc<Node<S>>>,
-    /// The processors on which programs wait for the end of the task.
+    /// The processors of the programs that wait for the task.
     waiting: Vec<Processor>,
 }
 
-/// How a task has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The task has run to its end.
     Done,
     /// The task did not run, or failed.
     Failed,
 }
 
 // SAFETY: only the worker that has taken the task out of a queue accesses the work. All other
-// fields, and the values behind the pointers, are `Sync`.
+// fields, and the values behind pointers, are `Sync`.
 unsafe impl<S: Spe> Send for Node<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Node<S> {}
@@ -111,7 +108,7 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Makes a part of the whole task. `self` is the whole task or one of its parts.
+    /// Makes a part of the submitted task. `self` is the submitted task or one of its parts.
     pub(crate) fn part(self: &Arc<Self>, work: Box<dyn Work<S>>) -> Self {
         let whole = self.whole();
         Self {
@@ -131,7 +128,7 @@ impl<S: Spe> Node<S> {
         self.has_lock.load(Ordering::Relaxed)
     }
 
-    /// Returns the submitted task of which this task may be a part.
+    /// Returns the submitted task: this task, or the task of which this is a part.
     pub(crate) fn whole(self: &Arc<Self>) -> &Arc<Self> {
         self.whole.as_ref().unwrap_or(self)
     }
@@ -140,8 +137,6 @@ impl<S: Spe> Node<S> {
         self.whole.is_some()
     }
 
-    /// Returns the task's work.
-    ///
     /// # Safety
     ///
     /// The caller has taken the task out of a queue, or has not put the task into a queue yet.
@@ -151,8 +146,6 @@ impl<S: Spe> Node<S> {
         work.as_deref().expect("a task that has not ended has work")
     }
 
-    /// Drops the task's work.
-    ///
     /// # Safety
     ///
     /// See [`work`](Self::work).
@@ -165,7 +158,7 @@ impl<S: Spe> Node<S> {
         locked(&self.others).before = before.to_vec();
     }
 
-    /// Makes the end of each task in `before` release this task.
+    /// Makes this task wait for the tasks in `before` that have not ended.
     pub(crate) fn wait_for_those_before(self: &Arc<Self>, before: &[Arc<Node<S>>]) {
         for other in before {
             let mut others = locked(&other.others);
@@ -180,25 +173,25 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Returns whether the task has no lock, and only its phase waits for the task.
+    /// Returns whether the task has no lock, and no task or program waits for it.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
         self.whole().lock.is_none() && !self.is_awaited()
     }
 
-    /// Returns whether another task comes after this task, or a program waits for this task.
+    /// Returns whether another task comes after this task, or a program waits for it.
     pub(crate) fn is_awaited(self: &Arc<Self>) -> bool {
         let others = locked(&self.whole().others);
         !others.after.is_empty() || !others.waiting.is_empty()
     }
 
-    /// Returns the tasks before this task, or no tasks if this task has ended.
+    /// Returns the tasks before this task. Empty if this task has ended.
     pub(crate) fn before(&self) -> Vec<Arc<Node<S>>> {
         locked(&self.others).before.clone()
     }
 
     /// Subtracts one from `left`. Returns true if `left` is now 0.
     pub(crate) fn release(&self) -> bool {
-        // Acquire and release make the writes of earlier tasks visible to the worker of this task.
+        // `AcqRel` makes the writes of earlier tasks visible to the worker of this task.
         self.left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
@@ -207,7 +200,7 @@ impl<S: Spe> Node<S> {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
 
-    /// Marks the task, which then must not run.
+    /// Marks the task as one that must not run.
     pub(crate) fn drop_it(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
     }
@@ -222,7 +215,7 @@ impl<S: Spe> Node<S> {
         whole.ran_on.store(worker, Ordering::Relaxed);
     }
 
-    /// Returns the number of the worker on which the task should run, if the worker is known.
+    /// Returns the number of the worker on which the task should run, if any.
     pub(crate) fn best_worker(&self) -> Option<usize> {
         let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
         (ran_on != NOWHERE).then_some(ran_on)
@@ -232,12 +225,12 @@ impl<S: Spe> Node<S> {
         self.whole().has_begun.load(Ordering::Relaxed)
     }
 
-    /// Returns how the task has ended, or `None` if the task has not ended.
+    /// Returns how the task has ended, or `None` before its end.
     pub(crate) fn end(&self) -> Option<End> {
         locked(&self.others).end
     }
 
-    /// Makes the end of the task notify `waiting`, or returns how the task has already ended.
+    /// Registers a processor to be notified of the end of the task. If it has ended, returns how.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {
@@ -246,7 +239,7 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// Records that the task has ended, and lets the waiting tasks and programs go on.
+    /// Records the end of the task, and releases the tasks and programs that wait for it.
     pub(crate) fn end_with(self: &Arc<Self>, end: End, place: &impl Sealed<S>) {
         let mut others = locked(&self.others);
         others.end = Some(end);

@@ -1,4 +1,4 @@
-//! Offers: a worker (the owner) offers the second half of a `join` to other workers.
+//! Offers: a worker (the owner) offers the second closure of a `join` to other workers.
 //!
 //! ```text
 //!              withdraw                      (its own worker runs it)
@@ -8,7 +8,7 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
 //! ```
 
-// Rejected: halves of joins in the deque, because removing a half from the deque needs a fence.
+// Rejected: second closures in the deque, because removing one from the deque needs a fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
 // the clock. A request of a worker without work is answered sooner.
 
@@ -19,7 +19,7 @@ const WITHDRAWN: u8 = 1;
 const TAKEN: u8 = 2;
 const ENDED: u8 = 3;
 
-/// Decides which of two workers runs the work of an offer, and records the end of the work.
+/// The state of an offer, which decides which worker runs the closure.
 pub(crate) struct Offer(AtomicU8);
 
 impl Offer {
@@ -27,15 +27,14 @@ impl Offer {
         Self(AtomicU8::new(OFFERED))
     }
 
-    /// Takes the work for another worker, which must call [`end`](Self::end) when it has run the
-    /// work. If the owner has withdrawn the work, returns false, and the values that the work
-    /// borrows may already be freed.
+    /// Takes the closure for another worker, which must call [`end`](Self::end) after running it.
+    /// If the owner has withdrawn the closure, returns false, and the closure may no longer exist.
     pub(crate) fn take(&self) -> bool {
         self.leave(TAKEN)
     }
 
-    /// Takes the work back for the owner. If another worker has taken the work, returns false, and
-    /// the owner must wait until the work [has ended](Self::has_ended).
+    /// Takes the closure back for the owner. If another worker has taken it, returns false, and the
+    /// owner must wait until [`has_ended`](Self::has_ended).
     pub(crate) fn withdraw(&self) -> bool {
         self.leave(WITHDRAWN)
     }
@@ -48,13 +47,12 @@ impl Offer {
         outcome.is_ok()
     }
 
-    /// Records that the work has ended. Right after the call, the owner may free this offer and all
-    /// other values that the work borrows.
+    /// Records the end of the closure. Right after the call, the owner may free this offer.
     pub(crate) fn end(&self) {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Returns whether the work has ended. If so, the owner sees all writes of the work.
+    /// Returns whether the closure has ended. If so, the owner sees all of its writes.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

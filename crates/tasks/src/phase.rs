@@ -23,8 +23,7 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, Work};
 use crate::worker::Worker;
 
-/// A phase, to which tasks are submitted. All tasks end before the call that made the phase
-/// returns: see [`Main::phase`](crate::Main::phase) and [`Worker::phase`](crate::Worker::phase).
+/// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -32,7 +31,6 @@ pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// The data that a phase and its tasks share.
 pub(crate) struct PhaseState<S: Spe> {
     pub(crate) scope: ScopeState,
     has_failed: AtomicBool,
@@ -43,7 +41,7 @@ pub(crate) struct PhaseState<S: Spe> {
     parent: Option<Arc<Node<S>>>,
 }
 
-/// The waits of tasks for tasks. Maps the address of the waiting task to the other task.
+/// Maps the address of each waiting task to the task that it waits for.
 pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
 
 impl<S: Spe> PhaseState<S> {
@@ -53,7 +51,7 @@ impl<S: Spe> PhaseState<S> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether a task has failed. If so, no further task of the phase begins.
+    /// Returns whether a task has failed. Then no further task of the phase begins.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }
@@ -64,23 +62,19 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// Records that `waiter` is about to wait for `target`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`TaskError::Circle`] if `target` cannot end before `waiter`.
+    /// Records that `waiter` will wait for `target`. Returns [`TaskError::Circle`] if the tasks
+    /// would wait for each other.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that made the phase of the waiting task, and so on.
+        // The waiting task, the task that made its phase, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: the waiting task runs and belongs to the phases of these tasks, so these
-            // phases have not ended.
+            // SAFETY: these phases have not ended, because the waiting task in them runs.
             unsafe { &*task.phase }.parent.clone()
         })
         .collect();
         let mut waits = locked(&self.0);
-        // Maps each task that the loop below finds to a task that waits for the found task.
+        // Maps each task that the loop finds to the task that waits for it.
         let mut from = HashMap::new();
         let mut to_visit = vec![Arc::clone(target)];
         let mut seen = HashSet::from([address(target)]);
@@ -109,9 +103,8 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// Makes the error of a circle of waits. In `waiting`, the first task waits for `target`, and every
-/// further task waits for the previous task. `target` waits, directly or through other tasks, for
-/// the last task of `waiting`.
+/// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and every
+/// further task for the previous one. `from` maps a task to a task that waits for it.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
@@ -129,9 +122,7 @@ fn circle<S: Spe>(
     }
 }
 
-/// A handle to a submitted task.
-///
-/// Dropping the handle does not affect the task.
+/// A handle to a submitted task. Dropping the handle does not affect the task.
 pub struct Handle<'scope, S: Spe> {
     node: Arc<Node<S>>,
     pool: usize,
@@ -160,9 +151,7 @@ impl<S: Spe> Handle<'_, S> {
         self.node.end().is_some()
     }
 
-    /// Cancels the task and returns true, or returns false if the task has begun.
-    ///
-    /// Tasks that come after a cancelled task do not run either.
+    /// Cancels the task and the tasks that come after it. Returns false if the task has begun.
     pub fn cancel(&self) -> bool {
         if self.node.has_begun() {
             return false;
@@ -171,15 +160,12 @@ impl<S: Spe> Handle<'_, S> {
         !self.node.has_begun()
     }
 
-    /// Waits until the task has ended. `from` is the caller's worker or main program. Other tasks
-    /// run during the wait.
+    /// Waits until the task has ended, while other tasks run. `from` is the caller's [`Place`].
     ///
     /// # Errors
     ///
-    /// - Returns [`TaskError::Circle`] if this task is the calling task, waits for the calling
-    ///   task, or comes after the calling task.
-    /// - Returns [`TaskError::DidNotRun`] if this task was cancelled or has failed, or if an
-    ///   earlier task has failed.
+    /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task.
+    /// - Returns [`TaskError::DidNotRun`] if this task or a task before it was cancelled or failed.
     ///
     /// # Panics
     ///
@@ -223,11 +209,8 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// Makes a task, which the program then [submits](Self::submit). When the task runs, `body`
-    /// gets the staged `data`. `name` is the name of the task in errors and traces. Tasks that do
-    /// the same work have the same name.
-    ///
-    /// `body` may run on any worker, and once for each part if the task is [diced](Task::diced).
+    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`, and runs once for
+    /// each part if the task is [diced](Task::diced). `name` appears in errors and traces.
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -242,10 +225,9 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, dice)
     }
 
-    /// Makes a task as [`task`](Self::task) does. The pool may [dice](Task::diced) the task by
-    /// calling `dice`, with the data of the task and the wanted number of parts. `dice` may return
-    /// any number of parts, which together must be the data. If the parts have more or fewer pieces
-    /// than the data, the phase ends with [`TaskError::Diced`].
+    /// Does the same as [`task`](Self::task). To [dice](Task::diced) the task, the pool calls
+    /// `dice` with the data and the wanted number of parts. `dice` may return any number of parts.
+    /// If these have more or fewer pieces than the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -261,12 +243,11 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task. The task runs when all tasks before the task have ended and a worker takes
-    /// the task. `from` is the caller's worker or main program.
+    /// Submits a task, which runs after the tasks before it. `from` is the caller's [`Place`].
     ///
-    /// While thousands of tasks wait to be run, this call waits, as
-    /// [`Scope::spawn`](crate::Scope::spawn) does. If the scheduler has its queues in main memory,
-    /// only the main program waits. A task that submits other tasks does not wait.
+    /// While thousands of tasks are queued, this call waits, as
+    /// [`Scope::spawn`](crate::Scope::spawn) does. With queues in main memory, a task that submits
+    /// other tasks does not wait.
     ///
     /// # Errors
     ///
@@ -278,8 +259,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
-    /// unwinds the caller.
+    /// Panics if `from` belongs to another pool, or if the run is cancelled while this call waits.
     pub fn submit(
         &'scope self,
         from: &impl Place<S>,
@@ -294,8 +274,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             lock,
             near,
         } = task;
-        // SAFETY: only the lifetime changes. The values that the task borrows live for `'scope`,
-        // and `run` below does not return before every task has been run or dropped.
+        // SAFETY: only the lifetime changes. Borrowed values live for `'scope`, and `run` below
+        // returns only after every task was run or dropped.
         let work = unsafe {
             std::mem::transmute::<Box<dyn Work<S> + 'scope>, Box<dyn Work<S> + 'static>>(work)
         };
@@ -354,8 +334,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         })
     }
 
-    /// Splits a slice into blocks of `block` elements. Tasks of this phase use a block one after
-    /// the other, in a declared order.
+    /// Splits a slice into blocks of `block` elements, for tasks that declare their order.
     ///
     /// # Panics
     ///
@@ -385,11 +364,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 }
 
-/// Calls `f` with a phase, and waits for the tasks that were submitted in it.
-///
-/// # Errors
-///
-/// Returns the first failure of a task, or the error of `f` if no task has failed.
+/// Calls `f` with a phase, and waits for its tasks. Returns the first failure of a task, if any.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,

@@ -1,4 +1,4 @@
-//! Places. A place is a worker, or the PPE, from which a program starts tasks.
+//! Places from which a program starts tasks: a worker, or the PPE.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,28 +29,20 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
-        /// If many jobs are in the queue, waits until few jobs are left. The caller has just
-        /// started a closure.
-        ///
-        /// # Errors
-        ///
+        /// If many jobs are queued, waits until few are left. Called after each start of a closure.
         /// Returns the payload that unwinds the caller if the run was cancelled.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
 
-        /// If many jobs are in the queue `destination`, waits as
-        /// [`wait_for_room`](Self::wait_for_room) does. The caller has submitted task `number`.
-        ///
-        /// # Errors
-        ///
-        /// See [`wait_for_room`](Self::wait_for_room).
+        /// Does the same as [`wait_for_room`](Self::wait_for_room) for the queue `destination`.
+        /// Called after each submission of a task, with its `number`.
         fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
             let _ = (destination, number);
             Ok(())
         }
 
-        /// Returns the queue to which this place pushes a job.
+        /// Returns the queue into which this place puts a job.
         fn queue_of(&self, job: &Job<S>) -> Destination {
             let _ = job;
             Destination::Starter
@@ -61,29 +53,22 @@ pub(crate) mod sealed {
         /// Begins a phase of this place.
         fn phase_begins(&self) {}
 
-        /// Records that the program at this place has submitted all its tasks to a phase.
+        /// Records that the program at this place has submitted all tasks of a phase.
         fn all_submitted(&self) {}
 
-        /// Ends a phase of this place after all tasks of the phase have ended.
-        ///
-        /// # Errors
-        ///
-        /// Returns the payload with which the phase panics.
+        /// Ends a phase of this place after its tasks have ended. Returns the panic of a filter.
         fn phase_ends(&self) -> Result<(), Payload> {
             Ok(())
         }
 
-        /// Returns the task that runs at this place, if a task runs.
+        /// Returns the task that runs at this place, if any.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
-        /// Returns the record of the tasks of the pool that wait for other tasks.
+        /// Returns the waits of tasks for other tasks in the pool.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even in a cancelled run. Meanwhile other tasks run.
-        ///
-        /// # Errors
-        ///
-        /// Returns the payload that unwinds the caller if the run was cancelled.
+        /// Waits until `done` returns true, even in a cancelled run, while other tasks run. Returns
+        /// the payload that unwinds the caller if the run was cancelled.
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
@@ -92,7 +77,7 @@ pub(crate) mod sealed {
     }
 }
 
-/// Waits on a processor until `done` returns true: see [`sealed::Sealed::wait_for`].
+/// See [`sealed::Sealed::wait_for`].
 #[track_caller]
 pub(crate) fn wait_for<S: Spe>(
     processor: &impl Wake,
@@ -105,8 +90,8 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits until `done` returns true, by calling `wait` with `done`. If `wait` returns false because
-/// the caller is already unwinding, waits by `Wake::outlast` and returns an error.
+/// Waits until `done` returns true, by `wait(done)`. If `wait` returns false because the caller is
+/// already unwinding, waits by `Wake::outlast` and returns an error.
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,
@@ -116,7 +101,6 @@ pub(crate) fn wait_by<S: Spe>(
     let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
     let panic = match waited {
         Ok(true) => return Ok(()),
-        // The caller is already unwinding.
         Ok(false) => Box::new(Cancelled) as Payload,
         Err(panic) => panic,
     };

@@ -26,9 +26,7 @@ use crate::sync::{Mutex, locked};
 use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
 use crate::worker::Worker;
 
-/// A pool of workers on the SPEs of a machine.
-///
-/// [`run`](Self::run) starts the workers and returns when they have ended.
+/// A pool of workers on the SPEs of a machine. [`run`](Self::run) starts and ends the workers.
 pub struct Pool<'m, M: Machine> {
     machine: &'m M,
     workers: Option<usize>,
@@ -51,7 +49,7 @@ pub enum PoolError {
         /// The number of SPEs of the machine.
         spes: usize,
     },
-    /// The program asked for more workers than the machine has SPEs. Each worker needs its own SPE.
+    /// The program asked for more workers than the machine has SPEs.
     #[error(
         "{asked} workers were asked for, but {machine} has {spes} SPEs: ask for 1 to {spes} workers"
     )]
@@ -81,14 +79,14 @@ pub enum PoolError {
         /// The scheduler that the program chose.
         scheduler: Scheduler,
     },
-    /// The scheduler does not offer a feature that the program has chosen.
+    /// The scheduler lacks a feature that the program has chosen.
     #[error(
         "the scheduler {scheduler:?} has no {what}: use `Scheduler::{instead:?}`, or do without"
     )]
     NotOffered {
         /// The scheduler that the program chose.
         scheduler: Scheduler,
-        /// The feature that the scheduler does not offer.
+        /// The missing feature.
         what: &'static str,
         /// A scheduler that offers the feature.
         instead: Scheduler,
@@ -96,8 +94,7 @@ pub enum PoolError {
     /// Main memory has no room for the queues of the scheduler.
     #[error("the queues of tasks cannot be allocated: {0}")]
     NoMemory(#[from] AllocateError),
-    /// The local store of a worker has no room for the worker's copies of the queues and for the
-    /// code of a task.
+    /// A local store has no room for copies of the queues and for the code of a task.
     #[error(
         "worker {worker} on {} cannot start: the scheduler needs room for its queues and for the code of a task, \
          which `Scheduler::Stealing` does not: {source}",
@@ -135,23 +132,20 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the scheduler, which distributes the tasks of phases. The default is
-    /// [`Scheduler::Stealing`].
+    /// Sets the scheduler for the tasks of phases. The default is [`Scheduler::Stealing`].
     #[must_use]
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
     }
 
-    /// Adds a filter: a function that may reorder or drop tasks. Filters work only with
-    /// [`Scheduler::ThreeLevel`]. Whenever tasks have come to the reorder buffer of this scheduler,
-    /// the PPE calls the filters one after the other. A filter gets all tasks of the buffer,
-    /// ordered by priority.
+    /// Adds a filter, a function that may reorder or drop waiting tasks. Only
+    /// [`Scheduler::ThreeLevel`] supports filters. Whenever tasks have come to its reorder buffer,
+    /// the PPE calls each filter with all tasks of the buffer, ordered by priority.
     ///
-    /// A dropped task does not run, as if it had been [cancelled](crate::Handle::cancel). If
-    /// another task comes after a dropped task, or a program waits for a dropped task, the phase
-    /// ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called again,
-    /// and the next phase of the main program that ends panics with the same panic.
+    /// A dropped task does not run. If another task comes after it, or a program waits for it, the
+    /// phase ends with [`TaskError::DroppedByFilter`]. If a filter panics, filters are not called
+    /// again, and the phase panics at its end.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -178,9 +172,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing. When fewer tasks than the threshold wait for each worker,
-    /// tasks that [may be diced](crate::Task::diced) are split into parts. The default is
-    /// [`DICING_THRESHOLD`]. With `None` no task is diced.
+    /// Sets the threshold for dicing, or disables dicing with `None`. If fewer tasks per worker
+    /// wait, tasks that [may be diced](crate::Task::diced) are split into parts. The default is
+    /// [`DICING_THRESHOLD`].
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -188,8 +182,8 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Starts the workers, runs `main` on the PPE, and returns the result of `main` when the
-    /// workers have ended.
+    /// Starts the workers, runs `main` on the PPE, ends the workers, and returns the result of
+    /// `main`.
     ///
     /// ```
     /// use cellworks_machine::Machine;
@@ -301,7 +295,6 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok((result?, counters))
     }
 
-    /// Checks that the scheduler offers the chosen features.
     fn check_offer(&self) -> Result<(), PoolError> {
         let scheduler = self.scheduler;
         let no = |what, instead| {
@@ -324,8 +317,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         Ok(())
     }
 
-    /// Makes the queues in main memory and returns a [`Central`]. Returns `None` if the scheduler
-    /// has no queues in main memory.
+    /// Makes the queues in main memory, or returns `None` if the scheduler has none.
     fn central(&self, workers: &[SpeId]) -> Result<Option<Central<M>>, PoolError> {
         if self.scheduler == Scheduler::Stealing {
             return Ok(None);
@@ -340,16 +332,13 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 }
 
-/// The number of closures, or tasks of a phase, after which the main program checks for room.
+/// The number of started closures or tasks after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and the functions that make the sides, with which the workers and the
-/// main program access the queues.
+/// The queues in main memory, and the constructors of the sides that access them.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
-/// The main program of a pool, on the PPE: it starts tasks and waits for them.
-///
-/// Workers can neither receive nor share this value, because the PPE cannot leave its thread:
+/// The main program of a pool, on the PPE, which starts tasks. The value cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Machine;
@@ -367,17 +356,17 @@ pub struct Main<'p, M: Machine> {
     /// The number of closures that the main program has started.
     started: Cell<usize>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
-    /// Not `Sync`, because scopes count the starts of the PPE without atomic operations.
+    /// Makes this type not `Sync`, because scopes count tasks of the PPE without atomic operations.
     not_sync: PhantomData<*mut ()>,
 }
 
 impl<M: Machine> Main<'_, M> {
-    /// Returns the PPE that runs the main program, to compute, wait and read the clock.
+    /// Returns the PPE, with which the main program computes, waits and reads the clock.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }
 
-    /// Runs `work` on a worker, and returns the result of `work`.
+    /// Runs `work` on a worker, and returns its result.
     ///
     /// # Panics
     ///
@@ -400,13 +389,12 @@ impl<M: Machine> Main<'_, M> {
         scope::run(self, f)
     }
 
-    /// Calls `f` with a phase, to which `f` can submit tasks. Returns when all of these tasks have
+    /// Calls `f` with a phase, and returns when all tasks that were submitted to the phase have
     /// ended. Tasks may borrow values that outlive this call.
     ///
     /// # Errors
     ///
-    /// Returns the first failure of a task, or the error of `f` if no task has failed. After a
-    /// failure no further task begins.
+    /// Returns the first failure of a task, after which no task began, or else the error of `f`.
     ///
     /// # Panics
     ///

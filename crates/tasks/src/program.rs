@@ -1,9 +1,7 @@
-//! The program of a worker: its jobs, and the threads that run them.
+//! The program of a worker, which takes jobs and runs them on cooperative threads of an SPE.
 //!
-//! A worker is a program on an SPE, with jobs that run on cooperative threads. One thread runs jobs
-//! until a job waits, and then another thread takes the next job. Therefore a job may wait for any
-//! event, and no job runs on the stack of another job. Whenever all threads have a job, the program
-//! itself starts another thread.
+//! One thread runs jobs until a job waits, and then another thread takes the next job. Therefore a
+//! job may wait for any event. When all threads have a job, the program starts another thread.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -12,8 +10,8 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
-// Rejected: a waiting task runs other tasks on top of its own stack. The wait cannot end before the
-// task on top ends. If the task on top waits for the task below, neither task ever ends.
+// Rejected: a waiting task runs other tasks on its own stack. The wait could not end before these
+// tasks end, and would never end if one of them waits for the waiting task.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -50,7 +48,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, near ones first.
     others: Box<[usize]>,
-    /// The frames of the worker's threads. A pointer in this list is valid.
+    /// The frames of the worker's threads. All pointers in this list are valid.
     frames: RefCell<Vec<*const Frames<S>>>,
     idle_threads: Cell<usize>,
     pub(crate) busy_threads: Cell<usize>,
@@ -60,33 +58,31 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     waiting_threads: Cell<usize>,
     /// The time since which no thread runs a job. `None` while a thread runs a job.
     idle_since: Cell<Option<Time>>,
-    /// Whether all threads have a job. If so, the worker needs another thread when a job waits.
+    /// Whether all threads have a job, so that another thread must be started.
     needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
     starter: Cell<Option<Sleeper>>,
-    /// A scope, and the number of ended tasks that the count of the scope does not include yet.
+    /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
     ended: Cell<(*const ScopeState, isize)>,
     pub(crate) room: Room,
-    /// The tasks that run next, with data on the way to the local store.
+    /// The next tasks, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     pub(crate) depth: RefCell<Depth>,
-    /// Whether data that ended tasks have written may still be leaving the local store.
+    /// Whether written data of ended tasks may still be in the local store.
     pub(crate) has_puts: Cell<bool>,
-    /// Whether a task waits for its data. If so, no other task begins.
+    /// Whether a task waits for its data. Meanwhile no other task begins.
     pub(crate) is_staging: Cell<bool>,
-    /// Whether a task waits for the room of other tasks.
+    /// Whether a task waits for local store that other tasks use.
     pub(crate) wants_room: Cell<bool>,
     pub(crate) counters: WorkerCells,
 }
 
-/// The job or staged task that a worker runs next.
 enum Next<S: Spe> {
     Job(Job<S>),
     OnItsWay(OnItsWay<S>),
 }
 
 impl<S: Spe> Next<S> {
-    /// Drops the job or task without running it, because the run was cancelled.
     fn discard(self) {
         match self {
             Self::Job(job) => job.discard(),
@@ -117,7 +113,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The list is rotated: each worker tries workers at the same distance in another order.
+        // The list is rotated, so workers at the same distance have another order for each worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -149,11 +145,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// Runs jobs until the pool is closed.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`StackError`] if the local store has no room for the first threads.
+    /// Runs jobs until the pool is closed. Fails if the local store has no room for two threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -169,8 +161,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // If the local store has no room for another thread, waiting tasks occupy all
-                // threads, and other tasks run only when a waiting task has ended.
+                // Without room for another thread, jobs run only when a waiting job has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -203,7 +194,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 resume_unwind(cancelled);
             }
             if self.busy_threads.get() > 0 {
-                // Lets threads of this worker go on that wait for an event that has happened.
+                // Continues threads of this worker that waited for an event that has happened.
                 self.spe.yield_ready();
                 if self.idle_threads.get() > SPARE_THREADS {
                     break;
@@ -224,13 +215,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // Counts the ended tasks of another scope first, because this job may wait for these tasks.
+        // This job may wait for the ended tasks of another scope, so these are counted first.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
     }
 
-    /// Waits for the next job to run and returns the job. Returns `None` when the pool is closed.
+    /// Waits for the next job and returns it. Returns `None` when the pool is closed.
     fn next(&self) -> Option<Next<S>> {
         loop {
             if !self.is_staging.get() {
@@ -251,8 +242,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task of this worker waits for data, the worker does not sleep, because
-                // the arrival of the data notifies this thread.
+                // A worker with a task that waits for data does not sleep: the arrival notifies
+                // this thread.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -265,7 +256,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins the idle time if no other thread runs a job. The calling thread is about to wait.
+    /// Begins the idle time, before the calling thread waits, if no other thread runs a job.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
@@ -273,14 +264,13 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Ends the idle time, because the calling thread goes on.
     fn is_idle_no_more(&self, now: Time) {
         if let Some(since) = self.idle_since.take() {
             self.counters.was_idle(now.since(since));
         }
     }
 
-    /// Calls `wait`, which waits for other jobs of the pool. The calling thread runs a job.
+    /// Calls `wait`, in which the job of the calling thread waits for other jobs of the pool.
     pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waiting_threads.set(self.waiting_threads.get() + 1);
         self.may_be_idle(self.spe.now());
@@ -334,7 +324,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // The frames belong to waiting threads, because the calling thread has no frames.
+        // The frames belong to waiting threads, because the calling thread has none.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -409,7 +399,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts back a job that [`pop`](Self::pop) has taken.
     pub(crate) fn put_back(&self, job: Job<S>) {
         match (job, &self.central) {
             (Job::Task(task), Some(central)) => central.put_back(task),
@@ -443,7 +432,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             .announce(others, |processor| self.spe.notify(processor));
     }
 
-    /// Offers work, because another worker has asked for work.
+    /// Offers a half of a `join`, because another worker has asked for work.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
@@ -454,12 +443,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
 
     fn oldest_thread(&self) -> Option<*const Frames<S>> {
         let threads = self.frames.borrow();
-        // SAFETY: a pointer is valid as long as the pointer is listed.
+        // SAFETY: pointers in the list are valid.
         let has_private = |frames: &&*const Frames<S>| unsafe { (***frames).has_private() };
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was not offered. Returns false if no half is left.
+    /// Offers the oldest half of a `join` that was not offered. Returns false if there is none.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;
@@ -469,7 +458,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             frame,
             owner: Processor::Spe(self.spe.id()),
         };
-        // SAFETY: a pointer is valid as long as the pointer is listed.
+        // SAFETY: pointers in the list are valid.
         let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
             return false;
         };
@@ -485,7 +474,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             if of == scope || of.is_null() {
                 return self.ended.set((scope, tasks + 1));
             }
-            // `hand_in_ended` may wait, and another thread may count an ended task during the wait.
+            // `hand_in_ended` may wait, and another thread may count an ended task meanwhile.
             let handed_in = catch_unwind(AssertUnwindSafe(|| self.hand_in_ended()));
             if let Err(cancelled) = handed_in {
                 self.count((scope, 1));
@@ -494,7 +483,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Adds the ended tasks that this worker has counted to the count of the scope.
+    /// Adds the ended tasks in `ended` to the count of their scope.
     pub(crate) fn hand_in_ended(&self) {
         let ended = self.ended.replace((ptr::null(), 0));
         let mut left = Ok(());
@@ -518,7 +507,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Keeps the frames of a thread in the list of its worker, until this value is dropped.
+/// Keeps the frames of a thread in the list of its worker until dropped.
 struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
@@ -530,7 +519,7 @@ impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
 
 impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
-        // Puts staged tasks back into the queue, from which a cancelled run drops them.
+        // Staged tasks go back to the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads wait for the tasks that have ended.
         self.0.hand_in_ended();

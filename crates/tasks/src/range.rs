@@ -9,9 +9,8 @@ use crate::worker::Worker;
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
 const BLOCK: usize = 32;
 
-/// If a block of items takes less time than this, the items are cheap. With a check after each
-/// cheap item, the checks would take more than about 1 % of the time, and the compiler could not
-/// vectorise the loop.
+/// If a block takes less time than this, its items are cheap. With a check after each cheap item,
+/// checks would take over 1 % of the time, and the compiler could not vectorise the loop.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
 
 trait Items: Send {
@@ -19,7 +18,6 @@ trait Items: Send {
 
     fn len(&self) -> usize;
 
-    /// Splits off the first `count` items, and keeps their order.
     fn split_off_first(&mut self, count: usize) -> Self;
 
     fn fold<T>(self, value: T, step: impl FnMut(T, Self::Item) -> T) -> T;
@@ -79,7 +77,7 @@ impl<'a, T: Send> Items for Slice<'a, T> {
     }
 }
 
-/// The pieces of a slice. All pieces have the same size, except perhaps the last one.
+/// The pieces of a slice. All pieces except perhaps the last one have the same size.
 struct Chunks<'a, T> {
     /// The number of the first piece.
     first: usize,
@@ -123,7 +121,7 @@ struct Loop<I, F, R> {
 }
 
 impl<I, F, R> Loop<I, F, R> {
-    /// Runs the loop over `items`. `value` is the value of the items before `items`.
+    /// Runs the loop over `items`. `value` is the value of the items before them.
     fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
@@ -155,8 +153,8 @@ impl<I, F, R> Loop<I, F, R> {
         (self.reduce)(first, second)
     }
 
-    /// Runs up to `blocks` blocks of `N` items, and leaves at least the last item to the caller. If
-    /// another worker asks for work while at least two items are left, stops and returns true.
+    /// Runs up to `blocks` blocks of `N` items, but not the last item. If another worker asks for
+    /// work while two items or more are left, stops and returns true.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -185,9 +183,8 @@ impl<I, F, R> Loop<I, F, R> {
 impl<S: Spe> Worker<'_, S> {
     /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
-    /// The calling worker begins with the first index and goes on in order. When another worker
-    /// asks for work, a worker in the loop gives away half of its remaining indices. Therefore a
-    /// few expensive indices are distributed as well as many cheap indices.
+    /// The calling worker runs the indices in order. Whenever another worker asks for work, a
+    /// worker in the loop gives away half of its remaining indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -213,7 +210,7 @@ impl<S: Spe> Worker<'_, S> {
         self.run_loop(range, |worker, index| body(worker, index));
     }
 
-    /// Calls `body` as [`for_each`](Self::for_each) does, with each item of a slice and its index.
+    /// Does the same as [`for_each`](Self::for_each) with each item of a slice and its index.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -235,8 +232,8 @@ impl<S: Spe> Worker<'_, S> {
         self.run_loop(items, |worker, (index, item)| body(worker, index, item));
     }
 
-    /// Calls `body` as [`for_each`](Self::for_each) does, with each piece of `size` items of a
-    /// slice and the piece's number. The last piece may be shorter.
+    /// Does the same as [`for_each`](Self::for_each) with each piece of `size` items of a slice and
+    /// the number of the piece. The last piece may be shorter.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -279,13 +276,10 @@ impl<S: Spe> Worker<'_, S> {
         whole.run(self, items, ());
     }
 
-    /// Maps each index of `range` to a value, and reduces all values to one value. Runs on any of
-    /// the workers, as [`for_each`](Self::for_each) does.
+    /// Maps each index of `range` to a value, and reduces all values to one value, on any workers.
     ///
-    /// The values keep their order, so `reduce` must be associative but need not be commutative.
-    /// Each part of the loop begins with the neutral value of `reduce`, which `identity` makes.
-    /// Each run splits the loop at different places, so the rounding of a sum of floating-point
-    /// numbers may differ.
+    /// `reduce` must be associative but need not be commutative, and `identity` returns its neutral
+    /// value. Sums of floating-point numbers may be rounded differently in each run.
     ///
     /// ```
     /// use cellworks_machine::Spe;

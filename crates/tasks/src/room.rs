@@ -1,9 +1,8 @@
-//! Room in the queues. If a program starts closures or tasks faster than the workers run them, the
-//! program has to wait, because memory must stay bounded.
+//! Room in the queues. A program that starts jobs faster than the workers run them has to wait,
+//! because memory must stay bounded. Other threads of its worker run jobs meanwhile.
 //!
-//! While the program waits, other threads of its worker run jobs, on stacks of their own. If all
-//! threads wait too, and the local store has no room for another thread, the program goes on,
-//! because the other threads may be waiting for the program.
+//! If all threads wait and the local store has no room for another thread, the program continues,
+//! because the other threads may wait for the program.
 
 use std::cell::RefCell;
 
@@ -15,15 +14,15 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of jobs in a queue at which a program that starts jobs has to wait. The number is a
-/// power of two, like the sizes of the queue's buffer.
+/// The number of queued jobs at which a program that starts jobs has to wait. A power of two, like
+/// the sizes of the queue's buffer.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
-/// The number of jobs in the queue at which the waiting program goes on.
+/// The number of jobs in the queue at which the waiting program continues.
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
-/// The largest number of threads of one worker that wait for room at the same time. Without the
-/// limit, closures that start closures would all wait, each with a stack.
+/// The largest number of threads of a worker that wait for room. Without the limit, closures that
+/// start closures would all wait, each with a stack.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -31,11 +30,8 @@ const MOST_WAITING: usize = 8;
 pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
 impl<S: Spe> WorkerProgram<'_, S> {
-    /// Waits until few jobs are left in a queue into which this worker puts jobs.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Waits until few jobs are left in a queue into which this worker puts jobs. Returns the
+    /// payload that unwinds the caller if the run was cancelled.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -56,12 +52,11 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// If few jobs are left in a queue, wakes the threads that wait for room in the queue. The
-    /// worker is about to take a job.
+    /// Wakes the threads that wait for room in a queue if few jobs are left in it.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
-        // A woken thread removes itself from the list. If the queue is full again, it waits again.
+        // A woken thread removes itself from the list, or waits again if the queue is full again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
                 self.spe.wake(sleeper);
@@ -69,8 +64,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
     }
 
-    /// If few jobs are left in a queue, wakes a main program that waits for room. The worker has
-    /// just taken a job from the queue, which is not the worker's own queue.
+    /// Wakes the main program if it waits for room in a queue and few jobs are left in the queue.
+    /// The worker has just taken a job from the queue, which is not its own.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -91,9 +86,9 @@ impl FreshRoom {
         }
     }
 
-    /// Records that the main program is about to wait. After this call the main program must check
-    /// the queue once more. Either the main program sees that a worker has taken a job, or the
-    /// worker sees that the main program waits.
+    /// Records that the main program is about to wait, and must check the queue again after this
+    /// call. By the barriers, this check finds taken jobs, or
+    /// [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();
@@ -103,7 +98,7 @@ impl FreshRoom {
         self.main_waits.store(false, Ordering::Relaxed);
     }
 
-    /// Returns whether the main program waits. The calling worker has just taken a job.
+    /// Returns whether the main program waits, after the calling worker has taken a job.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
         barrier::light();
@@ -113,9 +108,6 @@ impl FreshRoom {
 
 impl<S: Spe> Shared<S> {
     /// Waits on the PPE until few jobs are left in a queue into which the main program puts jobs.
-    ///
-    /// # Errors
-    ///
     /// Returns the payload that unwinds the caller if the run was cancelled.
     #[cold]
     #[inline(never)]
@@ -133,12 +125,12 @@ impl<S: Spe> Shared<S> {
         waited
     }
 
-    /// Returns the number of jobs in a queue, as the main program sees the queue.
+    /// Returns the number of jobs in a queue of the main program.
     pub(crate) fn queued_from_main(&self, destination: Destination) -> usize {
         self.queued_at(destination, || self.fresh.len())
     }
 
-    /// Returns whether a worker that has taken jobs from a queue must wake the main program.
+    /// Returns whether the main program must be woken, after a job was taken from a queue.
     #[inline]
     fn has_made_room(&self, destination: Destination) -> bool {
         self.room.is_waited_for() && self.queued_from_main(destination) <= FEW_QUEUED

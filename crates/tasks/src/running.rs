@@ -1,4 +1,4 @@
-//! How a worker runs a submitted task.
+//! Running a submitted task on a worker.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,17 +18,17 @@ use crate::sync::Ordering;
 use crate::task::Begun;
 use crate::worker::Worker;
 
-/// A task, and its data on the way to the local store of the worker that has taken the task.
+/// A task that a worker has taken, and its data on the way to the local store.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task waits for its data longer than the task's time divided by this number, one more task
-/// is staged ahead.
+/// One more task is staged ahead if a task has waited for its data longer than the task's time
+/// divided by this number.
 const WAIT_TOLERATED: u128 = 20;
 
-/// The number of tasks in a row without a wait after which one task less is staged ahead.
+/// One task less is staged ahead after this number of tasks in a row without a wait.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
 /// The number of tasks that a worker stages ahead.
@@ -39,11 +39,11 @@ pub(crate) struct Depth {
 }
 
 impl Depth {
-    /// `is_confined` says whether tasks can use data only in the local store.
+    /// `is_confined` is true if tasks can use data only in the local store.
     pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
         let ahead = match staging {
             Staging::Ahead(tasks) => tasks,
-            // Tasks that are not confined use data in place, and the CPU itself prefetches.
+            // Tasks that are not confined use data in place, and the CPU prefetches the data.
             Staging::Automatic => usize::from(is_confined),
             Staging::Off => 0,
         };
@@ -74,11 +74,8 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue. If the task's lock is taken, defers it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken. Returns
+    /// the payload that unwinds the caller if the run was cancelled.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,
@@ -108,7 +105,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let running = self.spe.activity(task.name());
         worker.set_current(Some(Arc::clone(&task)));
         let outcome = match self.load(&task, worker) {
-            // `guarded` includes the waits for the data, because these waits may be cancelled too.
+            // `guarded` includes the waits for the data, because these may be cancelled too.
             Ok(()) => worker
                 .guarded(|| self.run_staged(&task, begun, worker))
                 .unwrap_or_else(|panic| Ok(Err(panic))),
@@ -140,11 +137,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         Ok(())
     }
 
-    /// Gets the binary of a task that is about to run, if the scheduler transfers binaries.
-    ///
-    /// # Errors
-    ///
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// Gets the binary of a task, if the scheduler transfers binaries. Fails if the run is
+    /// cancelled.
     fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
         let Some(central) = &self.central else {
             return Ok(());
@@ -160,13 +154,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // Until the data has arrived, other threads of this worker begin no task, because `depth`
-        // limits the number of tasks that are staged at the same time.
+        // No other task begins until the data has arrived, because `depth` limits the staged tasks.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task out of a queue, and the phase guarantees that
-            // no other task uses the task's data.
+            // SAFETY: this worker has taken the task. The phase keeps other tasks from its data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -175,7 +167,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             };
             let outcome = self.with_room(task, worker, run);
             drop(staging.take());
-            // While this task's data is put back, the worker must not get another task's data.
+            // The data of another task must not be staged while data is put back.
             self.is_staging.set(true);
             self.puts_leave(worker);
             self.data_is_there();
@@ -201,22 +193,21 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.depth.borrow_mut().learn(waited, took);
         self.has_puts.set(true);
         if !task.is_alone() {
-            // Tasks that come after this task must find the data that this task has written.
+            // Tasks that come after this task need the data that this task has written.
             self.puts_leave(worker);
         }
         Ok(outcome)
     }
 
-    /// Records that the data of the next task has arrived, or will never arrive.
+    /// Records that the data of the next task has arrived, or will not arrive.
     fn data_is_there(&self) {
         if self.is_staging.replace(false) && self.has_looked.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
     }
 
-    /// Calls `begin`, which stages the next task. If the local store has no room, waits until
-    /// written data has left. If there is still no room, gives up the tasks that are staged ahead,
-    /// and waits until other tasks of this worker end.
+    /// Calls `begin`, which stages the next task. If the local store has no room, waits for written
+    /// data to leave, then drops the data that is staged ahead, then waits for other tasks to end.
     fn with_room<R>(
         &self,
         task: &Arc<Node<S>>,
@@ -247,25 +238,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Starts the gets of a task's data.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`StageError`] if the local store has no room.
+    /// Starts the gets of a task's data. Returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue. Either no transfer of the task has begun, or
-    /// the result of every earlier call was dropped.
+    /// This worker has taken the task out of a queue. Earlier results for the task were dropped.
     unsafe fn begin_to_stage(
         &self,
         task: &Arc<Node<S>>,
     ) -> Result<Box<dyn Begun<S> + 'static>, StageError> {
-        // SAFETY: by the contract of this function. The phase guarantees that no other task uses
-        // the data of the task.
+        // SAFETY: by the contract of this function. The phase keeps other tasks from the data.
         let begun: Box<dyn Begun<S> + 'w> = unsafe { task.work().begin(self.spe) }?;
-        // SAFETY: only the lifetime changes. A thread of this worker, or the worker itself, runs or
-        // drops the staged task. The SPE outlives the worker.
+        // SAFETY: only the lifetime changes. The SPE outlives this worker, which uses the value.
         Ok(unsafe { std::mem::transmute::<Box<dyn Begun<S> + 'w>, Box<dyn Begun<S>>>(begun) })
     }
 
@@ -281,7 +265,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
-        // If other workers have nothing to do, the next tasks stay in the queue for these workers.
+        // The next tasks stay in the queue if other workers need them.
         let are_wanted = || !is_central && self.shared.sleepers.are_there();
         while self.ahead.borrow().len() < depth && !are_wanted() {
             let Some(job) = self.pop() else { return };
@@ -318,8 +302,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Returns the number of parts into which to split a task. If the queues hold enough tasks, the
-    /// number is at most 1.
+    /// Returns the number of parts into which to split a task: at most 1 if enough tasks wait.
     fn parts_asked_for(&self) -> usize {
         let workers = self.shared.workers.len();
         let Some(threshold) = self.shared.dicing.filter(|_| workers > 1) else {
@@ -330,9 +313,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         (threshold * workers).saturating_sub(tasks) / tasks
     }
 
-    /// Splits a task if the queues hold too few tasks. Returns true if the parts are in the queue
-    /// instead of the task, or if the function that splits the task (its dice) has failed and the
-    /// task has ended.
+    /// Splits a task if the queues hold too few tasks. Returns true if the parts have replaced the
+    /// task, or if its dice (the function that splits it) has failed and the task has ended.
     fn dice(&self, task: &Arc<Node<S>>, worker: &Worker<'_, S>) -> bool {
         let asked = self.parts_asked_for();
         if asked <= 1 {
@@ -396,7 +378,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Releases the lock of an ended task, and the tasks and programs that wait for the task.
+/// Releases the lock of an ended task, and the tasks and programs that wait for it.
 pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
     if let Some(lock) = &task.lock
         && task.has_lock.load(Ordering::Relaxed)
@@ -419,7 +401,7 @@ fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
 
 /// Drops a task that was taken out of a queue, because the run was cancelled.
 pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
-    // Values that the task owns may panic when they are dropped.
+    // Destructors of values that the task owns may panic.
     // SAFETY: the caller has taken the task out of a queue.
     let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
     if let Err(panic) = dropped {

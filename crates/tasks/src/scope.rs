@@ -12,8 +12,7 @@ use crate::place::Place;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
-/// A scope, which starts closures on the workers of a pool. All closures end before the call that
-/// made the scope returns: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
+/// A scope, which starts closures: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     state: ScopeState,
     // Invariant in both lifetimes, as in `std::thread::scope`.
@@ -22,17 +21,14 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     spe: PhantomData<fn(&S)>,
 }
 
-/// The state that a scope and its closures share.
 pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
     pub(crate) pool: usize,
-    /// The first panic of a closure.
     panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
-    /// Makes the state of a scope at the place `owner`.
     pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
@@ -42,11 +38,7 @@ impl ScopeState {
         }
     }
 
-    /// Counts a task of the scope that is about to be started.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `from` is a place of another pool.
+    /// Counts a task that is about to be started. Panics if `from` is a place of another pool.
     #[track_caller]
     #[inline]
     pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
@@ -56,18 +48,14 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: a place stays on its processor, so the caller runs on the owner's processor.
+            // SAFETY: a place stays on its processor, which is the owner's.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
         }
     }
 
-    /// Keeps the panic of a closure, if no earlier panic is kept.
-    ///
-    /// # Errors
-    ///
-    /// Returns `panic` if the run was cancelled. The caller must pass `panic` on.
+    /// Keeps the first panic of a closure. If the run was cancelled, returns the panic instead.
     pub(crate) fn failed<S: Spe>(
         &self,
         panic: Payload,
@@ -82,19 +70,17 @@ impl ScopeState {
 }
 
 impl<'scope, S: Spe> Scope<'scope, '_, S> {
-    /// Starts `body` on the first worker that takes `body`. `from` is the caller's worker or
-    /// [`Main`](crate::Main) program.
+    /// Starts `body` on any worker. `from` is the caller's worker or [`Main`](crate::Main) program.
     ///
-    /// `body` may borrow values that outlive the scope, and may start more closures in the scope.
-    /// If `body` panics, the call that made the scope panics after all closures have ended.
+    /// `body` may start more closures in the scope. If `body` panics, the call that made the scope
+    /// panics after all closures have ended.
     ///
-    /// While thousands of closures wait to be run, this call waits until workers have taken half of
-    /// the closures. During this wait other tasks run, on stacks of their own.
+    /// While thousands of closures are queued, this call waits until workers have taken half of
+    /// them. During this wait other tasks run, on stacks of their own.
     ///
     /// # Panics
     ///
-    /// Panics if `from` belongs to another pool. If the run is cancelled while this call waits,
-    /// unwinds the caller.
+    /// Panics if `from` belongs to another pool, or if the run is cancelled while this call waits.
     #[inline]
     #[track_caller]
     pub fn spawn<P, F>(&'scope self, from: &P, body: F)
@@ -102,8 +88,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         P: Place<S>,
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
-        // SAFETY: the values that the closure borrows live for `'scope`, and `run` below does not
-        // return before every closure has been run or discarded.
+        // SAFETY: `run` below returns only when every closure was run or discarded.
         let body = unsafe { Closure::new(body) };
         self.state.start(from);
         from.push(Job::Spawned(Spawned {
@@ -136,11 +121,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     }
 }
 
-/// Waits until all closures of a scope have ended, even if the run was cancelled.
-///
-/// # Errors
-///
-/// Returns the payload that unwinds the caller if the run was cancelled.
+/// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled.
 pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {

@@ -1,9 +1,8 @@
 //! The data that the workers of a pool share.
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
-// Rejected: a worker that keeps half of its closures to itself. An empty closure took 27 ns instead
-// of 48 on two workers. But while a worker ran a long closure, workers without work could not get
-// its other closures.
+// Rejected: workers that keep half of their closures. An empty closure took 27 ns instead of 48 on
+// two workers, but idle workers could not get the closures behind a long one.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -31,22 +30,18 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
     pub(crate) waits: Waits<S>,
-    /// The queues in main memory for tasks of phases, if the scheduler has such queues.
+    /// The queues in main memory, if the scheduler has such queues.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
     closed: AtomicBool,
 }
 
-/// The queue to which a job goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The queue of the place that starts the job.
     Starter,
-    /// The queue of tasks with high priority.
     High,
-    /// The queue of tasks with low priority.
     Low,
-    /// The inbox of a worker.
     Inbox(usize),
 }
 
@@ -57,7 +52,7 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Whether another worker asks this worker for a half of a `join`.
+    /// Whether another worker asks this worker for the second closure of a `join`.
     pub(crate) wanted: CachePadded<AtomicBool>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     is_stuck: AtomicBool,
@@ -68,7 +63,7 @@ impl<S: Spe> Seat<S> {
         self.is_stuck.load(Ordering::Relaxed)
     }
 
-    /// Sets whether the worker is stuck. Only the worker itself calls this.
+    /// Sets whether the worker is stuck. Only the worker itself calls this method.
     #[inline]
     pub(crate) fn set_stuck(&self, is_stuck: bool) {
         if self.is_stuck() != is_stuck {
@@ -78,7 +73,7 @@ impl<S: Spe> Seat<S> {
 }
 
 impl<S: Spe> Shared<S> {
-    /// Makes the shared data for a worker on each of `spes`, and the queue of each worker.
+    /// Makes the shared data and the queues for workers on `spes`.
     pub(crate) fn new(
         spes: &[SpeId],
         staging: Staging,
@@ -110,13 +105,13 @@ impl<S: Spe> Shared<S> {
         (shared, queues)
     }
 
-    /// Returns a number that no other pool has while this pool exists.
+    /// Returns a number that no other living pool has.
     #[inline]
     pub(crate) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Ends the workers after all jobs of the main program have ended.
+    /// Makes the workers end, after all jobs of the main program have ended.
     pub(crate) fn close(&self, notify: impl Fn(Processor)) {
         self.closed.store(true, Ordering::Release);
         self.workers
@@ -128,8 +123,7 @@ impl<S: Spe> Shared<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// If workers wait for a job, wakes the first of these workers in `order`. The caller has just
-    /// put a job into a queue.
+    /// Wakes the first worker in `order` that waits for a job, after the caller has queued a job.
     #[inline(always)]
     pub(crate) fn announce(
         &self,
@@ -149,7 +143,6 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Returns the queue to which a job goes.
     #[inline(always)]
     pub(crate) fn queue_of(&self, job: &Job<S>) -> Destination {
         let Job::Task(task) = job else {
@@ -164,11 +157,7 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Puts a task into the queue of its priority or of its worker.
-    ///
-    /// # Errors
-    ///
-    /// Returns the job if the job goes to the queue of the place that starts the job.
+    /// Puts a task into the queue of its priority or worker. Returns a job for the queue `Starter`.
     #[inline(always)]
     pub(crate) fn push_to_its_place(&self, job: Job<S>) -> Result<(), Job<S>> {
         let queue = match self.queue_of(&job) {
@@ -186,8 +175,7 @@ impl<S: Spe> Shared<S> {
         Ok(())
     }
 
-    /// Returns the number of jobs in a queue. For the queue of the place that starts the jobs,
-    /// `of_starter` returns the number.
+    /// Returns the number of jobs in a queue. `of_starter` counts the jobs in the queue `Starter`.
     #[inline]
     pub(crate) fn queued_at(
         &self,
@@ -202,7 +190,7 @@ impl<S: Spe> Shared<S> {
         }
     }
 
-    /// Drops the jobs that no worker has taken, because the run was cancelled.
+    /// Drops the queued jobs, because the run was cancelled.
     pub(crate) fn discard_jobs(&self) {
         for queue in [&self.high, &self.fresh, &self.low] {
             discard(&mut || queue.steal());

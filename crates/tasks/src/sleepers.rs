@@ -1,10 +1,9 @@
-//! Sleepers: the workers that wait for a task. A worker with a new task can wake a sleeper.
+//! Sleepers: the workers that wait for a task, and are woken when a task is queued.
 //!
-//! A worker that finds no task [lies down](Sleepers::lie_down) and then checks once more. A worker
-//! with a new task puts the task into a queue and then [checks for
-//! sleepers](Sleepers::one_to_wake). Each worker has a barrier between the two steps. Therefore the
-//! worker without a task finds the task, or the other worker sees the sleeper. The worker without a
-//! task makes the heavy barrier.
+//! A worker without a task calls [`lie_down`](Sleepers::lie_down) and then checks the queues again.
+//! A worker with a new task queues the task and then calls [`are_there`](Sleepers::are_there). The
+//! barriers in both calls ensure that the first worker finds the task or the second one the
+//! sleeper.
 
 use crossbeam_utils::CachePadded;
 
@@ -24,8 +23,8 @@ impl Sleepers {
         }
     }
 
-    /// Records that a worker has found no task. The worker must check once more before it waits.
-    /// Returns false if the worker already sleeps.
+    /// Records that a worker sleeps. The worker must check the queues again before it waits.
+    /// Returns false if the worker is already recorded.
     pub(crate) fn lie_down(&self, worker: usize) -> bool {
         if self.workers[worker].load(Ordering::Relaxed) {
             return false;
@@ -52,22 +51,20 @@ impl Sleepers {
         slept
     }
 
-    /// Returns whether the caller, which has just pushed a task, should wake a worker.
+    /// Returns whether workers sleep, after the caller has queued a task.
     #[inline(always)]
     pub(crate) fn are_there(&self) -> bool {
         barrier::light();
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the first sleeper in `order`, for the caller to wake. The sleeper counts as awake
-    /// from now on, so the next task wakes another worker.
+    /// Returns the first sleeper in `order` for the caller to wake, and records it as awake.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order
             .into_iter()
             .find(|&worker| self.workers[worker].load(Ordering::Relaxed) && self.wake(worker))
     }
 
-    /// Returns the number of workers that sleep.
     #[cfg(all(test, loom))]
     pub(crate) fn asleep(&self) -> usize {
         self.asleep.load(Ordering::SeqCst)

@@ -6,11 +6,11 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The number of pieces for each worker of the pool. One worker sorts a piece by itself. With this
-/// many pieces all workers end at about the same time, and merging still takes little time.
+/// The number of pieces per worker of the pool, each sorted by one worker. With so many pieces all
+/// workers end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
-/// The smallest number of items of a piece. Sorting fewer items takes less time than another worker
+/// The smallest number of items of a piece. Fewer items are sorted in less time than another worker
 /// needs to begin.
 const SMALLEST_PIECE: usize = 2_048;
 
@@ -21,7 +21,7 @@ struct Sort<C> {
 }
 
 impl<C> Sort<C> {
-    /// Sorts the items of `from` into `to`. The caller passes a copy of `from` as `to`.
+    /// Sorts the items of `from` into `to`, which is a copy of `from`.
     fn sort_into<S: Spe, T>(&self, worker: &Worker<'_, S>, from: &mut [T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -52,8 +52,7 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer slice is divided in the middle. The shorter slice is divided where the middle
-        // item of the longer slice would stand.
+        // The longer slice is divided in the middle, and the shorter slice at the same item.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();
@@ -91,9 +90,7 @@ impl<C> Sort<C> {
 }
 
 impl<S: Spe> Worker<'_, S> {
-    /// Sorts a slice, on any of the workers. Equal items keep their order.
-    ///
-    /// The method allocates a second slice of the same length.
+    /// Sorts a slice, on any workers. Equal items keep their order. Allocates a second slice.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -107,17 +104,16 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If a comparison panics, this method panics with the same panic. The slice then holds only
-    /// its old items, but some items may be missing and others may occur twice.
+    /// Passes on the panic of a comparison. Then some items may occur twice and others not at all.
     pub fn sort<T: Ord + Copy + Send + Sync>(&self, items: &mut [T]) {
         self.sort_by(items, T::cmp);
     }
 
-    /// Sorts as [`sort`](Self::sort) does, by keys, which are computed for each comparison.
+    /// Does the same as [`sort`](Self::sort) with keys, which are computed for each comparison.
     ///
     /// # Panics
     ///
-    /// See [`sort`](Self::sort). If `key` panics, this method panics with the same panic.
+    /// See [`sort`](Self::sort). Also passes on the panic of `key`.
     pub fn sort_by_key<T, K, F>(&self, items: &mut [T], key: F)
     where
         T: Copy + Send + Sync,

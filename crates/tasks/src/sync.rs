@@ -1,4 +1,4 @@
-//! The types with which workers share data: from std, or from loom if the crate is model-checked.
+//! The types with which workers share data, from std, or from loom for model checking.
 
 pub(crate) use cellworks_machine::barrier;
 
@@ -14,7 +14,7 @@ pub(crate) use loom::sync::{
     atomic::{AtomicBool, AtomicIsize, AtomicU8, AtomicUsize, Ordering},
 };
 
-/// Locks a mutex. Ignores poisoning, because the data of each mutex stays consistent.
+/// Locks a mutex, and ignores poisoning, because the data stays consistent.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

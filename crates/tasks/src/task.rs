@@ -1,8 +1,7 @@
 //! Tasks as values: their data, their bodies, and their settings.
 
-// Rejected: costs of tasks as hints for splitting or stealing. `Priority::High` for long tasks is
-// enough. For example, 96 tasks and a last task that takes 32 times as long take 4.90 ms on 4
-// workers of a simulated PS3, and 3.20 ms if the last task has high priority.
+// Rejected: costs of tasks as hints. `Priority::High` for long tasks is enough: 96 tasks and a last
+// task of 32 times the length take 3.20 ms instead of 4.90 on 4 workers of a simulated PS3.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,8 +16,8 @@ use crate::lock::TaskLock;
 use crate::phase::Handle;
 use crate::worker::Worker;
 
-/// A task for a pool: its body, the data that the body reads and writes, and its settings.
-/// [`Phase::task`](crate::Phase::task) makes a task.
+/// A task for a pool: its body, its data and its settings. [`Phase::task`](crate::Phase::task)
+/// makes a task.
 ///
 /// ```
 /// use cellworks_machine::Machine;
@@ -55,21 +54,19 @@ pub struct Task<'d, S: Spe> {
     pub(crate) near: Option<Handle<'d, S>>,
 }
 
-/// The order in which workers take tasks.
+/// The priority of a task among the tasks that wait for a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Workers take tasks of this priority when no other tasks are left.
+    /// Workers take these tasks when no other tasks are left.
     Low,
     /// The usual priority.
     #[default]
     Normal,
-    /// Workers take tasks of this priority before all other tasks.
+    /// Workers take these tasks before all other tasks.
     High,
 }
 
 impl<'d, S: Spe> Task<'d, S> {
-    /// See [`Phase::task`](crate::Phase::task) and
-    /// [`Phase::task_with_dice`](crate::Phase::task_with_dice).
     pub(crate) fn new<D, F, G>(name: Cow<'static, str>, data: D, body: F, dice: Option<G>) -> Self
     where
         D: Data + 'd,
@@ -90,8 +87,8 @@ impl<'d, S: Spe> Task<'d, S> {
         }
     }
 
-    /// Allows the pool to split the task when fewer tasks wait than the pool's threshold. The data
-    /// is split into parts of about the same number of pieces, and the body runs for each part.
+    /// Allows the pool to split the task when few tasks wait: see
+    /// [`Pool::dicing`](crate::Pool::dicing). The body then runs for each part of the data.
     #[must_use]
     pub fn diced(mut self) -> Self {
         self.dices = true;
@@ -105,17 +102,16 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes the task run only while it has `lock`. While another task has the lock, this task is
-    /// deferred, and its worker runs other tasks. Deferred tasks get the lock in the order in which
-    /// they were deferred.
+    /// Makes the task run only while it holds `lock`. While another task holds the lock, this task
+    /// is deferred. The task that was deferred first gets the lock next.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
         self
     }
 
-    /// Hints that this task should run on the worker that has run `task`, because the data of
-    /// `task` is near this worker. A worker without other work may still take this task.
+    /// Hints that this task should run on the worker that has run `task`, because data may be near
+    /// this worker. An idle worker may take this task instead.
     #[must_use]
     pub fn near(mut self, task: &Handle<'d, S>) -> Self {
         self.near = Some(task.clone());
@@ -134,19 +130,15 @@ impl<'d, S: Spe> Task<'d, S> {
 pub(crate) trait Work<S: Spe>: Send {
     fn bytes(&self) -> usize;
 
-    /// Returns the number of pieces of each element of the task's data that can be split, in order.
+    /// Returns the number of pieces of each element of the data that can be split.
     fn pieces(&self) -> Vec<usize>;
 
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
 
-    /// Returns whether the program has given the task a function that splits it (a dice).
+    /// Returns whether the task has its own function that splits it (a dice).
     fn has_dice(&self) -> bool;
 
-    /// Starts the gets of the data that the task reads.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`StageError`], and begins no transfer, if the local store has no room.
+    /// Starts the gets of the data, or returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
@@ -155,12 +147,8 @@ pub(crate) trait Work<S: Spe>: Send {
     where
         Self: 's;
 
-    /// Gets the data that the task reads, calls `arrived`, runs the body, and puts back the data
-    /// that the body has written.
-    ///
-    /// # Errors
-    ///
-    /// See [`begin`](Self::begin). If the body panicked, the inner result has the payload.
+    /// Gets the data, calls `arrived`, runs the body, and puts back the written data. Fails if the
+    /// local store has no room. If the body panicked, the inner error is the payload.
     ///
     /// # Safety
     ///
@@ -171,28 +159,19 @@ pub(crate) trait Work<S: Spe>: Send {
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits the task into about `parts` parts.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DiceError`] if the parts are not the whole task.
+    /// Splits the task into about `parts` parts. Fails if these are not the whole task.
     ///
     /// # Safety
     ///
-    /// The caller does not use the whole task any more.
+    /// The whole task is not used afterwards.
     unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
     where
         Self: 't;
 }
 
-/// A task with its data on the way to the local store.
+/// A task with data on the way to the local store.
 pub(crate) trait Begun<S: Spe> {
-    /// Waits for the data, calls `arrived`, and runs the body. When the method returns, the written
-    /// data is on its way back.
-    ///
-    /// # Errors
-    ///
-    /// If the body panicked, returns the payload.
+    /// Waits for the data, calls `arrived`, runs the body, and begins to put back the written data.
     fn run(
         self: Box<Self>,
         worker: &Worker<'_, S>,
@@ -200,7 +179,6 @@ pub(crate) trait Begun<S: Spe> {
     ) -> Result<(), Payload>;
 }
 
-/// A task or a part of a task.
 struct Whole<D, F, G> {
     data: D,
     how: Arc<How<F, G>>,

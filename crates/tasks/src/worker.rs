@@ -19,9 +19,8 @@ use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 
-/// The worker that runs a task. The task starts more work with the methods of the worker.
-///
-/// Other workers can neither receive nor share the value:
+/// The worker that runs a task. The task starts more work with the methods of the worker. The value
+/// cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;
@@ -54,7 +53,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         }
     }
 
-    /// Returns the SPE that runs this task, to stage data, compute, wait and read the clock.
+    /// Returns the SPE, with which the task stages data, computes, waits and reads the clock.
     pub fn spe(&self) -> &S {
         self.program.spe
     }
@@ -64,9 +63,8 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.shared.workers.len()
     }
 
-    /// Calls `f` with a scope, in which `f` can start closures one by one. Returns when all of
-    /// these closures have ended. During the wait, other tasks of this worker run. The closures may
-    /// borrow values that outlive this call.
+    /// Calls `f` with a scope, in which `f` can start closures. Returns when all of these closures
+    /// have ended, while other tasks run. The closures may borrow values that outlive this call.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -83,7 +81,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// When all closures have ended, passes on the panic of `f`, or else of the first closure.
+    /// After all closures have ended, passes on the panic of `f`, or else the first panic of a
+    /// closure.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
@@ -91,8 +90,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         scope::run(self, f)
     }
 
-    /// Calls `f` with a phase, to which `f` can submit tasks. Returns when all of these tasks have
-    /// ended: see [`Main::phase`](crate::Main::phase).
+    /// Does the same as [`Main::phase`](crate::Main::phase), for a task.
     ///
     /// # Errors
     ///
@@ -132,7 +130,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// If another worker asks for work, offers the oldest half of a `join`.
+    /// Offers the oldest half of a `join`, if another worker asks for work.
     #[inline(always)]
     pub(crate) fn answer(&self) {
         if self.is_wanted() {

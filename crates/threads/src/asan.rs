@@ -1,5 +1,4 @@
-//! Tells AddressSanitizer which stack is in use. Without these calls, AddressSanitizer would report
-//! the use of another stack as an error.
+//! Calls that tell AddressSanitizer which stack is in use. Without them, switches would be errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -25,8 +24,7 @@ unsafe extern "C" {
 pub(crate) struct Stacks {
     /// The stacks of the pool. Maps the address of the top to the lowest address and the size.
     pooled: RefCell<BTreeMap<usize, (usize, usize)>>,
-    /// The lowest address and the size of the main thread's stack, which AddressSanitizer returns
-    /// at the first switch.
+    /// The lowest address and the size of the main thread's stack. `None` before the first switch.
     main: Cell<Option<(usize, usize)>>,
 }
 
@@ -51,25 +49,23 @@ impl Stacks {
         }
     }
 
-    /// Announces on the new stack that a switch has ended.
+    /// Announces on a continued or fresh stack that the switch to this stack has ended.
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;
         // SAFETY: AddressSanitizer returned `saved` for this stack, or it is null on a fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
-        // The first switch of a run leaves the main thread.
+        // The first switch of a run leaves the main thread's stack.
         if self.main.get().is_none() {
             self.main.set(Some((bottom.addr(), bytes)));
         }
     }
 
-    /// Announces on a fresh stack that a switch has ended.
     pub(crate) fn arrive_first(&self) {
         self.arrive(ptr::null_mut());
     }
 
-    /// Announces a switch and performs it. `switch` continues the thread that is suspended at `to`.
-    /// Returns when another thread continues the running thread.
+    /// Announces and performs a switch to the thread that is suspended at `to`.
     ///
     /// # Safety
     ///
@@ -85,16 +81,15 @@ impl Stacks {
         self.arrive(saved);
     }
 
-    /// Announces and performs an [`arch::switch`] away from a thread that has ended.
-    /// AddressSanitizer frees the fake stack of that thread.
+    /// Announces and performs an [`arch::switch`] away from an ended thread, and frees its fake
+    /// stack.
     ///
     /// # Safety
     ///
     /// See [`arch::switch`].
     pub(crate) unsafe fn switch_for_good(&self, save: *const Cell<Context>, to: Context) {
         let (bottom, bytes) = self.of(to);
-        // SAFETY: `bottom` and `bytes` describe the stack on which `to` lies. The caller guarantees
-        // the conditions of `arch::switch`.
+        // SAFETY: by the contract of this function. `bottom` and `bytes` describe `to`'s stack.
         unsafe {
             __sanitizer_start_switch_fiber(ptr::null_mut(), ptr::without_provenance(bottom), bytes);
             arch::switch(save, to);
@@ -102,7 +97,7 @@ impl Stacks {
     }
 }
 
-/// Clears AddressSanitizer's records of frames that an ended thread left in `limit..top`.
+/// Marks `limit..top`, the frames of an ended thread, as usable.
 pub(crate) fn unpoison(limit: *const u8, top: *const u8) {
     // SAFETY: the call marks memory of this crate as usable.
     unsafe { __asan_unpoison_memory_region(limit.cast(), top.addr() - limit.addr()) };

@@ -24,32 +24,29 @@ pub(crate) enum State {
 
 /// The control block of a thread: all of its data except the result.
 ///
-/// All fields are cells, because the scheduler, handles and scopes of one OS thread share blocks by
-/// pointer. The fields that a turn accesses come first, in one cache line. The next cache line has
-/// the fields that waiting and waking access.
+/// The scheduler, handles and scopes share a block by pointer, so its fields are cells. A turn
+/// accesses the first cache line. Waiting and waking access the second cache line.
 #[repr(C, align(64))]
 pub(crate) struct Block {
     /// The saved state of the suspended thread while it is in a `Rotation`.
     pub(crate) frame: Frame,
-    /// The thread that has the next turn. If null, a turn of this thread takes the slow path.
+    /// The thread that has the next turn, or null if `take_turn` must take the slow path.
     pub(crate) turn: Cell<*const Block>,
-    /// The saved state of a waiting thread. The context of a thread that has yielded is in the
-    /// ready queue instead.
+    /// The context of a waiting thread. The context of a ready thread is in the ready queue.
     pub(crate) context: Cell<Context>,
     /// The thread's serial number, unique in the process. 0 while the block is in the pool.
     pub(crate) serial: Cell<u64>,
     pub(crate) state: Cell<State>,
     /// Whether the thread was unparked and has not parked since.
     pub(crate) token: Cell<bool>,
-    /// Whether the handle was dropped, so that no thread will fetch the result.
+    /// Whether the handle was dropped, so that no code will fetch the result.
     pub(crate) detached: Cell<bool>,
-    /// Whether the thread was unwinding when it was last suspended, or has been made to unwind
+    /// Whether the thread was unwinding when it was last suspended, or was unwound by cancellation
     /// since then. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
-    /// Whether `task` holds a text. If not, the end of the thread does not access `task`, which
-    /// lies in another cache line.
+    /// Whether `task` holds a text. Checked instead of `task`, which lies in another cache line.
     has_task: Cell<bool>,
-    /// Counts the attempts to end the thread since the core was cancelled.
+    /// The count of attempts to end the thread since the core was cancelled.
     pub(crate) patience: Patience,
     /// The description of what the thread waits for. Valid while `state` is `Parked` or `Joining`.
     pub(crate) why: Cell<Option<NonNull<dyn fmt::Display>>>,
@@ -57,29 +54,27 @@ pub(crate) struct Block {
     /// The next and the previous thread in the `Rotation`, if this thread is in a rotation.
     pub(crate) ahead: Cell<*const Block>,
     pub(crate) behind: Cell<*const Block>,
-    /// The next block in the pool, or in the queue of threads that were woken on a frozen core.
+    /// The next block in a pool, or in the queue of threads that were unparked on a frozen core.
     pub(crate) next: Cell<*const Block>,
     pub(crate) links: Links,
-    /// The thread that waits in `join` for this thread.
+    /// The thread that waits in `join` for this thread, or null.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread, or null for the main thread. See
-    /// [`ScopeState::of`](crate::scope_state::ScopeState::of).
+    /// The scope that waits for this thread, or null for the main thread. See `ScopeState::of`.
     pub(crate) scope: Cell<*const ()>,
     /// The address of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
-    /// Drops the result in `payload`. Returns the panic if the result is a panic, or if the
-    /// destructor of the result panics.
+    /// Drops the result in `payload`. Returns the panic of the thread or of the destructor, if any.
     pub(crate) discard: Cell<Discard>,
     name: Name,
     /// The number that reports show if the thread has no name.
     pub(crate) number: Cell<u64>,
-    /// The size of the stack that the caller asked for, in bytes.
+    /// The size of the stack that the caller of `spawn` asked for, in bytes.
     pub(crate) stack_bytes: usize,
     pub(crate) stack: Stack,
     /// The address from which the thread's stack grows downwards.
     pub(crate) top: *mut u8,
-    /// The description of the thread's work, for the report of a stack overflow. Creating a thread
-    /// does not access this last field.
+    /// The description of the thread's work, for the report of a stack overflow. The last field,
+    /// because creating a thread does not access this cache line.
     task: Name,
 }
 
@@ -103,7 +98,7 @@ impl Links {
     }
 }
 
-/// Drops the result of an ended thread: see [`Block::discard`].
+/// The function that drops the result of an ended thread: see [`Block::discard`].
 pub(crate) type Discard = unsafe fn(*mut ()) -> Option<Box<dyn std::any::Any + Send>>;
 
 impl Block {
@@ -150,7 +145,6 @@ impl Block {
         }
     }
 
-    /// Sets the description of the thread's work. Returns the old description.
     #[cold]
     pub(crate) fn set_task(&self, task: Option<Box<str>>) -> Option<Box<str>> {
         self.has_task.set(task.is_some());
@@ -178,7 +172,7 @@ impl Block {
     }
 }
 
-/// An optional text, which a signal handler can read because reading needs no lock.
+/// An optional text that a signal handler can read, because reading takes no lock.
 pub(crate) struct Name(Cell<Option<NonNull<str>>>);
 
 impl Name {
@@ -186,21 +180,19 @@ impl Name {
         Self(Cell::new(None))
     }
 
-    /// Stores another text and returns the old one.
     pub(crate) fn replace(&self, name: Option<Box<str>>) -> Option<Box<str>> {
         let name = name.map(|name| {
             // SAFETY: a box is not null.
             unsafe { NonNull::new_unchecked(Box::into_raw(name)) }
         });
         let old = self.0.replace(name)?;
-        // SAFETY: the pointer came from `Box::into_raw` above and is in no cell any more.
+        // SAFETY: the pointer came from `Box::into_raw` above, and the cell holds it no longer.
         Some(unsafe { Box::from_raw(old.as_ptr()) })
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only a caller of `replace` frees the text. Texts change when a thread is spawned,
-        // sets its own description, or is recycled. Therefore no foreign code, such as a `Display`,
-        // can call `replace` while a borrow from `get` is alive.
+        // SAFETY: only `replace` frees the text. It is called when the thread is spawned, sets its
+        // description, or is recycled, and never while a borrow from `get` is alive.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

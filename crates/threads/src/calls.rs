@@ -1,7 +1,5 @@
-//! The public functions of this crate.
-//!
-//! On a core that has an [`Owner`](crate::Owner), the functions that start, suspend or wake threads
-//! panic, because only the owner knows what its threads wait for.
+//! The public functions of this crate. Those that start, suspend or wake threads panic on a core
+//! that has an [`Owner`](crate::Owner), because only the owner may do this.
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -13,12 +11,11 @@ use crate::scheduler::{self, Scheduler, here, with};
 use crate::scope::{self, Scope};
 use crate::thread::Thread;
 
-/// Makes the calling OS thread a core. `main` becomes the main thread, the first cooperative
-/// thread, on the OS thread's own stack.
+/// Makes the calling OS thread a core, and runs `main` as its first cooperative thread, on the OS
+/// thread's own stack. Returns the result of `main` after all threads of the core have ended.
 ///
-/// Returns the result of `main` after all threads have ended. The core calls `idle` whenever no
-/// thread is ready. If no event outside of the core can wake a thread, pass
-/// [`NoOutside`](crate::NoOutside). Stacks are kept in a pool and freed at the end.
+/// The core calls `idle` whenever no thread is ready. If no event outside of the core can wake a
+/// thread, pass [`NoOutside`](crate::NoOutside).
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, run, scope, yield_now};
@@ -41,20 +38,18 @@ use crate::thread::Thread;
 ///
 /// # Panics
 ///
-/// Passes on a panic of `main`, of a thread that was not joined, or of `idle`, also if the core was
-/// cancelled. Panics if the OS thread already runs a core or a program of a machine, or if the
-/// process has no memory left for an alternate signal stack.
+/// Passes on a panic of `main`, of a thread that was not joined, or of `idle`. Panics if the OS
+/// thread already runs a core or a program of a machine, or if `mmap` fails.
 #[track_caller]
 pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Result<R, Blocked> {
     with(|s| s.refuse_if_owned("run"));
     scheduler::run(config, idle, main, false)
 }
 
-/// Runs `f`, which can spawn threads. These threads can borrow values that outlive this call.
+/// Runs `f`, which can spawn threads that borrow values from outside of this call. Returns, or
+/// unwinds, when `f` and all threads of the scope have ended.
 ///
-/// This function is like [`std::thread::scope`], but its threads run on this core: no value has to
-/// be `Send`, and threads can share plain cells. The function returns, or unwinds, when `f` and all
-/// threads of the scope have ended.
+/// Unlike in [`std::thread::scope`], values need not be `Send`, and threads can share plain cells.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -76,8 +71,8 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// Passes on the panic of `f`. If `f` did not panic, passes on the first panic of a thread that was
-/// not joined, or of the destructor of a result that was not fetched. A panic takes precedence over
+/// Passes on the panic of `f`, or else the first panic of a thread that was not joined or of the
+/// destructor of a result that was not fetched. A panic takes precedence over
 /// [`Cancelled`](crate::Cancelled). Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
@@ -85,13 +80,11 @@ pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
     scope::scope_at(Location::caller(), f)
 }
 
-/// Lets every other ready thread of this core run once, and then continues the calling thread.
+/// Lets every other ready thread of this core run once, and then continues the calling thread. Does
+/// nothing if no other thread is ready, or outside of [`run`].
 ///
-/// If no other thread is ready, or outside of [`run`], does nothing.
-///
-/// If the core has been cancelled, unwinds the calling thread, as every call that waits does. If
-/// the calling thread is already unwinding, returns at once, because otherwise
-/// `std::thread::panicking()` would return true in other threads.
+/// On a cancelled core, unwinds the calling thread. If this thread is already unwinding, returns at
+/// once, because otherwise `std::thread::panicking()` would return true in other threads.
 ///
 /// # Panics
 ///
@@ -104,18 +97,15 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// If the running thread takes turns with other threads, lets each other thread have a turn and
-/// returns true. Otherwise returns false at once.
+/// Lets each other thread that takes turns run once, and returns true. If the running thread does
+/// not take turns, returns false at once.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
-/// for them. A turn is a switch that does not use the ready queue, because the next thread is
-/// known. A thread that waits, or starts or wakes another thread, takes no more turns until it
-/// calls `begin_turns` again. A thread that unwinds takes no turns.
+/// for the end of the scope. A turn is faster than [`yield_now`]. A thread that waits, unwinds, or
+/// starts or wakes another thread takes no more turns until it calls `begin_turns` again.
 ///
-/// Use [`yield_now`] unless the cost of a switch matters: `yield_now` lets every ready thread of
-/// the core run, and can be called anywhere. Turns are for a few threads of one scope that do the
-/// same work and switch after some nanoseconds of work. The other threads of the core run only
-/// after each thread that takes turns had its turn.
+/// Use turns for a few threads of one scope that do the same work and switch after some nanoseconds
+/// of work. Other threads of the core run only after each thread that takes turns had its turn.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -147,8 +137,8 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// Yields as [`yield_now`] does. From then on the running thread [takes turns](take_turn) with the
-/// other threads of its scope that have called this function.
+/// Does the same as [`yield_now`]. Then the running thread [takes turns](take_turn) with other
+/// threads of its scope.
 ///
 /// # Panics
 ///
@@ -162,17 +152,15 @@ pub fn begin_turns() {
 }
 
 /// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If the
-/// thread was unparked before, consumes the unpark and returns at once.
+/// thread was unparked before, once or more often, consumes the unparks and returns at once.
 ///
-/// `why` describes what the thread waits for, as in "thread 'a' waits for *a word in its mailbox*".
-/// `why` is formatted only for a report. Two unparks before a park count as one.
+/// `why` is shown in reports, as in "thread 'a' waits for *a word in its mailbox*".
 ///
-/// If the core is cancelled while this thread is unwinding, the call returns without an unpark.
-/// Therefore call `park` in a loop that checks the condition. If the loop can run in a destructor,
-/// also check [`is_cancelled`].
+/// On a cancelled core, a park during unwinding returns without an unpark. Therefore call `park` in
+/// a loop that checks the condition, and also [`is_cancelled`] if the loop can run in a destructor.
 ///
-/// If the core is not cancelled, the call waits during unwinding too. During this wait
-/// `std::thread::panicking()` returns true in other threads.
+/// If the core is not cancelled, a park during unwinding waits. During this wait
+/// `std::thread::panicking()` returns true in all threads of the core.
 ///
 /// # Panics
 ///
@@ -201,11 +189,10 @@ pub fn current() -> Thread {
 
 /// Cancels all threads of this core. On a cancelled core, or outside of [`run`], does nothing.
 ///
-/// Every waiting thread is unwound with [`Cancelled`](crate::Cancelled), the youngest first, so
-/// children end before their parents. The unwinding begins when the calling thread waits or ends. A
-/// running or ready thread, including the calling thread, is unwound by its next call that waits or
-/// yields. A thread that has not begun drops its closure. [`run`] returns [`Blocked`] with the
-/// threads that waited at the time of this call.
+/// The waiting threads are unwound with [`Cancelled`](crate::Cancelled), the youngest first, when
+/// the calling thread waits or ends. A running or ready thread, including the calling thread, is
+/// unwound by its next call that waits or yields. A thread that has not begun drops its closure.
+/// [`run`] returns [`Blocked`] with the threads that waited at the time of this call.
 ///
 /// # Panics
 ///
@@ -218,7 +205,7 @@ pub fn cancel_all() {
     });
 }
 
-/// Returns whether another thread of this core is ready. Spinning would delay this thread.
+/// Returns whether another thread of this core is ready. Spinning would delay the other thread.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
@@ -242,11 +229,9 @@ pub fn is_cancelled() -> bool {
     with(Scheduler::is_cancelled)
 }
 
-/// Returns whether the running thread is unwinding. Outside of [`run`], returns whether the OS
-/// thread is unwinding.
+/// Returns whether the running thread, or the OS thread outside of [`run`], is unwinding.
 ///
-/// While a thread waits in a destructor during unwinding, `std::thread::panicking` returns true for
-/// all threads of the core.
+/// `std::thread::panicking` is also true while another unwinding thread waits.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),
@@ -262,9 +247,8 @@ pub fn blocked_threads() -> Vec<BlockedThread> {
 /// Returns the largest number of bytes of stack that the running thread has used so far, including
 /// the closure. `None` for the main thread, which runs on the stack of the OS thread.
 ///
-/// The function searches for the lowest nonzero byte of the stack. If other threads used the same
-/// stack before, the result is the deepest use since the stack was mapped. The search misses frames
-/// with lowest bytes that are zero or were never written.
+/// The function searches for the lowest nonzero byte, which an earlier thread on the same stack may
+/// have written. The result is too low if the lowest bytes in use are zero.
 ///
 /// # Panics
 ///
@@ -277,8 +261,8 @@ pub fn stack_high_water_bytes() -> Option<usize> {
     })
 }
 
-/// Returns the number of bytes of stack that the running thread has left, from the frame of this
-/// call to the guard. `None` for the main thread, which runs on the stack of the OS thread.
+/// Returns the number of bytes of stack that the running thread has left above the guard. `None`
+/// for the main thread, which runs on the stack of the OS thread.
 ///
 /// # Panics
 ///

@@ -5,9 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// The payload that unwinds a cancelled thread.
-///
-/// If a thread catches this payload, the next call that waits unwinds the thread again.
+/// The payload that unwinds a cancelled thread. If the thread catches the payload, its next call
+/// that waits unwinds the thread again.
 #[derive(Debug)]
 pub struct Cancelled(());
 
@@ -17,7 +16,7 @@ impl Cancelled {
     }
 }
 
-/// Drops a payload. If the destructor panics, leaks the payload of the second panic.
+/// Drops a payload. If its destructor panics, leaks the payload of this second panic.
 pub(crate) fn discard(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);

@@ -1,11 +1,9 @@
 //! Cooperative threads. Each thread has its own stack and never moves to another core. A switch
 //! between two threads takes a few nanoseconds.
 //!
-//! [`run`] makes the calling OS thread a *core*. The threads of a core take turns: a thread runs
-//! until it [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread
-//! that has been ready longest goes on. Threads of a [`scope`] can borrow from the stack of the
-//! thread that opened the scope. Only one thread of a core runs at a time, so no value has to be
-//! `Send`.
+//! [`run`] makes the calling OS thread a *core*. A thread of a core runs until it
+//! [yields](yield_now), [parks](park), [joins](JoinHandle::join) or ends. Then the thread that has
+//! been ready longest runs. Threads of a [`scope`] can borrow values, which need not be `Send`.
 //!
 //! ```
 //! use std::cell::RefCell;
@@ -26,9 +24,9 @@
 //! assert_eq!(log.take(), "a0 b0 a1 b1 a2 b2 ");
 //! ```
 //!
-//! When all threads of a core wait, the core asks its [`Idle`] hook. If the hook answers that no
-//! event outside of the core can wake a thread, all threads are unwound. `run` then returns an
-//! error that describes each wait. `cargo run -p cellworks-threads --example letters` prints:
+//! When all threads of a core wait, the core calls its [`Idle`] hook. If no event outside of the
+//! core can wake a thread, all threads are unwound, and `run` returns an error that describes each
+//! wait. `cargo run -p cellworks-threads --example letters` prints:
 //!
 //! ```text
 //! blocked for ever: 1 thread of this core waits and nothing is left to wake them
@@ -54,9 +52,8 @@
 //!          └──────────────────────────────┘
 //! ```
 //!
-//! The main thread runs on the stack of its OS thread. Stacks of ended threads go to a pool. While
-//! the pool has a stack, creating a thread allocates nothing. If a thread overflows its stack, the
-//! process ends with an error that names the thread:
+//! The main thread runs on the stack of its OS thread. Creating a thread allocates nothing while
+//! the pool has a stack. If a thread overflows its stack, the process ends with an error:
 //!
 //! ```text
 //! cellworks: thread 'deep' overflowed its stack of 131072 bytes; give it more with Config::stack_bytes or Builder::stack_bytes
@@ -64,54 +61,41 @@
 //!
 //! # Panics and cancellation: what is guaranteed
 //!
-//! - A panic of a thread is passed, with its payload, to the thread that joins it. If no thread
-//!   joins it, the panic leaves the scope in which the thread was spawned. If several threads
-//!   panic, the scope passes on the first panic. A panic takes precedence over [`Cancelled`], the
-//!   payload that unwinds cancelled threads.
-//! - A scope never returns or unwinds before all of its threads have ended. A stack is never freed
-//!   while frames are on it.
-//! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all threads of the core
-//!   are unwound, the youngest first. Every call that waits or yields unwinds the calling thread,
-//!   also after the thread has caught a [`Cancelled`]. If a destructor waits or yields during
-//!   unwinding, the call returns at once, because a second panic would end the process.
+//! - A panic is passed to the thread that joins the panicking thread. A scope passes on the first
+//!   panic of its threads that were not joined. A panic takes precedence over [`Cancelled`].
+//! - A scope never returns or unwinds before all of its threads have ended.
+//! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all of its threads are
+//!   unwound, the youngest first. Every call that waits or yields unwinds the calling thread with
+//!   the payload [`Cancelled`]. During unwinding, these calls return at once, because a second
+//!   panic would end the process.
 //! - If the core is not cancelled, a `yield_now` during unwinding returns at once, and a wait
 //!   during unwinding waits. During this wait `std::thread::panicking()` is true for all threads of
-//!   the core, because `std` counts panics for each OS thread. If another thread panics meanwhile,
-//!   `std` may print the panic as a nested panic, but the panic is caught and passed on as usual.
-//!   If another thread has locked a `std::sync::Mutex` before and unlocks it meanwhile, the mutex
-//!   becomes poisoned.
-//! - `run` cannot return before all cancelled threads have ended. A thread never ends if it catches
-//!   [`Cancelled`] again and again and waits, or if its destructors wait for ever. After about a
-//!   second of unwinding such a thread, the process ends with an error that names the thread.
-//! - In one case `std` does not tell which thread is unwinding, and this crate guesses: a cancelled
-//!   thread begins, or catches, a panic *while another thread waits in a destructor during
-//!   unwinding*. If the cancelled thread has begun a panic and waits in a destructor of its own,
-//!   the wait may cause a second panic, which ends the process. If the cancelled thread has caught
-//!   its [`Cancelled`], its waits may return at once instead of unwinding.
+//!   the core, because `std` counts panics for each OS thread. Therefore `std` may print another
+//!   thread's panic as nested, and may poison a `Mutex` that another thread unlocks.
+//! - `run` returns only after all cancelled threads have ended. If a thread catches [`Cancelled`]
+//!   or waits in destructors again and again, the process ends after about a second with an error.
+//! - If a cancelled thread begins or catches a panic while another thread waits in a destructor, a
+//!   later wait may cause a second panic, which ends the process, or return instead of unwinding.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
 //!
 //! A machine is a library that runs programs of its users on cooperative threads and schedules them
-//! itself. A machine runs its cores as an [`Owner`]. If a program on a core with an owner calls a
-//! function of this crate that starts, suspends or wakes threads, the function panics.
+//! itself. A machine runs its cores as an [`Owner`]. On these cores, the functions of this crate
+//! that start, suspend or wake threads panic if a program calls them.
 //!
 //! # Limits
 //!
-//! - Each stack takes two mappings of the kernel's `vm.max_map_count`. The default of 65,530 allows
-//!   about 32,000 threads in a process.
+//! - Each stack takes two mappings. The default of `vm.max_map_count` allows about 32,000 threads.
 //! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then takes
-//!   the lock, the core hangs: `std` blocks the OS thread, and so also the thread that could
-//!   unlock. The same holds for other blocking calls of `std`, and for initialising a `LazyLock` or
-//!   `OnceLock` with a closure that yields.
-//! - A loop that waits without yielding keeps every other thread of the core from running.
-//! - Do not yield inside a call that sets a thread-local and restores its old value afterwards, as
-//!   scoped thread-locals do. Calls of several threads would interleave.
-//! - A switch does not save the floating-point control bits (mxcsr, x87 control word). Rust
-//!   requires their defaults anyway.
-//! - The crate runs on Linux only, because it asks the C library where stacks lie. On x86-64 the
-//!   switch is our own assembly. On other processors, and with the feature `corosensei`, the switch
-//!   is the corosensei crate. Only our assembly tells AddressSanitizer and ThreadSanitizer.
+//!   the lock, the core hangs, because `std` blocks the OS thread. The same holds for initialising
+//!   a `LazyLock` or `OnceLock` with a closure that yields.
+//! - A loop that waits without yielding blocks every other thread of the core.
+//! - Do not yield in a call that sets a thread-local and restores its old value afterwards, because
+//!   such calls of several threads would interleave.
+//! - A switch does not save the floating-point control bits (mxcsr, x87 control word).
+//! - The crate runs on Linux only. Other processors than x86-64, and the feature `corosensei`, use
+//!   the crate corosensei for switches, without support of AddressSanitizer and ThreadSanitizer.
 //!
 //! # What does not compile
 //!

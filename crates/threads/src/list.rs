@@ -1,14 +1,12 @@
-//! A doubly linked list of control blocks, with links in the blocks, so no node is allocated.
+//! A doubly linked list of control blocks. The links are in the blocks, so no node is allocated.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::block::Block;
 
-/// A list of blocks in the order in which they were added.
-///
-/// Blocks in a list are valid: every list of the crate holds only blocks of the running core, which
-/// stay in their places until the run ends.
+/// Control blocks in the order in which they were added. All blocks in a list are valid, because
+/// blocks stay in their places until the run ends.
 pub(crate) struct List {
     first: Cell<*const Block>,
     last: Cell<*const Block>,
@@ -22,7 +20,6 @@ impl List {
         }
     }
 
-    /// Returns the block that was added last.
     pub(crate) fn last(&self) -> Option<&Block> {
         // SAFETY: null or a valid block, see `List`.
         unsafe { self.last.get().as_ref() }
@@ -72,7 +69,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_in_order_whichever_of_them_leave() {
-        // The bits of `leaving` say which blocks are removed.
+        // The bits of `leaving` are the blocks to remove.
         for leaving in 0..16_u64 {
             let blocks: [Block; 4] =
                 std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
@@ -93,7 +90,6 @@ mod tests {
                 list.last().map(|block| block.number.get()),
                 stay.last().copied()
             );
-            // A removed block may be added again, as the last one.
             blocks
                 .iter()
                 .filter(leaves)

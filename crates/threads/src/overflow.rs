@@ -1,11 +1,8 @@
-//! Stack overflows: a fault in the guard of a stack becomes an error that names the thread and the
-//! setting to change.
+//! Stack overflows become errors that name the thread and the setting to change.
 //!
-//! The crate installs a handler of SIGSEGV and SIGBUS once in a process. The handler runs on an
-//! alternate stack. The handler checks whether the address of the fault lies in the guard of the
-//! running thread of this core, or of an OS thread that runs the main program of a machine.
-//!
-//! Every other fault goes to the handler that was installed before, usually the handler of `std`.
+//! A handler of SIGSEGV and SIGBUS checks whether the address of the fault lies in the guard of the
+//! running thread, or of an OS thread that runs the main program of a machine. Other faults go to
+//! the handler that was installed before, usually the handler of `std`.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -23,21 +20,20 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// If the address lies in the guard of the running thread of this OS thread, returns this thread,
-/// and the names of the calls for larger stacks. A signal handler calls this function.
+/// Returns the running thread if its guard contains the address, and the names of the calls for
+/// larger stacks. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
-/// The function with which the handler finds the thread that has overflowed its stack.
+/// The function that finds the thread with the overflowed stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// The size of the alternate stack for an OS thread without an alternate stack. The handler needs a
-/// few KiB. The kernel also saves the state of the CPU on this stack, which takes up to 12 KiB with
-/// the largest vector registers.
+/// The size of an alternate stack. The kernel saves the state of the CPU there, which takes up to
+/// 12 KiB with the largest vector registers, and the handler needs a few KiB.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// While this value lives, its OS thread reports stack overflows.
+/// The reporting of stack overflows on an OS thread, until dropped.
 pub(crate) struct Guarded {
-    /// The alternate stack. `None` if the OS thread already had an alternate stack.
+    /// The alternate stack. `None` if the OS thread already had one.
     installed: Option<Stack>,
 }
 
@@ -67,8 +63,8 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: no code runs on the alternate stack, because this is no signal handler. The
-            // kernel no longer uses the stack.
+            // SAFETY: the stack is switched off, and no code runs on it, because this is no signal
+            // handler.
             unsafe { stack.unmap() };
         }
     }
@@ -154,7 +150,7 @@ struct MainStack {
 }
 
 thread_local! {
-    // The handler reads this value, so it needs no initialisation and no destructor.
+    // A signal handler reads this value, so it needs no initialisation and no destructor.
     static MAIN_STACK: Cell<Option<MainStack>> = const { Cell::new(None) };
 }
 
@@ -162,8 +158,7 @@ impl MainStack {
     /// Returns the stack of the calling OS thread, if the C library knows the stack.
     fn of_calling_thread() -> Option<Self> {
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-        // SAFETY: the first call fills in the attributes, the next calls read them, and the last
-        // call frees them.
+        // SAFETY: the first call fills in the attributes, and the last call frees them.
         unsafe {
             if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
                 return None;
@@ -180,18 +175,15 @@ impl MainStack {
         }
     }
 
-    /// Returns whether the address lies in the guard. In some C libraries the guard is a part of
-    /// the stack. In other C libraries the guard lies below the stack. Therefore this method checks
-    /// the addresses on either side of `lowest`.
+    /// Returns whether the address lies in the guard. The guard is above `lowest` in some C
+    /// libraries and below `lowest` in others, so both sides are checked.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
 }
 
-/// Runs the main program of a machine on this OS thread. If the program overflows the stack, the
-/// report names the main program.
+/// Runs the main program of a machine, which the report names if the program overflows the stack.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
-    /// Restores the old value on drop.
     struct Before(Option<MainStack>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -203,7 +195,7 @@ pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
     program()
 }
 
-/// Passes the signal to the handler or the default action that was installed before.
+/// Passes the signal to the handler that was installed before, or takes the default action.
 fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     let previous = SIGNALS
         .iter()
@@ -224,8 +216,8 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
                 handler(signal);
             }
         }
-        // The default action ends the process when the instruction faults again. A fault cannot be
-        // ignored, so SIG_IGN gets the default action too.
+        // A fault cannot be ignored, so SIG_IGN becomes the default action too. The default action
+        // ends the process when the instruction faults again.
         _ => {
             // SAFETY: all zeros is a valid action: the default action.
             let default: libc::sigaction = unsafe { std::mem::zeroed() };

@@ -12,10 +12,8 @@ use crate::thread::Thread;
 
 /// The right to start, suspend, wake and cancel the threads of cores that belong to a machine.
 ///
-/// A machine runs the programs of its users on cooperative threads, and only the machine knows what
-/// each thread waits for. If a program parked or woke a thread, the program would break assumptions
-/// of the machine. Therefore, on a core that [`Owner::run`] began, the functions of this crate that
-/// start, suspend, wake or cancel threads panic. The machine uses its `Owner` instead.
+/// On a core that [`Owner::run`] began, the free functions of this crate for these operations
+/// panic. Otherwise a program could wake a thread that the machine expects to wait.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, Owner, yield_now};
@@ -29,12 +27,12 @@ use crate::thread::Thread;
 pub struct Owner(());
 
 impl Owner {
-    /// Makes the owner of the threads of all cores that the caller begins with [`run`](Self::run).
+    /// Makes an owner for the cores that the caller begins with [`run`](Self::run).
     ///
     /// # Safety
     ///
     /// The caller uses the owner only on these cores, and gives programs no access to the owner.
-    /// Another owner may rely on being the only waker of its threads.
+    /// The owner of another core may rely on being the only waker of its threads.
     pub const unsafe fn new() -> Self {
         Self(())
     }
@@ -57,16 +55,14 @@ impl Owner {
         scheduler::run(config, idle, main, true)
     }
 
-    /// Runs the main program of a machine. If the program overflows the stack of the OS thread, the
-    /// report names the main program.
+    /// Runs the main program of a machine, so that reports of stack overflows name the main
+    /// program.
     pub fn run_main<R>(self, program: impl FnOnce() -> R) -> R {
         overflow::with_main(program)
     }
 
-    /// Sets the description of the running thread's work, such as "process `a`", and returns the
-    /// old description. The report of a stack overflow shows the description.
-    ///
-    /// On an OS thread that runs no core, the method does nothing.
+    /// Sets the description of the running thread's work, such as "process `a`", which the report
+    /// of a stack overflow shows. Returns the old description. Outside of a core, does nothing.
     pub fn set_task(self, task: Option<String>) -> Option<String> {
         with(|s| {
             let old = s
@@ -76,10 +72,9 @@ impl Owner {
         })
     }
 
-    /// Runs `program` on an OS thread that runs no core. The functions that panic on a core of this
-    /// owner also panic in `program`.
+    /// Runs `program` on an OS thread without a core. Functions that panic on a core with an owner
+    /// also panic in `program`.
     pub fn run_without_core<R>(self, program: impl FnOnce() -> R) -> R {
-        /// Restores the old value on drop.
         struct Before(bool);
         impl Drop for Before {
             fn drop(&mut self) {
@@ -90,7 +85,7 @@ impl Owner {
         program()
     }
 
-    /// Does the same as [`crate::scope`](crate::scope()). Reports name the place `at`.
+    /// Does the same as [`crate::scope`](crate::scope()). Reports show the location `at`.
     ///
     /// # Panics
     ///
@@ -117,8 +112,7 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// Takes a turn as [`take_turn`](Self::take_turn) does. If the running thread takes a turn,
-    /// calls `before` first.
+    /// Does the same as [`take_turn`](Self::take_turn), but calls `before` before a turn.
     ///
     /// # Safety
     ///
@@ -147,18 +141,16 @@ impl Owner {
         here().park(why);
     }
 
-    /// If another thread is ready and no threads take turns, [parks](Self::park) the running thread
-    /// and returns true. Otherwise, in [`Idle::idle`], or on a cancelled core, returns false.
+    /// [Parks](Self::park) the running thread and returns true. Returns false at once if no other
+    /// thread is ready, if threads take turns, in [`Idle::idle`], and on a cancelled core.
     #[track_caller]
     #[inline(always)]
     pub fn try_park(self, why: &dyn Display) -> bool {
         here().try_park(why)
     }
 
-    /// Ends the park of `next`, parks the running thread, and continues `next` at once.
-    ///
-    /// If `next` is not parked, the call does the same as `next.unpark()` and then
-    /// [`park`](Self::park).
+    /// Ends the park of `next`, parks the running thread, and continues `next` at once. If `next`
+    /// is not parked, unparks `next` and then [parks](Self::park) the running thread.
     ///
     /// # Panics
     ///
@@ -169,10 +161,8 @@ impl Owner {
         here().hand_over((next.block, next.serial), why);
     }
 
-    /// Ends the park of a thread of this core. If the thread is not parked, does nothing: unlike
-    /// [`Thread::unpark`], this method does not end the thread's next park.
-    ///
-    /// Use this method for an event outside of the core that may concern the thread.
+    /// Ends the park of a thread of this core. If the thread is not parked, does nothing, unlike
+    /// [`Thread::unpark`]. For events outside of the core that may concern the thread.
     #[inline]
     pub fn unpark_parked(self, thread: Thread) {
         here().unpark_parked(thread.block, thread.serial);
@@ -188,13 +178,12 @@ impl Owner {
         Thread::running(here())
     }
 
-    /// Suspends the calling thread of a cancelled core until `done` returns true. The other threads
-    /// of this core are unwound meanwhile. Use this method when other threads, perhaps of other
-    /// cores, still borrow the calling thread's stack.
+    /// Suspends the calling thread of a cancelled core until `done` returns true, while the core
+    /// unwinds its other threads. Use this method while other threads borrow the calling thread's
+    /// stack.
     ///
-    /// The method calls `done` repeatedly. Call the method after a [`Cancelled`](crate::Cancelled)
-    /// was caught, and never while the thread unwinds. Outside of [`run`](Self::run), the OS thread
-    /// yields to other OS threads until `done` returns true.
+    /// Call this method after a [`Cancelled`](crate::Cancelled) was caught, and never while the
+    /// thread unwinds. Outside of [`run`](Self::run), yields the OS thread instead.
     pub fn outlast(self, done: &mut dyn FnMut() -> bool) {
         with(|s| s.outlast(done));
     }

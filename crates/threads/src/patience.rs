@@ -1,43 +1,41 @@
 //! Patience: ends the process if a cancelled thread never ends.
 
-// Rejected: `run` returns and leaves a cancelled thread that never ends suspended. The thread's
-// stack holds borrows of values that the caller of `run` owns.
+// Rejected: `run` leaves such a thread suspended. Its stack may hold borrows of the caller's
+// values.
 
 use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;
 
-/// The limit for unwindings of one thread, which take about half a second together. A program that
-/// catches one panic for each of its work items stays below this limit.
+/// The limit for unwindings of one thread, which take about half a second. A program that catches
+/// one panic per work item stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// The number of waits (which return at once) that take about as long as one unwinding.
+/// The number of waits during unwinding, which return at once, that take as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
-/// Counts the failed attempts to end a cancelled thread. After about a second of attempts, ends the
-/// process with an error that names the thread.
-///
-/// An attempt fails if the program catches the panic that unwinds the thread, or if a destructor
-/// waits in a loop.
+/// The count of failed attempts to end a cancelled thread. After about a second of attempts, the
+/// process ends with an error. An attempt fails if the thread catches the panic or waits in a
+/// destructor.
 #[derive(Debug, Default)]
 pub struct Patience {
     lost: Cell<u32>,
 }
 
 impl Patience {
-    /// Makes a count of zero, for a new thread.
+    /// Returns a count of zero.
     pub const fn new() -> Self {
         Self { lost: Cell::new(0) }
     }
 
-    /// Counts an unwinding of the thread. `who` is the name of the thread in the error, and
-    /// `programs` returns a line for each program that runs.
+    /// Counts an unwinding of the thread. `who` names the thread in the error, and `programs`
+    /// returns a line for each program that runs.
     pub fn unwinds(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(WAITS_OF_AN_UNWINDING, who, programs);
     }
 
-    /// Counts a wait of the thread that returns at once because the thread is unwinding. `who` and
-    /// `programs` are as in [`unwinds`](Self::unwinds).
+    /// Counts a wait that returns at once because the thread is unwinding. For `who` and
+    /// `programs`, see [`unwinds`](Self::unwinds).
     pub fn waits(&self, who: &dyn Display, programs: &dyn Fn() -> Vec<String>) {
         self.lose(1, who, programs);
     }

@@ -6,13 +6,11 @@ use std::panic::Location;
 /// The entry of a waiting thread in a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedThread {
-    /// The thread's name, or its number in the order of creation if it has no name. The main thread
-    /// has the name `main` and the number 0.
+    /// The thread's name, or its number in the order of creation. The main thread is `main`.
     pub name: String,
     /// The thread, as [`Thread::into_raw`](crate::Thread::into_raw) returns it.
     pub thread: (usize, u64),
-    /// The description of the wait: the text passed to [`park`](crate::park), or the thread that is
-    /// joined, or the threads of a scope.
+    /// The text passed to [`park`](crate::park), or the joined thread, or the threads of a scope.
     pub waits_for: String,
     /// The source location of the call that waits.
     pub at: &'static Location<'static>,
@@ -30,9 +28,7 @@ impl fmt::Display for BlockedThread {
     }
 }
 
-/// The error of [`run`](crate::run) if the threads of the core were cancelled.
-///
-/// The text has one line for the error, and one line for each thread that waited.
+/// The error of [`run`](crate::run) if the core was cancelled. The text shows all waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.

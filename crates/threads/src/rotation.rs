@@ -8,37 +8,34 @@
 //!                               └──────────────────────────┘    is stored, and the switch follows
 //! ```
 //!
-//! If a thread of a scope calls [`begin_turns`](crate::begin_turns) while its parent waits for the
-//! scope to end, the thread enters the rotation of the scope. The threads of a rotation form a
-//! circle of pointers in their blocks. Instead, their parent is in the ready queue.
+//! A thread enters the rotation of its scope when it calls [`begin_turns`](crate::begin_turns)
+//! while its parent waits for the scope to end. The threads of a rotation form a circle of pointers
+//! in their blocks. Their parent is in the ready queue in place of them.
 //!
-//! While the threads take turns, the ready queue appears empty. Therefore every operation except a
-//! turn takes the slow path for an empty queue. A thread that parks, ends, or spawns or wakes
-//! another thread first leaves the circle, and puts its parent into the ready queue.
+//! While threads take turns, the ready queue appears empty, so that every other operation takes its
+//! slow path. A thread that parks, ends, or spawns or wakes a thread first leaves the circle and
+//! puts its parent into the ready queue.
 //!
-//! In a round, each thread of the circle has one turn. If other threads of the core are ready, they
-//! run after the round.
+//! In a round, each thread of the circle has one turn. Other ready threads run after the round.
 
 // Rejected: prefetching several threads ahead. A turn has less than 30 instructions, so a prefetch
 // costs more than it gains.
 // Rejected: the next thread in a register, checked by a branch. A turn would take 2.0 to 2.8 ns
-// instead of 3.0 if the data are in a cache, and as long as now if the data are far away.
+// instead of 3.0 if the data are in a cache, and would gain nothing otherwise.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::block::Block;
 
-/// The threads of a scope that take turns: see the module.
+/// The threads of a scope that take turns. Blocks are valid, because their threads have not ended.
 ///
-/// Blocks in a rotation are valid, because they belong to threads of the running core that have not
-/// ended. The `turn` of a block equals its `ahead`, except in two cases: in the block at which the
-/// round pauses, and in all blocks of a cancelled core. Therefore a turn checks only `turn`.
+/// `turn` equals `ahead`, except that it is null in the block `pause` and on a cancelled core.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// The last thread of the round, if it has to take the slow path because other threads are
-    /// ready or because the rotation has no other thread. Null otherwise.
+    /// The last thread of the round if its turn takes the slow path, otherwise null. The slow path
+    /// is needed if other threads are ready, or if the rotation has one thread.
     pause: Cell<*const Block>,
     /// The number of threads that were ready when the parent was last continued.
     pub(crate) ready: Cell<usize>,
@@ -58,12 +55,12 @@ impl Rotation {
         unsafe { self.next.get().as_ref() }
     }
 
-    /// Returns whether this thread of the rotation has the last turn of the round.
+    /// Returns whether `block` has the last turn of the round.
     pub(crate) fn ends_with(&self, block: &Block) -> bool {
         ptr::eq(block.ahead.get(), self.next.get())
     }
 
-    /// Adds a thread that is in no rotation. The thread gets the last turn of the round.
+    /// Adds a thread that is in no rotation, with the last turn of the round.
     pub(crate) fn push(&self, block: &Block) {
         debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {
@@ -76,7 +73,7 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`. In a rotation of one, both are `block`.
+        // SAFETY: valid blocks, see `Rotation`. If the rotation was empty, both are `block`.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);
@@ -84,8 +81,8 @@ impl Rotation {
         }
     }
 
-    /// Begins a round. `pauses` says whether the turn of the last thread takes the slow path. The
-    /// caller makes sure that the rotation is not empty.
+    /// Begins a round. If `pauses` is true, the last turn takes the slow path. The rotation must
+    /// not be empty.
     pub(crate) fn begin(&self, pauses: bool) {
         // SAFETY: null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
@@ -103,8 +100,7 @@ impl Rotation {
     /// Removes the running thread.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
-        // SAFETY: valid blocks, see `Rotation`. If the rotation has no other block, `behind` and
-        // `ahead` are `block`.
+        // SAFETY: valid blocks, see `Rotation`. If no other block is left, both are `block`.
         unsafe {
             (*behind).ahead.set(ahead);
             (*behind).turn.set(ahead);
@@ -133,8 +129,7 @@ mod tests {
         blocks
     }
 
-    /// Returns the numbers of the threads in the order of their turns, from the first to the last
-    /// thread of the round.
+    /// Returns the numbers of the threads in the order of their turns.
     fn turns(rotation: &Rotation) -> Vec<u64> {
         let mut numbers = Vec::new();
         let mut next = rotation.next.get();

@@ -16,12 +16,11 @@ use crate::scope_state::ScopeState;
 /// A scope, in which threads can be spawned. See [`scope`](crate::scope()).
 pub struct Scope<'scope, 'env: 'scope> {
     state: ScopeState,
-    /// Makes the lifetime invariant. Otherwise a thread could borrow a value that ends too early.
+    /// Makes `'scope` invariant. Otherwise a thread could borrow a value that ends too early.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// See [`Owner::scope_at`](crate::Owner::scope_at).
 pub(crate) fn scope_at<'env, R>(
     at: &'static Location<'static>,
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
@@ -57,12 +56,11 @@ pub(crate) fn scope_at<'env, R>(
 }
 
 impl ScopeState {
-    /// Waits for all threads of the scope, then drops the results that no thread fetched. Never
-    /// unwinds, because the threads may borrow from the frames that unwinding would remove.
+    /// Waits for all threads of the scope, then drops the results that were not fetched. Never
+    /// unwinds, because threads may borrow from the frames that unwinding would remove.
     fn drain(&self, s: &Scheduler, at: &'static Location<'static>) {
-        // Results are dropped only when all threads of the scope have ended, because a result may
-        // hold handles to other threads, or even the scope. Blocks are recycled last, because
-        // handles point to blocks.
+        // Results are dropped when all threads have ended, because a result may hold handles to
+        // other threads or the scope. Blocks are recycled last, because handles point to blocks.
         let spent = List::new();
         loop {
             self.drainer.set(s.current());
@@ -78,8 +76,8 @@ impl ScopeState {
             self.ended.remove(block);
             spent.push(block);
             let payload = block.payload.replace(ptr::null_mut());
-            // SAFETY: the thread has ended, so `payload` holds its result. The pointer was taken
-            // out of the block, so the result is not used elsewhere.
+            // SAFETY: the thread has ended, so `payload` holds its result, which only this line
+            // takes.
             if let Some(panic) = unsafe { block.discard.get()(payload) } {
                 self.keep(panic);
             }
@@ -111,10 +109,10 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Starts a thread that runs `f`, first when the calling thread yields, waits or ends.
+    /// Starts a thread that runs `f`. The thread does not run before the calling thread yields,
+    /// waits or ends.
     ///
-    /// The size of the thread's stack is [`Config::stack_bytes`](crate::Config::stack_bytes). `f`
-    /// and its result lie on this stack, so `spawn` allocates nothing while the pool has a stack.
+    /// The size of its stack is [`Config::stack_bytes`](crate::Config::stack_bytes).
     ///
     /// # Panics
     ///
@@ -128,7 +126,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.builder().spawn(f)
     }
 
-    /// Returns a builder, which can set the name and the stack size of a thread.
+    /// Returns a builder, which sets the name and the stack size of a thread.
     pub fn builder(&'scope self) -> Builder<'scope, 'env> {
         Builder {
             scope: self,
@@ -138,7 +136,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 }
 
-/// Settings of a thread before it is spawned. See [`Scope::builder`].
+/// The settings of a thread that is not spawned yet. See [`Scope::builder`].
 #[must_use = "a thread starts with `spawn`"]
 pub struct Builder<'scope, 'env: 'scope> {
     scope: &'scope Scope<'scope, 'env>,
@@ -147,16 +145,14 @@ pub struct Builder<'scope, 'env: 'scope> {
 }
 
 impl<'scope> Builder<'scope, '_> {
-    /// Names the thread in reports and errors.
+    /// Sets the name of the thread in reports and errors.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into().into_boxed_str());
         self
     }
 
-    /// Sets the size of the thread's stack in bytes, instead of
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). The least size is 16 KiB.
-    ///
-    /// Each size has its own pool of stacks, so use few different sizes.
+    /// Sets the size of the thread's stack in bytes, at least 16 KiB. The default is
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Each size has its own pool.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -181,7 +177,7 @@ impl<'scope> Builder<'scope, '_> {
                 self.name.as_deref(),
             );
             let payload = Room::<F, R>::below(block);
-            // SAFETY: the room is at the top of the stack, which is unused until the thread starts.
+            // SAFETY: the payload is at the top of the stack, which is not used yet.
             unsafe { payload.cast::<F>().write(f) };
             block.state.set(State::Ready);
             block.token.set(false);
@@ -222,7 +218,7 @@ union Room<F, R> {
 }
 
 impl<F, R> Room<F, R> {
-    /// The number of bytes of the stack in addition to the bytes that the caller asked for.
+    /// The size of a stack's memory in addition to the bytes that the caller asked for.
     const EXTRA_BYTES: usize = {
         let bytes = size_of::<Self>() + align_of::<Self>();
         if bytes <= FREE_PAYLOAD_BYTES {
@@ -240,8 +236,7 @@ impl<F, R> Room<F, R> {
     }
 }
 
-/// Drops the result at `payload`. Returns the panic if the result is a panic, or if the destructor
-/// of the result panics.
+/// Drops the result at `payload`. Returns the panic of the thread or of the destructor, if any.
 ///
 /// # Safety
 ///
@@ -262,7 +257,7 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
 /// Runs the closure of a new thread and ends the thread, as the first function on its stack.
 ///
 /// The frame of this function is small. Therefore a closure that is too large for the stack
-/// overflows the stack in `run_closure`, when the scheduler already knows the running thread.
+/// overflows in `run_closure`, when the scheduler already knows the running thread.
 ///
 /// # Safety
 ///
@@ -283,7 +278,7 @@ unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     with(|s| end(s, block))
 }
 
-/// Runs the closure in the thread's room and puts the result into the same room.
+/// Runs the closure in the payload of the thread, and replaces the closure by its result.
 ///
 /// # Safety
 ///
@@ -300,16 +295,15 @@ unsafe fn run_closure<F: FnOnce() -> R, R>(block: &Block) {
             resume(Cancelled::payload());
         }
         let value = f();
-        // SAFETY: the room is large enough for the result, and the closure has left it.
+        // SAFETY: the payload has room for the result, and the closure was moved out of it.
         unsafe { result.write(Ok(value)) };
     }));
     if let Err(panic) = outcome {
-        // SAFETY: the room is large enough for the result, and holds no other value.
+        // SAFETY: the payload has room for the result, and holds no other value.
         unsafe { result.write(Err(panic)) };
     }
 }
 
-/// Ends the running thread and continues another thread.
 fn end(s: &Scheduler, block: &Block) -> ! {
     // SAFETY: the scope waits for its threads, so the state lives until the last thread has ended.
     let scope = unsafe { &*ScopeState::of(block) };
@@ -317,15 +311,14 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // No other thread gets the stack before this thread has left the stack, because only a
-        // running thread spawns.
+        // Only a running thread spawns, so this thread leaves its stack before another takes it.
         s.recycle(block);
     } else {
         scope.ended.push(block);
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null or a thread that waits in `join`, which clears the pointer afterwards.
+    // SAFETY: null, or a thread in `join`, which clears the pointer before it returns.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
@@ -352,9 +345,9 @@ impl<R> JoinHandle<'_, R> {
     ///
     /// # Errors
     ///
-    /// Returns the payload of the thread's panic if the thread panicked. Returns [`Cancelled`] if
-    /// the core is cancelled, the caller is unwinding, and the thread has not ended. Returns a
-    /// `&str` if the end of the scope has already dropped the thread's result.
+    /// Returns the payload if the thread panicked. Returns [`Cancelled`] if the core is cancelled,
+    /// the caller is unwinding, and the thread has not ended. Returns a `&str` if the end of the
+    /// scope has dropped the result.
     ///
     /// # Panics
     ///
@@ -376,19 +369,18 @@ impl<R> JoinHandle<'_, R> {
         })
     }
 
-    /// Returns whether the thread has ended. If so, [`join`](Self::join) does not wait.
+    /// Returns whether the thread has ended, so that [`join`](Self::join) does not wait.
     pub fn is_finished(&self) -> bool {
         self.block().state.get() == State::Ended
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled after the handle is gone, or at the end of the scope, which
-        // outlives the handle. Blocks of a run stay in their places.
+        // SAFETY: the block is recycled only with the handle, or at the end of the scope.
         unsafe { &*self.block }
     }
 
     fn wait(&self, s: &Scheduler, at: &'static Location<'static>) {
-        /// Clears the pointer to the waiting thread, even if its wait unwinds.
+        /// A guard that clears the pointer to the joining thread, even if the wait unwinds.
         struct Waiting<'a>(&'a Block);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
@@ -402,15 +394,14 @@ impl<R> JoinHandle<'_, R> {
     }
 
     /// Takes the result of the ended thread and recycles its stack. Returns `None` if the scope has
-    /// dropped the result. The handle must not be used again.
+    /// dropped the result. The handle must not be used afterwards.
     fn take(&self, s: &Scheduler) -> Option<std::thread::Result<R>> {
         let block = self.block();
         let payload = block.payload.replace(ptr::null_mut());
         if payload.is_null() {
             return None;
         }
-        // SAFETY: the thread has ended and left its result. The pointer was taken out of the block,
-        // so the result is not used elsewhere.
+        // SAFETY: the thread has ended, so `payload` holds its result, which only this line takes.
         let result = unsafe { payload.cast::<std::thread::Result<R>>().read() };
         // SAFETY: the scope outlives this handle.
         unsafe { (*ScopeState::of(block)).ended.remove(block) };

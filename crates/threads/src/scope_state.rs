@@ -17,7 +17,7 @@ pub(crate) struct ScopeState {
     pub(crate) drainer: Cell<*const Block>,
     /// The threads of the scope that take turns.
     pub(crate) rotation: Rotation,
-    /// The first panic of a thread of the scope that was not joined.
+    /// The first panic of a thread that was not joined.
     pub(crate) panic: Cell<Option<Payload>>,
 }
 
@@ -32,8 +32,7 @@ impl ScopeState {
         }
     }
 
-    /// Returns the scope of a thread, or null for the main thread. The scope outlives the thread,
-    /// because it waits for the thread.
+    /// Returns the scope of a thread, or null for the main thread. The scope outlives the thread.
     #[inline(always)]
     pub(crate) fn of(block: &Block) -> *const ScopeState {
         block.scope.get().cast()

@@ -1,16 +1,13 @@
-//! Serial numbers of threads. No two threads of a process ever have the same number. Therefore a
-//! stored number always tells whether its thread belongs to the present run.
+//! Serial numbers of threads, which are unique in a process.
 //!
-//! Each run has its own range of numbers, because several cores number threads at the same time. If
-//! a run leaves at least half of its range unused, a later run gets the rest. Therefore at least
-//! 2^63 numbers can be used, enough for 292 years at one thread in a nanosecond.
+//! Each run has its own range of numbers. A later run gets the rest of a range that is at most half
+//! used. Therefore at least 2^63 numbers can be used, one in a nanosecond for 292 years.
 
-// Rejected: serial numbers without ranges, because all cores would write to one counter.
+// Rejected: one counter without ranges, because all cores would write to it.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of serial numbers in a new range.
 const RANGE: u64 = 1 << 48;
 
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
@@ -18,7 +15,7 @@ static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers::new());
 struct Numbers {
     /// The first number that has not been in any range. No thread has the number 0.
     fresh: u64,
-    /// Ranges that ended runs have returned. Each range has at least half of its numbers.
+    /// The unused parts of the ranges of ended runs, each at least half of a range.
     returned: Vec<Range<u64>>,
 }
 

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The size of the guard below every stack. For Rust code one page would be enough, because Rust
-/// code probes every page of a large frame. C code could step over a small guard.
+/// The size of the guard below every stack. One page is enough for Rust code, which probes every
+/// page of a frame. C code could step over a smaller guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
-/// One mapping, with the guard at its low end and the stack above the guard.
+/// A mapping with the guard at its low end and the stack above the guard.
 pub(crate) struct Stack {
     /// The lowest address of the guard. Null for the stack of an OS thread.
     mapping: *mut u8,
@@ -18,15 +18,14 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// The stack of an OS thread, which this crate does not map.
+    /// The stack of an OS thread, which this crate has not mapped.
     pub(crate) const FOREIGN: Stack = Stack {
         mapping: ptr::null_mut(),
         guard_bytes: 0,
         mapped_bytes: 0,
     };
 
-    /// Maps a stack of at least `bytes` bytes above a guard. The stack stays mapped until
-    /// [`Stack::unmap`].
+    /// Maps a stack of at least `bytes` bytes above a guard.
     pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
         let page = page_bytes();
         let guard_bytes = GUARD_BYTES.next_multiple_of(page);
@@ -35,7 +34,7 @@ impl Stack {
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        // SAFETY: the kernel chooses the address of the new mapping, so no used memory is touched.
+        // SAFETY: the kernel chooses the address, so the call changes no memory in use.
         let mapping = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -82,7 +81,7 @@ impl Stack {
         debug_assert_eq!(done, 0, "munmap: {}", io::Error::last_os_error());
     }
 
-    /// Returns the lowest address that the thread may use.
+    /// Returns the lowest address above the guard.
     pub(crate) fn limit(&self) -> *mut u8 {
         self.mapping.wrapping_add(self.guard_bytes)
     }
@@ -92,7 +91,7 @@ impl Stack {
         self.mapping.wrapping_add(self.mapped_bytes)
     }
 
-    /// Returns the addresses of the guard. Empty for the stack of the OS thread.
+    /// Returns the addresses of the guard. Empty for the stack of an OS thread.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping.addr()..self.limit().addr()
     }
@@ -106,14 +105,14 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // A page that is not resident was never touched, or was swapped out. For a swapped-out page
-        // the result is too low.
+        // A page that is not resident was never touched, or was swapped out. Then the result is too
+        // low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };
         let mut lowest = self.limit().wrapping_add(first * page).cast_const();
-        // SAFETY: `lowest` stays in the mapped and readable part of the stack, which ends above
-        // `top`. The read is volatile because other frames wrote these bytes.
+        // SAFETY: `lowest` stays below `top` in the readable part of the mapping. The read is
+        // volatile because other frames wrote these bytes.
         while lowest < top && unsafe { lowest.read_volatile() } == 0 {
             lowest = lowest.wrapping_add(1);
         }

@@ -6,9 +6,8 @@ use std::ptr;
 use crate::block::Block;
 use crate::scheduler::{Scheduler, with};
 
-/// A handle to a thread of this core, which [unparks](Thread::unpark) the thread.
-///
-/// The handle may outlive the thread, but cannot go to another OS thread.
+/// A handle that [unparks](Thread::unpark) a thread of this core. The handle may outlive the
+/// thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Thread {
     pub(crate) block: *const Block,
@@ -16,13 +15,11 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Returns the running thread of this core.
     #[inline]
     pub(crate) fn running(s: &Scheduler) -> Self {
         Self::of(s.current())
     }
 
-    /// Returns a handle to the thread that has this control block.
     #[inline]
     pub(crate) fn of(block: &Block) -> Self {
         Self {
@@ -38,15 +35,15 @@ impl Thread {
         self.try_unpark();
     }
 
-    /// If this thread belongs to the present run of this core, [unparks](Self::unpark) the thread
-    /// and returns true, even if the thread has ended. Otherwise returns false.
+    /// [Unparks](Self::unpark) this thread and returns true, even if the thread has ended. If the
+    /// thread belongs to another run or core, returns false.
     #[inline(always)]
     pub fn try_unpark(self) -> bool {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Returns whether this thread is running. The caller makes sure that this thread has not
-    /// ended, because a later thread may get the same control block.
+    /// Returns whether this thread is running. An ended thread's block may belong to a later
+    /// thread, so the thread must not have ended.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -60,13 +57,12 @@ impl Thread {
         (self.block.expose_provenance(), self.serial)
     }
 
-    /// Returns the handle for which [`into_raw`](Self::into_raw) returned these numbers. Unparking
+    /// Returns the handle from which [`into_raw`](Self::into_raw) returned these numbers. Unparking
     /// the handle does nothing on another OS thread, and after the end of the run.
     ///
     /// # Safety
     ///
-    /// The numbers came from one call of `into_raw` in this process, or the second number is 0. No
-    /// thread has the number 0.
+    /// The numbers came from one call of `into_raw` in this process, or the second number is 0.
     #[inline]
     pub unsafe fn from_raw((block, serial): (usize, u64)) -> Self {
         Self {

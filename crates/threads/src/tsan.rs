@@ -1,5 +1,5 @@
-//! Tells ThreadSanitizer which stack is in use. ThreadSanitizer treats each stack as a thread,
-//! called a fiber, and records the calls that are under way on each fiber.
+//! Calls that tell ThreadSanitizer which stack is in use. ThreadSanitizer represents each stack by
+//! a *fiber*, which records the calls that are under way on the stack.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -64,11 +64,10 @@ impl Stacks {
         }
     }
 
-    /// Does nothing: ThreadSanitizer needs no call on a fresh stack.
+    /// Does nothing, because ThreadSanitizer needs no call on a fresh stack.
     pub(crate) fn arrive_first(&self) {}
 
-    /// Announces a switch and performs it. `switch` continues the thread that is suspended at `to`.
-    /// Returns when another thread continues the running thread.
+    /// Announces and performs a switch to the thread that is suspended at `to`.
     ///
     /// # Safety
     ///
@@ -76,8 +75,8 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: `fiber` belongs to the stack on which `to` lies. Without flags, all accesses
-        // before the switch happen before all accesses after the switch.
+        // SAFETY: `fiber` belongs to the stack of `to`. The flags 0 order all accesses around the
+        // switch.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }
@@ -93,5 +92,5 @@ impl Stacks {
     }
 }
 
-/// Does nothing: ThreadSanitizer keeps no records of frames.
+/// Does nothing, because ThreadSanitizer keeps no records of frames.
 pub(crate) fn unpoison(_limit: *const u8, _top: *const u8) {}

@@ -1,7 +1,7 @@
-//! The bounded queue of figure 4.2, in main memory or, between transfers, in a local store.
+//! The bounded queue of figure 4.2 of the Jack Rabbit thesis, in main memory or in a local store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
-// would break memory safety. Here buffers hold numbers, and a separate table holds the tasks.
+// would break memory safety. Therefore buffers hold numbers, and a separate table holds the tasks.
 
 use cellworks_machine::LocalStore;
 use cellworks_machine::memory::Region;
@@ -10,10 +10,10 @@ use cellworks_machine::mfc::LsAddr;
 /// The largest number of tasks in a buffer.
 pub(crate) const BUFFER_TASKS: usize = 1_024;
 
-/// The number of bytes of an element, which is a pointer of an SPE.
+/// The number of bytes of an element: the size of a pointer of an SPE.
 pub(super) const ELEMENT_BYTES: usize = 4;
 
-/// The offset of the head in a buffer. The tail and the length follow.
+/// The offset of the head in a buffer, in bytes. The tail and the length follow.
 pub(super) const CONTROL: usize = BUFFER_TASKS * ELEMENT_BYTES;
 
 /// The number of bytes of head, tail and length, which fill a line.
@@ -25,7 +25,7 @@ const HEAD: usize = CONTROL;
 const TAIL: usize = CONTROL + 4;
 const LENGTH: usize = CONTROL + 8;
 
-/// Memory that a processor reads and writes by words.
+/// Memory that a processor accesses by words.
 pub(super) trait Words {
     fn get(&self, at: usize) -> u32;
     fn set(&self, at: usize, word: u32);
@@ -64,7 +64,7 @@ impl Words for InLocal<'_> {
     }
 }
 
-/// A queue of the numbers of tasks. The caller has locked the queue.
+/// A queue of the numbers of tasks, which the caller has locked.
 pub(super) struct Buffer<W>(pub(super) W);
 
 impl<W: Words> Buffer<W> {

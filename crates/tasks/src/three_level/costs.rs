@@ -1,50 +1,47 @@
-//! The times of the software of the scheduler in main memory, and the sizes of its parts. No paper
-//! has published these times, so they are assumed. Some sizes follow from figures of the Jack
-//! Rabbit thesis. `docs/simulated-cell.md` lists the values.
+//! The times and sizes of the software of the scheduler in main memory. The times are assumed,
+//! because no paper has published them. Some sizes follow from the Jack Rabbit thesis.
 
 use cellworks_machine::Cycles;
 
 /// The time of a check-out, a flush or an operation on a lock, on an SPE, without transfers and
-/// atomic updates: some 60 instructions and two branches without a hint.
+/// atomic updates: about 60 instructions and two branches without a hint.
 pub(super) const SPE_STEP: Cycles = Cycles(150);
 
-/// The time of moving one task from a buffer to another, on an SPE: `pop_front` and `push_back` of
-/// figure 4.2, some 20 instructions with 4 loads of 6 cycles each.
+/// The time of moving one task between buffers on an SPE (`pop_front` and `push_back` of figure
+/// 4.2): about 20 instructions with 4 loads of 6 cycles each.
 pub(super) const SPE_MOVE: Cycles = Cycles(40);
 
-/// The time that an SPE needs for the descriptor of a task, before the task begins (figure 4.5):
-/// some 40 instructions and two branches without a hint.
+/// The time that an SPE needs for the descriptor of a task before the task begins (figure 4.5):
+/// about 40 instructions and two branches without a hint.
 pub(super) const SPE_TASK: Cycles = Cycles(100);
 
-/// The time of making the object of a task or of a part, on the PPE (figure 4.1: 192 bytes, two
-/// lines): some 200 instructions.
+/// The time of making the object of a task on the PPE (figure 4.1): about 200 instructions.
 pub(super) const PPE_MAKE: Cycles = Cycles(400);
 
-/// The time of a pass of the PPE's scheduler, without the locks. The scheduler waits for two lines
-/// of main memory, which hold the head, tail and length of two buffers.
+/// The time of a pass of the PPE's scheduler without the locks: the waits for two lines of main
+/// memory with the head, tail and length of two buffers.
 pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 
-/// The time of moving one task from a buffer to another, on the PPE: some 20 instructions, and a
-/// 32nd part of the wait for a line.
+/// The time of moving one task on the PPE: about 20 instructions and a 32nd of a wait for a line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
-/// The time to order, filter or dice one task, on the PPE: a virtual call, and the access to the
-/// object of the task.
+/// The time of ordering, filtering or dicing a task on the PPE: a virtual call and a load of the
+/// task.
 pub(super) const PPE_LOOK: Cycles = Cycles(100);
 
 /// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.
 pub(super) const TASK_BYTES: usize = 192;
 
-/// The number of bytes of the code and data (the binary) of tasks with the same name. An SPE gets
-/// the binary if its last task had another name. Assumed: the most bytes of a DMA command.
+/// The number of bytes of the code and data (binary) of tasks with the same name, which an SPE gets
+/// if its last task had another name. Assumed: the largest DMA command.
 pub(super) const BINARY_BYTES: usize = 16 * 1_024;
 
 /// The largest number of tasks in an inbox: "the SPE threads can load two jobs at a time" (section
-/// 4.8). Figure 4.4 calls this number `MAILBOX_SIZE` without a value.
+/// 4.8). In figure 4.4 this number is `MAILBOX_SIZE`, without a value.
 pub(super) const INBOX_TASKS: usize = 2;
 
-/// The number of submitted tasks after which the PPE's scheduler imports tasks. If the main program
-/// waits earlier, the scheduler imports earlier. Assumed: the same as `DICING_THRESHOLD`.
+/// The number of submitted tasks after which the PPE's scheduler imports tasks, unless the main
+/// program waits earlier. Assumed: the same as `DICING_THRESHOLD`.
 pub(super) const IMPORT_TASKS: usize = 16;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing while the main program still submits. The scheduler would split the first task
-// into nearly a hundred parts, although more tasks follow at once.
+// Rejected: dicing before all tasks are submitted. The first task would have nearly a hundred
+// parts.
 
-/// If a reorder buffer holds fewer than `enough` tasks, replaces the tasks by their parts.
+/// Replaces tasks by their parts if a reorder buffer holds fewer than `enough` tasks.
 ///
-/// `dice` gets a task that may be diced and the wanted number of parts. `dice` pushes the parts, or
-/// the task itself if the task cannot be split. If `dice` pushes more parts than were missing, the
-/// figure would dice all following tasks, but here dicing stops.
+/// `dice` gets a task and the wanted number of parts, and pushes the parts, or the task if it
+/// cannot be split. Unlike in the figure, dicing stops when `dice` has pushed more parts than were
+/// missing.
 pub(super) fn dice<T>(
     tasks: Vec<T>,
     enough: usize,
@@ -41,8 +41,8 @@ pub(super) fn dice<T>(
 mod tests {
     use super::*;
 
-    /// Dices tasks with these numbers of pieces. A task with one piece cannot be split. Returns the
-    /// resulting tasks, and the number of parts that each call of `dice` asked for.
+    /// Dices tasks with these numbers of pieces, of which tasks with one piece cannot be split.
+    /// Returns the resulting tasks, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;

@@ -1,10 +1,10 @@
-//! The tasks of the reorder buffer, as a filter sees them.
+//! The tasks that a filter gets.
 
 use std::fmt;
 
 use crate::task::Priority;
 
-/// A task that waits in the reorder buffer, as a [filter](crate::Pool::filter) sees it.
+/// A waiting task that a [filter](crate::Pool::filter) gets.
 #[derive(Debug)]
 pub struct PendingTask<'a> {
     /// The place of the task in the buffer before the filters were called.
@@ -21,8 +21,7 @@ impl PendingTask<'_> {
         self.name
     }
 
-    /// Returns the number of the task in its phase. Tasks are numbered from 1 on, in the order in
-    /// which they were submitted. Parts of one task have the same number.
+    /// Returns the number of the task in its phase, from 1 on. Parts have the number of their task.
     pub fn number(&self) -> usize {
         self.number
     }
@@ -32,8 +31,8 @@ impl PendingTask<'_> {
         self.priority
     }
 
-    /// Returns whether this is a part of a diced task. If a filter drops a part, other parts of the
-    /// task that have not begun do not run either.
+    /// Returns whether this is a part of a diced task. After a filter has dropped a part, no
+    /// further part of the task begins.
     pub fn is_part(&self) -> bool {
         self.is_part
     }

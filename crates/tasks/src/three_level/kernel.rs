@@ -1,8 +1,7 @@
-//! The side of a worker: the kernel, which runs on the worker's SPE.
+//! The kernel: the program on an SPE that moves tasks between the queues and a worker.
 
-// Rejected: simulating each check-out of a worker that finds no task, because there would be
-// millions in a run. Instead the worker waits until tasks have come. The worker pays for the
-// check-out that finds these tasks, and for the previous check-out.
+// Rejected: simulating each check-out that finds no task, because there would be millions in a run.
+// Instead the worker waits until tasks have come, and then simulates two check-outs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -20,13 +19,13 @@ use crate::node::Node;
 
 const TAG: Tag = Tag::of::<31>();
 
-/// The name under which the kernel reserves local store, for the error of a full local store.
+/// The name of the kernel in the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
 /// The number of bytes that a poll of a lock gets (figure 4.3).
 const POLL_BYTES: usize = 8;
 
-/// The bytes of the quadword in which an element of a buffer lies.
+/// The number of bytes of the quadword in which an element of a buffer lies.
 const QUADWORD_BYTES: usize = 16;
 
 pub(super) struct Kernel<'a, S: CellSpe> {
@@ -35,7 +34,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// A copy of the line of the lock that was used last.
     line: LocalBuffer,
     ready: LocalBuffer,
-    /// The reorder buffer, or the prefilter while the outbox is flushed.
+    /// A copy of the reorder buffer, or of the prefilter while the outbox is flushed.
     other: LocalBuffer,
     object: LocalBuffer,
     binary: LocalBuffer,
@@ -48,17 +47,17 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The number of arrivals of tasks before the last check-out that found no task.
     seen: Cell<usize>,
     gate_seen: Cell<usize>,
-    /// The number of the last phase for which the worker has arrived at the gate.
+    /// The last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The number of the task name (`Queues::kind_of`) of the binary in the local store.
+    /// The kind (`Queues::kind_of`) of the tasks of which the binary is in the local store.
     kind: Cell<Option<u32>>,
 }
 
 #[derive(Clone, Copy)]
 struct Taken {
     task: u32,
-    /// Whether the SPE has already got the object of the task.
+    /// Whether the SPE has got the object of the task.
     is_known: bool,
 }
 
@@ -110,7 +109,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         word.expect("the words are in a region of their own")
     }
 
-    /// Locks a buffer, as `SpinLock::Acquire` of figure 4.3 does.
+    /// Locks a buffer as `SpinLock::Acquire` of figure 4.3 does.
     fn acquire(&self, level: Level) {
         const IN_REGION: &str = "the locks are in a region of their own";
         let (mfc, local_store) = (self.spe.mfc(), self.spe.local_store());
@@ -133,7 +132,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }
-                // On a host the SPE that holds the lock may share an OS thread with this SPE.
+                // On a host the holder of the lock may share an OS thread with this SPE.
                 self.spe.yield_now();
             }
         }
@@ -154,7 +153,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         })
     }
 
-    /// Gets a buffer. The caller holds the lock of the buffer.
+    /// Gets a buffer, which the caller has locked.
     fn get_buffer(&self, of: &LocalBuffer, level: Level) -> Buffer<InLocal<'_>> {
         self.get(of.address(), self.queues.buffer(level), BUFFER_BYTES);
         self.buffer(of)
@@ -164,14 +163,14 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.put(of.address(), self.queues.buffer(level), BUFFER_BYTES);
     }
 
-    /// Returns the addresses of head, tail and length of a buffer, in local store and main memory.
+    /// Returns the addresses of a buffer's head, tail and length, in local store and main memory.
     fn control(&self, of: &LocalBuffer, level: Level) -> (LsAddr, EffectiveAddress) {
         let local = LsAddr(of.address().0 + CONTROL as u32);
         let main = EffectiveAddress(self.queues.buffer(level).0 + CONTROL as u64);
         (local, main)
     }
 
-    /// Fills the inbox by the check-out of figure 4.4. Returns false if the buffers hold no task.
+    /// Moves tasks into the inbox by the check-out of figure 4.4. Returns false if there are none.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -192,8 +191,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper does not say how many tasks leave the reorder buffer. Here these tasks fill
-            // the inboxes of all workers, so that the other tasks can still be reordered and diced.
+            // The paper gives no number of tasks. This number fills the inboxes of all workers, so
+            // that the other tasks can still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
                 self.release(Level::ReorderBuffer);
@@ -254,7 +253,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         });
     }
 
-    /// Takes the next task of the inbox, and gets the object of the task.
+    /// Takes the next task of the inbox, and gets its object.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
             let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
@@ -262,15 +261,14 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(self.object.address(), self.queues.object(task), TASK_BYTES);
                 self.spe.compute(SPE_TASK);
             }
-            // If the run was cancelled meanwhile, the table returns `None`.
+            // `None` if a cancelled run has dropped the task.
             if let Some(task) = self.queues.take(task) {
                 return Some(task);
             }
         }
     }
 
-    /// Moves tasks from the outbox into the buffer of submitted tasks, until the outbox is empty or
-    /// the buffer is full.
+    /// Moves tasks from the outbox into the buffer of submitted tasks, while this buffer has room.
     fn flush(&self) {
         if self.outbox.borrow().is_empty() {
             return;
@@ -307,8 +305,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Pushes tasks of the outbox into a buffer, and calls `pushed` with the offset of each pushed
-    /// task. Returns the number of pushed tasks.
+    /// Moves tasks from the outbox into a buffer, while the buffer has room. Calls `pushed` with
+    /// the offset of each task, and returns the number of tasks.
     fn flush_into(&self, buffer: &Buffer<InLocal<'_>>, pushed: &dyn Fn(usize)) -> usize {
         let mut tasks = 0;
         while !buffer.is_full() {
@@ -360,7 +358,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out. If no task has come since a check-out found no task, does nothing.
+    /// Checks tasks out, if tasks have come since a check-out found no task.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {
@@ -368,7 +366,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// If no other thread of this worker uses the buffers in the local store, calls `look`.
+    /// Calls `look`, if no other thread of this worker uses the buffers in the local store.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;

@@ -1,6 +1,5 @@
-//! The scheduler of the Jack Rabbit thesis, an alternative to queues with stealing. Queues lie in
-//! main memory, and workers take tasks by the operations of a Cell. A scheduler runs on the PPE. In
-//! this module "the paper" and numbers of figures and sections refer to the thesis.
+//! The scheduler of the Jack Rabbit thesis ("the paper", with its figures and sections). Queues lie
+//! in main memory. Workers take tasks by operations of a Cell, and a scheduler runs on the PPE.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task
@@ -12,29 +11,24 @@
 //!
 //! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
 //! SPEs access this region by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
-//! updates. The buffers hold numbers of tasks. The tasks themselves lie in a separate table. Each
-//! task is taken out of the table once: to run, to be split into parts (diced), or to be dropped.
+//! updates. The buffers hold numbers of tasks in a separate table. A task is taken out of the table
+//! once: to run, to be split into parts (diced), or to be dropped.
 //!
 //! **Simulated time.** These operations take the time that the machine simulates, and instructions
-//! take the time in `costs`. The simulated PPE is one thread, on which the main program and the
-//! scheduler take turns. When the main program has submitted some tasks, the scheduler imports
-//! these tasks. When the main program waits and a worker has changed a buffer, the scheduler
-//! imports and dices.
+//! take the time in `costs`. The main program and the scheduler share one thread of the PPE. The
+//! scheduler imports tasks when the main program has submitted some tasks. It imports and dices
+//! when the main program waits and a worker has changed a buffer.
 //!
-//! **Polling.** A processor that waits for a lock polls the lock. On an SPE each poll is simulated,
-//! with the transfers of figure 4.3, because locks are held for some microseconds only. In the
-//! paper, a worker that has found no task checks out (looks for tasks in the buffers) again and
-//! again. These check-outs are not simulated. Instead the worker waits until tasks have come to the
-//! buffers, and then checks out with all operations. In the same way, a worker reads the gate only
-//! when the gate has moved, and the PPE reads the buffers only when a worker has changed them.
+//! **Polling.** Each poll of a lock is simulated, with the transfers of figure 4.3, because locks
+//! are held for some microseconds only. Other polls are not simulated. A worker checks out (looks
+//! for tasks in the buffers) only when tasks have come, and reads the gate only when it has moved.
+//! The PPE reads the buffers only when a worker has changed them.
 //!
-//! **Differences from the paper:** workers do not take tasks out of the inboxes of other workers.
+//! **Differences from the paper:** workers take no tasks out of the inboxes of other workers.
 //! Closures of `join` and `scope` are distributed by stealing.
 //!
-//! MARS, as the paper describes it, has only the Ready buffer. The main program puts tasks into
-//! this buffer, and SPEs take one task at a time and get the object of the task. The PPE does
-//! nothing else, and tasks are neither diced nor staged ahead. The barrier of MARS is the counter
-//! of tasks that have not ended.
+//! **MARS**, as the paper describes it, has only the Ready buffer, from which SPEs take one task at
+//! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of live tasks.
 
 mod buffer;
 mod costs;
@@ -60,45 +54,42 @@ use crate::settings::Scheduler;
 use kernel::Kernel;
 use scheduler::PpeScheduler;
 
-/// The side of a worker: its access to the queues.
+/// The operations of a worker on the queues.
 pub(crate) trait WorkerSide<S: Spe> {
     /// Returns whether [`take`](Self::take) may find a task or other work.
     fn may_find(&self) -> bool;
 
-    /// Takes a task, if the worker can find one. Also flushes the outbox and reads the gate.
+    /// Takes a task, if any. Also flushes the outbox and reads the gate.
     fn take(&self) -> Option<Arc<Node<S>>>;
 
-    /// Takes a task out of the inbox, to stage its data while another task runs. If the inbox is
-    /// empty and no task is staged yet (`is_first`), first fills the inbox.
+    /// Takes a task out of the inbox, to stage its data while another task runs. Fills an empty
+    /// inbox first if no task is staged yet (`is_first`).
     fn take_ahead(&self, is_first: bool) -> Option<Arc<Node<S>>>;
 
     fn put_back(&self, task: Arc<Node<S>>);
 
-    /// Puts a task into the outbox. The task was submitted by a task, or has become ready.
+    /// Puts a task that was submitted by a task, or has become ready, into the outbox.
     fn post(&self, task: Arc<Node<S>>);
 
-    /// Gets the binary of a task that is about to run, if the local store does not hold the binary.
+    /// Gets the binary of a task that is about to run, unless the local store holds it.
     fn load(&self, task: &Node<S>);
 
-    /// Records that a task of a phase of the main program, or a part of such a task, has ended.
+    /// Records the end of a task of a phase of the main program, or of a part of such a task.
     fn job_ended(&self);
 }
 
-/// The side of the main program: its access to the queues, and the PPE's scheduler.
+/// The operations of the main program on the queues, and the PPE's scheduler.
 pub(crate) trait MainSide<S: Spe> {
-    /// Submits a task. While the queues have no room, waits.
+    /// Submits a task. Waits while the queues have no room.
     fn post(&self, task: Arc<Node<S>>);
 
     /// Begins a phase of the main program (`BeginSubmit` of the paper).
     fn phase_begins(&self);
 
-    /// Records that the main program has submitted all its tasks to a phase (`EndSubmit`).
+    /// Records that the main program has submitted all tasks of a phase (`EndSubmit`).
     fn all_submitted(&self);
 
-    /// Waits at the completion gate (`WaitForCompletion`), after all tasks of the phase have ended.
-    ///
-    /// # Errors
-    ///
+    /// Waits at the completion gate (`WaitForCompletion`), after the tasks of the phase have ended.
     /// Returns the payload of a filter that has panicked.
     fn phase_ends(&self) -> Result<(), Payload>;
 
@@ -109,9 +100,8 @@ pub(crate) trait MainSide<S: Spe> {
     fn is_wanted(&self) -> bool;
 }
 
-/// The functions that make the queues and the sides, on a machine that is a Cell.
+/// The constructors of the queues and of their sides, on a machine that is a Cell.
 pub(crate) struct Sides<M: Machine> {
-    /// Makes the queues, which the sides share.
     pub(crate) queues: WhatSidesShare<M>,
     /// Makes the side of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
@@ -132,7 +122,7 @@ pub(crate) type SideOfMain<M> = for<'a> fn(
     &'a [Filter<'a>],
 ) -> Box<dyn MainSide<<M as Machine>::Spe> + 'a>;
 
-/// Returns the functions that make the sides, which use the MFCs and the main memory of a Cell.
+/// Makes [`Sides`], which use the MFCs and the main memory of a Cell.
 pub(crate) struct SidesOfCell;
 
 impl<M: Machine> OnCell<M> for SidesOfCell {

@@ -1,5 +1,5 @@
 //! The queues that the workers and the PPE share: a region of main memory with the locks, gates,
-//! counters and buffers, and the table of tasks. The buffers hold numbers of tasks in this table.
+//! counters and buffers, and the table of tasks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ use crate::node::Node;
 use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
-/// A buffer with its lock. The PPE's scheduler takes two locks in the order of the first row, and
-/// workers in the order of the second row. To flush its outbox, a worker locks only the prefilter.
+/// A buffer with its lock. The PPE's scheduler takes locks in the order of the first row, and
+/// workers in that of the second row. To flush its outbox, a worker locks only the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -34,26 +34,25 @@ pub(super) enum Level {
     Ready,
 }
 
-/// A word of main memory. Each word has its own line.
+/// A word of main memory, in a line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// 0 if a processor has locked the buffer, otherwise 1.
     Lock(Level),
     /// The number of tasks of phases of the main program that have not ended.
     Jobs,
-    /// The number of the phase of the main program to which all tasks have been submitted, or 0.
+    /// The phase of the main program to which all tasks have been submitted, or 0.
     UserFinished,
-    /// Twice the number of the main program's phase, plus 1 when the tasks of the phase have ended.
-    /// While this word is odd, workers stay at the gate.
+    /// Twice the number of the phase of the main program, plus 1 when its tasks have ended. While
+    /// this word is odd, workers stay at the gate.
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
-    /// The number of the main program's phase if all its tasks have ended and all workers are at
-    /// the gate, or 0.
+    /// The number of the main program's phase if its tasks have ended and all workers are at the
+    /// gate, or 0.
     CompletionGate,
 }
 
-/// The number of places for objects of tasks.
 const OBJECTS: usize = 4 * BUFFER_TASKS;
 
 /// The distance in bytes between the objects of two tasks.
@@ -77,7 +76,7 @@ pub(crate) struct Queues<S: Spe> {
     wants_scheduler: AtomicBool,
     /// Whether a task of a phase of the main program was submitted since the last check.
     has_jobs: AtomicBool,
-    /// The number of the last phase for which the completion gate was opened.
+    /// The last phase for which the completion gate was opened.
     completed: AtomicUsize,
     pub(super) counts: Counts,
 }
@@ -89,7 +88,6 @@ struct Tasks<S: Spe> {
     kinds: HashMap<Cow<'static, str>, u32>,
 }
 
-/// See [`SchedulerCounters`].
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) imported: Count,
@@ -174,7 +172,7 @@ impl<S: Spe> Queues<S> {
         self.memory.at(level.offset())
     }
 
-    /// Returns the buffer, as the PPE accesses it. The caller has locked the buffer.
+    /// Returns a buffer for the PPE. The caller has locked the buffer.
     pub(super) fn buffer_in_main(&self, level: Level) -> Buffer<InMain<'_>> {
         Buffer(InMain {
             memory: &self.memory,
@@ -188,13 +186,12 @@ impl<S: Spe> Queues<S> {
         self.memory.at(OBJECTS_AT + object * OBJECT_STRIDE)
     }
 
-    /// Returns the address of the code and data of a task. All tasks share this address, because
-    /// only the time of the transfer matters.
+    /// Returns the address of the binaries of all tasks. Only the time of the transfer matters.
     pub(super) fn binary(&self) -> EffectiveAddress {
         self.memory.at(BINARY_AT)
     }
 
-    /// Puts a task into the table. Returns its number.
+    /// Puts a task into the table and returns its number.
     pub(super) fn insert(&self, task: Arc<Node<S>>) -> u32 {
         let mut tasks = locked(&self.tasks);
         let Some(number) = tasks.free.pop() else {
@@ -213,7 +210,7 @@ impl<S: Spe> Queues<S> {
         Some(task)
     }
 
-    /// Returns a task without taking the task out of the table.
+    /// Returns a task, which stays in the table.
     pub(super) fn get(&self, number: u32) -> Option<Arc<Node<S>>> {
         locked(&self.tasks).pending[number as usize].clone()
     }
@@ -224,7 +221,7 @@ impl<S: Spe> Queues<S> {
         tasks.pending.iter_mut().filter_map(Option::take).collect()
     }
 
-    /// Returns the number of a task's name. Tasks with the same name have the same number.
+    /// Returns a number that is the same for all tasks with the same name.
     pub(super) fn kind_of(&self, task: &Node<S>) -> u32 {
         let mut tasks = locked(&self.tasks);
         let next = tasks.kinds.len() as u32;
@@ -336,10 +333,9 @@ impl Level {
     }
 }
 
-/// The number of the first phase of the main program.
 pub(super) const FIRST_PHASE: u32 = 1;
 
-/// Returns the value of the finished gate while workers of the phase may pass the gate.
+/// Returns the value of the finished gate while workers of the phase may pass.
 pub(super) const fn gate_open(phase: u32) -> u32 {
     phase.wrapping_mul(2)
 }
@@ -348,8 +344,7 @@ pub(super) const fn gate_closed(phase: u32) -> u32 {
     gate_open(phase).wrapping_add(1)
 }
 
-/// Performs operations of the machine. If the run is cancelled meanwhile, returns, and the next
-/// wait unwinds the caller.
+/// Calls `operations`. If the run is cancelled, returns early, and the caller's next wait unwinds.
 pub(super) fn unless_cancelled(processor: &impl Wake, operations: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(operations))
         && !processor.is_cancelled()

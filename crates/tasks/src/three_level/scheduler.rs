@@ -1,4 +1,4 @@
-//! The side of the main program: the PPE's scheduler imports, orders, filters and dices tasks.
+//! The PPE's scheduler, which imports, orders, filters and dices tasks, for the main program.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -24,18 +24,18 @@ use crate::task::Priority;
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
     queues: &'a Queues<C::Spe>,
-    /// The number of tasks in the reorder buffer below which tasks are diced, or `None`.
+    /// The number of tasks in the reorder buffer below which tasks are diced. `None` for no dicing.
     enough: Option<usize>,
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
     submitted: Cell<usize>,
-    /// The numbers of the parts for which the reorder buffer had no room.
+    /// The numbers of parts for which the reorder buffer had no room.
     left_over: RefCell<VecDeque<u32>>,
     /// The number of nested phases of the main program that have begun.
     depth: Cell<usize>,
-    /// The number of the outermost phase that runs, or of the next phase if no phase runs.
+    /// The number of the outermost phase, or of the next phase if no phase runs.
     phase: Cell<u32>,
-    /// Whether all tasks of the phase were submitted, and the phase has at least one task.
+    /// Whether all tasks of the phase, at least one, were submitted.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
 }
@@ -45,11 +45,10 @@ struct Entry<S: cellworks_machine::Spe> {
     task: Arc<Node<S>>,
 }
 
-/// The results of a pass that the scheduler deals with when the locks are free.
+/// The results of a pass that are handled after the locks were released.
 struct Found<S: cellworks_machine::Spe> {
-    /// The tasks that filters have dropped.
     dropped: Vec<Entry<S>>,
-    /// The tasks with a dice (the function that splits the task) that failed, and the errors.
+    /// The tasks for which dicing has failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
     /// The number by which dicing has raised the number of tasks of the main program's phases.
     more_jobs: usize,
@@ -81,7 +80,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word: a compare-and-swap that never finds the expected value stores nothing.
+    /// Reads a word. The compare-and-swap stores nothing, because it never finds the expected
+    /// value.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -104,7 +104,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // On a simulated machine this yield does nothing: there is one OS thread.
+            // On a simulated machine this yield does nothing, because there is one OS thread.
             std::thread::yield_now();
         }
     }
@@ -117,7 +117,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         self.core.compute(Cycles(each.0 * times as u64));
     }
 
-    /// Puts a task into the buffer of submitted tasks. While the buffer is full, waits.
+    /// Puts a task into the buffer of submitted tasks. Waits while the buffer is full.
     fn enter(&self, task: u32) {
         let entrance = self.queues.entrance();
         loop {
@@ -147,8 +147,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Imports tasks. With MARS does nothing, because workers take tasks from the buffer of
-    /// submitted tasks.
+    /// Imports tasks, except with MARS, where workers take tasks from the buffer of submitted
+    /// tasks.
     fn import(&self) {
         self.queues.take_wants_scheduler();
         if !self.queues.is_mars() {
@@ -156,8 +156,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Moves tasks from the prefilter to the reorder buffer, and orders and filters the tasks. If
-    /// the buffer then holds fewer than `enough` tasks, dices the tasks.
+    /// Moves tasks from the prefilter to the reorder buffer, orders and filters them, and dices
+    /// tasks if the buffer holds fewer than `enough`.
     fn pass(&self, enough: Option<usize>) {
         self.submitted.set(0);
         self.acquire(Level::Prefilter);
@@ -289,7 +289,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         })
     }
 
-    /// Dices a task. If the task cannot be split, leaves the task unchanged.
+    /// Dices a task, or leaves it unchanged if it cannot be split.
     fn dice_one(
         &self,
         entry: Entry<C::Spe>,
@@ -298,7 +298,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         found: &mut Found<C::Spe>,
     ) {
         let counts = &self.queues.counts;
-        // Only the end of a cancelled run can have taken the task, because no worker has the task.
+        // `None` if a cancelled run has dropped the task. No worker has the task.
         let Some(task) = self.queues.take(entry.number) else {
             return;
         };
@@ -370,7 +370,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Ends a task that has not run. The caller has taken the task out of the table.
+    /// Ends a task that has not run, and that the caller has taken out of the table.
     fn end(&self, task: &Arc<Node<C::Spe>>) {
         // SAFETY: the caller has taken the task out of the table, and the task has not ended.
         let is_job = unsafe {
@@ -387,7 +387,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             unless_cancelled(self.core, || self.job_ended());
         }
         if is_last {
-            // SAFETY: the phase waits for this task until the task is counted as ended below.
+            // SAFETY: the phase waits for this task until the next call counts it as ended.
             let scope = unsafe { &(*whole.phase).scope };
             let owner = scope.owner;
             if scope.count.end(1) {
@@ -497,8 +497,7 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// The scheduler is a place because it receives the tasks that come after a dropped task. These
-/// tasks do not run either.
+/// A place to which the tasks that come after a dropped task go. These tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

@@ -1,7 +1,7 @@
-//! The switch by corosensei's coroutines, for architectures without our own assembly.
+//! The context switch for architectures without our own assembly: coroutines of corosensei.
 //!
-//! The main thread resumes a coroutine, and the coroutine suspends to the main thread. A loop on
-//! the main thread's stack makes symmetric switches of these operations:
+//! A coroutine can only suspend to its resumer. Therefore switches go through a loop on the main
+//! thread's stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -23,25 +23,24 @@ use super::Entry;
 pub(crate) struct Context(*const Record);
 
 impl Context {
-    /// The initial value of a place for a context.
+    /// The main thread. Also the initial value of a context.
     pub(crate) const NONE: Context = Context(ptr::null());
 }
 
-/// The data of a coroutine, at the top of its stack. The data are never dropped, because the
-/// function of the coroutine never returns.
+/// A coroutine and its yielder. Never dropped, because the coroutine's function never returns.
 struct Record {
     coroutine: UnsafeCell<Coroutine<(), (), (), Borrowed>>,
     yielder: Cell<*const Yielder<(), ()>>,
 }
 
-/// A stack that belongs to the pool of the scheduler.
+/// The bounds of a stack from the pool of the scheduler.
 struct Borrowed {
     base: StackPointer,
     limit: StackPointer,
 }
 
-// SAFETY: the caller of `prepare` passes memory above a guard page that is large enough for a
-// frame. The memory stays mapped until the thread has ended.
+// SAFETY: by the contract of `prepare`, the memory has a guard page, is large enough, and stays
+// mapped.
 unsafe impl Stack for Borrowed {
     fn base(&self) -> StackPointer {
         self.base
@@ -59,8 +58,7 @@ thread_local! {
     static WANTED: Cell<Context> = const { Cell::new(Context::NONE) };
 }
 
-/// Makes a coroutine in the free memory `limit..top` of a stack. Returns the context that calls
-/// `entry(argument)`.
+/// Returns a new context that calls `entry(argument)` on the stack `limit..top`.
 ///
 /// # Safety
 ///
@@ -88,8 +86,8 @@ pub(crate) unsafe fn prepare(
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the function holds only pointers, so it may live for ever. The place of the record is
-    // free by the contract of `prepare`. Data of an ended thread in this place need no destructor.
+    // SAFETY: the closure above holds only pointers, so it may live for ever. The memory of the
+    // record is free by the contract of `prepare`, and an old record in it needs no destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),
@@ -99,8 +97,7 @@ pub(crate) unsafe fn prepare(
     Context(record)
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// the saved context.
+/// Stores the running context in `save` and continues `to`. Returns when `save` is continued.
 ///
 /// # Safety
 ///
@@ -127,21 +124,21 @@ pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
     RUNNING.set(ptr::null());
 }
 
-/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
+/// Does the same as [`switch`], with the context that the frame `to` holds.
 ///
 /// # Safety
 ///
-/// See [`switch`]: its conditions hold for the context in `to`. `to` is valid for a read.
+/// See [`switch`]. `to` is valid for a read.
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: by the contract of this function.
     unsafe { switch(save, (*to).context.get()) }
 }
 
-/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame.
+/// Does the same as [`switch_to_frame`], and saves the running context in the frame `me`.
 ///
 /// # Safety
 ///
-/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
+/// See [`switch_to_frame`]. `me` is not moved until the saved context has been continued.
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: by the contract of this function.
     unsafe { switch(&raw const (*me).context, (*to).context.get()) }
@@ -159,12 +156,12 @@ impl Frame {
         }
     }
 
-    /// Returns the place in which the next [`switch`] stores the context of the running thread.
+    /// Returns the cell in which the next [`switch`] stores the context of the running thread.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         &raw const self.context
     }
 
-    /// Marks the frame as holding no suspended thread.
+    /// Removes the context, so that [`take`](Self::take) returns `None`.
     pub(crate) fn clear(&self) {
         self.context.set(Context::NONE);
     }
@@ -173,12 +170,11 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame. Returns `None` if no thread is
-    /// suspended in the frame.
+    /// Takes the context out of the frame. Returns `None` if the frame holds no context.
     ///
     /// # Safety
     ///
-    /// The thread is suspended.
+    /// The thread of this frame is not running.
     pub(crate) unsafe fn take(&self) -> Option<Context> {
         Some(self.context.replace(Context::NONE)).filter(|context| !context.0.is_null())
     }

@@ -1,14 +1,12 @@
-//! The context switch. Each implementation is a file with these items:
+//! The context switch. Each implementation is a file with the same items:
 //!
-//! - [`Context`]: the saved state of a suspended thread, in one word. A [`Frame`](x86_64::Frame)
-//!   replaces the context of a thread that takes turns.
-//! - [`prepare`](x86_64::prepare): makes a context that starts a function on a fresh stack.
-//! - [`switch`](x86_64::switch): leaves the running context and continues another context.
-//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns. A frame does
-//!   not lie on the thread's stack.
-//! - [`turn`](x86_64::turn): switches from one frame to another, and accesses no stack.
-//! - [`switch_to_frame`](x86_64::switch_to_frame): saves a context and continues a frame.
-//! - [`prefetch`](x86_64::prefetch): gives a hint that a context will be continued soon.
+//! - [`Context`]: the saved state of a suspended thread, in one word.
+//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns.
+//! - [`prepare`](x86_64::prepare): makes a context that calls a function on a new stack.
+//! - [`switch`](x86_64::switch): saves the running context and continues another context.
+//! - [`switch_to_frame`](x86_64::switch_to_frame): saves the running context and continues a frame.
+//! - [`turn`](x86_64::turn): saves the running thread in a frame and continues another frame.
+//! - [`prefetch`](x86_64::prefetch): prefetches the words that continuing a context reads.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;
@@ -22,5 +20,5 @@ pub(crate) use self::corosensei::{
     Context, Frame, prefetch, prepare, switch, switch_to_frame, turn,
 };
 
-/// The first function on a new stack, which must end with a switch, and neither return nor unwind.
+/// The first function on a new stack. It ends with a switch, and neither returns nor unwinds.
 pub(crate) type Entry = unsafe extern "C" fn(*const ()) -> !;

@@ -1,6 +1,6 @@
-//! The switch for x86-64 under the System V ABI.
+//! The context switch for x86-64 under the System V ABI.
 //!
-//! A context is the stack pointer of a suspended thread. Saved values lie on the stack.
+//! A context is the stack pointer of a suspended thread. Saved values lie on the stack:
 //!
 //! ```text
 //!   suspended in `switch`            prepared, not yet started
@@ -14,19 +14,14 @@
 //! handlers do not change. Therefore no code pops the address.
 //! ```
 //!
-//! A thread that takes turns is suspended in its [`Frame`] instead. Frames of different threads lie
-//! side by side. A frame holds the stack pointer, the resume address, and as many registers as fit
-//! into a cache line. The compiler keeps live values in these registers. A turn accesses the stack,
-//! which lies in another page, only if the compiler has more live values.
+//! [`turn`] saves registers in a [`Frame`] instead, as many as fit into one cache line. The
+//! compiler saves any other live registers on the stack.
 //!
-//! `switch` is inlined into its caller and declares almost all registers clobbered. Therefore the
-//! compiler saves only the registers that are live in the caller, often none. The assembly saves
-//! rbx and rbp, because the compiler reserves these registers and does not allow declaring them
-//! clobbered. A turn also saves r12 to r14 itself. A `jmp` continues the other thread, because the
-//! processor would mispredict a `ret`.
+//! The functions are inlined and declare almost all registers clobbered, so that the compiler saves
+//! only live registers, often none. rbx and rbp cannot be declared clobbered, so the assembly saves
+//! them. A `jmp` continues the other thread, because the processor would mispredict a `ret`.
 //!
-//! The switch does not save the control bits of mxcsr and of the x87 control word, because Rust
-//! assumes their default values everywhere.
+//! mxcsr and the x87 control word are not saved, because Rust assumes their default values.
 
 use std::arch::{asm, naked_asm};
 use std::cell::Cell;
@@ -39,18 +34,17 @@ use super::Entry;
 pub(crate) struct Context(*mut u8);
 
 impl Context {
-    /// The initial value of a place for a context.
+    /// The initial value of a context.
     pub(crate) const NONE: Context = Context(ptr::null_mut());
 
-    /// Returns the stack pointer of the suspended thread, which identifies the thread's stack.
+    /// Returns the stack pointer, which identifies the thread's stack.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn address(self) -> usize {
         self.0.addr()
     }
 }
 
-/// Writes the first frame into the free memory `limit..top` of a stack. Returns the context that
-/// calls `entry(argument)` on this stack.
+/// Returns a new context that calls `entry(argument)` on the stack `limit..top`.
 ///
 /// # Safety
 ///
@@ -62,7 +56,7 @@ pub(crate) unsafe fn prepare(
     entry: Entry,
     argument: *const (),
 ) -> Context {
-    // When the trampoline has popped two words, the stack pointer is a multiple of 16 for `call`.
+    // The trampoline pops two words. Then the stack pointer is a multiple of 16, as `call` needs.
     let top = top.map_addr(|address| address & !15);
     // SAFETY: the three words below `top` lie in the free part that the caller passes.
     unsafe {
@@ -74,7 +68,7 @@ pub(crate) unsafe fn prepare(
     }
 }
 
-/// The assembly of a switch. `$go` continues the other thread, to which rsi points.
+/// The assembly of a switch. The instructions `$go` continue the other thread, with `$to` in rsi.
 macro_rules! switch {
     ($save:expr, $to:expr, $($go:literal),+) => {
         asm!(
@@ -95,8 +89,7 @@ macro_rules! switch {
     };
 }
 
-/// Stores the running context in `save` and continues `to`. Returns when another thread continues
-/// the saved context.
+/// Stores the running context in `save` and continues `to`. Returns when `save` is continued.
 ///
 /// # Safety
 ///
@@ -104,37 +97,33 @@ macro_rules! switch {
 /// from [`Frame::take`], and its stack still exists. No other call continues `to`.
 #[inline(always)]
 pub(crate) unsafe fn switch(save: *const Cell<Context>, to: Context) {
-    // SAFETY: all registers except rsp, rbp and rbx are declared clobbered. The thread that
-    // continues the saved context restores these three. `nostack` is not claimed, so pushing is
-    // allowed. The flags are clobbered by default.
+    // SAFETY: all registers except rsp, rbp and rbx are declared clobbered, and the assembly
+    // restores these three. `nostack` is not claimed, so the assembly may push.
     unsafe { switch!(save, to.0, "mov rsp, rsi", "jmp [rsp - 8]") }
 }
 
-/// Switches as [`switch`] does, but continues a thread that has its context in a frame.
+/// Does the same as [`switch`], but continues the thread that is suspended in the frame `to`.
 ///
 /// # Safety
 ///
-/// See [`switch`]. In addition, a `switch` or a [`turn`] has suspended the thread of the frame
-/// `to`, and the frame stays in its place.
+/// See [`switch`]. In addition, `to` is the frame of a suspended thread and is not moved.
 #[inline(always)]
 pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Frame) {
     // SAFETY: as in `switch`. The code that continues the frame `to` expects `to` in rsi.
     unsafe { switch!(save, to, "mov rsp, [rsi]", "jmp [rsi + 8]") }
 }
 
-/// Switches as [`switch_to_frame`] does, but also saves the running thread in a frame. Therefore
-/// the turn accesses no stack. If there are as many stacks as the TLB has entries, accesses to
-/// stacks are most of the cost of a switch.
+/// Does the same as [`switch_to_frame`], and saves the running thread in the frame `me`. Accesses
+/// no stack, because such accesses cost most of a switch if there are more stacks than TLB entries.
 ///
 /// # Safety
 ///
-/// See [`switch_to_frame`]. In addition, `me` stays in its place until a thread has continued it.
+/// See [`switch_to_frame`]. In addition, `me` is not moved until `me` is continued.
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
-    // SAFETY: as in `switch`, except that r12 to r14 are restored too. The thread that continues a
-    // frame passes the address of the frame in rsi. Nothing is pushed, but `nostack` must not be
-    // claimed, because the compiler could then use the memory below the stack pointer, where
-    // `Frame::take` writes.
+    // SAFETY: as in `switch`, but r12 to r14 are restored too. The code that continues a frame has
+    // the address of the frame in rsi. `nostack` is not claimed, because the compiler could then
+    // use the memory below the stack pointer, where `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -161,13 +150,11 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// The saved state of a suspended thread. If a [`turn`] has suspended the thread, its registers are
-/// in this frame. If a `switch` has suspended the thread, its registers are on its stack.
+/// The saved state of a suspended thread. Only a [`turn`] saves registers here.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The code that continues the thread. When this code begins, the stack pointer is set, and rsi
-    /// holds the address of this frame.
+    /// The address that continues the thread, with rsp set and the address of this frame in rsi.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -189,18 +176,17 @@ impl Frame {
         }
     }
 
-    /// Returns the place in which the next [`switch`] stores the context of the running thread.
+    /// Returns the cell in which the next [`switch`] stores the running context.
     pub(crate) fn place(&self) -> *const Cell<Context> {
         self.resume.set(go_on_by_stack);
         &raw const self.context
     }
 
-    /// Marks the frame as holding no suspended thread.
+    /// Removes the context, so that [`take`](Self::take) returns `None`.
     pub(crate) fn clear(&self) {
         self.context.set(Context::NONE);
     }
 
-    /// Returns the stack pointer of the suspended thread.
     #[cfg(cellworks_sanitizer)]
     pub(crate) fn context(&self) -> Context {
         self.context.get()
@@ -210,12 +196,11 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context of the suspended thread out of the frame, for [`switch`]. Returns `None`
-    /// if no thread is suspended in the frame.
+    /// Takes the context, for [`switch`]. Returns `None` if the frame holds no context.
     ///
     /// # Safety
     ///
-    /// The thread is suspended, and this frame stays in its place.
+    /// The thread of this frame is not running, and this frame is not moved until the thread runs.
     pub(crate) unsafe fn take(&self) -> Option<Context> {
         let context = self.context.replace(Context::NONE);
         if context.0.is_null() {
@@ -239,13 +224,13 @@ unsafe extern "C" fn go_on_by_stack() -> ! {
     naked_asm!("jmp [rsp - 8]")
 }
 
-/// Continues a thread that [`turn`] has suspended and [`Frame::take`] has taken out of its frame.
+/// Continues a thread that [`turn`] has suspended, after [`Frame::take`] has returned its context.
 #[unsafe(naked)]
 unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Prefetches the words that [`switch`] pops when it continues `context`. `context` may be stale.
+/// Prefetches the words that [`switch`] pops when it continues `context`, which may be stale.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -253,9 +238,8 @@ pub(crate) fn prefetch(context: Context) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(context.0.cast()) }
 }
 
-/// Calls the entry function, from the outermost frame of every stack.
-///
-/// The undefined `rip` ends backtraces of unwinders, and the zero `rbp` those by frame pointers.
+/// Calls the entry function in the outermost frame of a stack. Backtraces end in this frame,
+/// because `rip` is undefined and `rbp` is 0.
 #[unsafe(naked)]
 unsafe extern "C" fn trampoline() -> ! {
     naked_asm!(

@@ -1,5 +1,4 @@
-//! The control blocks of a run, and their stacks. A thread gets a block when it starts, and returns
-//! the block when it has ended.
+//! The control blocks of a run, with their stacks, and the pools for blocks of ended threads.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -11,27 +10,25 @@ use crate::stack::Stack;
 /// The smallest size of a stack. A panic with a backtrace needs about 8 KiB.
 const LEAST_STACK_BYTES: usize = 16 * 1024;
 
-/// The step between the offsets of the tops of stacks in a page. Tops with the same offset would
-/// share one set of the L1 cache. Different offsets were measured to be faster by a factor of 2
-/// with 16 threads, and of 3.5 with 1,000.
+/// The distance between the offsets of stack tops in their pages. Tops with the same offset share a
+/// set of the L1 cache, and were slower by a factor of 2 with 16 threads, and of 3.5 with 1,000.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
 /// The number of blocks that are allocated together.
 const BLOCKS_OF_A_CHUNK: usize = 16;
 
-/// The room for a closure or its result on every stack, in addition to the requested bytes.
+/// The room on every stack for the closure or its result, in addition to the requested bytes.
 pub(crate) const FREE_PAYLOAD_BYTES: usize = 512;
 
-/// The blocks of a run. Each block has a stack.
 pub(super) struct Blocks {
     /// The default size of a stack in bytes.
     stack_bytes: usize,
-    /// The pool of stacks of the default size: blocks that are linked by `Block::next`.
+    /// The first block of the pool for the default stack size. `Block::next` links the pool.
     pool: Cell<*const Block>,
-    /// The pools of stacks of other sizes. An entry holds the size in bytes and the first block.
+    /// The pools of other stack sizes. An entry holds the size in bytes and the first block.
     other_pools: RefCell<Vec<(usize, *const Block)>>,
-    /// All blocks, in use or in a pool. A chunk never grows, so blocks stay in their places.
+    /// All blocks, in use or in a pool. A chunk is never reallocated, so blocks are not moved.
     chunks: RefCell<Vec<Vec<Block>>>,
     #[cfg(cellworks_sanitizer)]
     pub(super) sanitized: crate::sanitizer::Stacks,
@@ -40,8 +37,8 @@ pub(super) struct Blocks {
 impl Drop for Blocks {
     fn drop(&mut self) {
         for block in self.chunks.get_mut().iter().flatten() {
-            // SAFETY: all threads except the main thread have ended. If a `Thread` still points to
-            // the block, its serial number is checked before the block is accessed.
+            // SAFETY: only the main thread is left. A `Thread` that still points to the block
+            // checks its serial number first.
             unsafe { block.stack.unmap() };
         }
     }
@@ -59,8 +56,7 @@ impl Blocks {
         }
     }
 
-    /// Returns a block with a stack of at least `bytes` bytes plus `extra` bytes. If `bytes` is
-    /// `None`, the stack has the default size plus `extra`.
+    /// Returns a block with a stack of at least `bytes` (or the default size) plus `extra` bytes.
     ///
     /// # Panics
     ///
@@ -87,7 +83,7 @@ impl Blocks {
         block
     }
 
-    /// Puts the block of an ended thread, and its stack, into the pool.
+    /// Puts the block of an ended thread into the pool for its stack size.
     #[inline]
     pub(super) fn put(&self, block: &Block) {
         block.forget();
@@ -129,8 +125,7 @@ impl Blocks {
         self.sanitized.add(&stack);
         let top = stack.top().wrapping_sub(stagger);
         chunk.push(Block::new(stack, top, bytes));
-        // SAFETY: a chunk is never reallocated, because its capacity is enough for all of its
-        // blocks. Therefore a block stays in its place as long as `self` lives.
+        // SAFETY: the chunk has enough capacity for all of its blocks, so none is moved.
         unsafe { &*ptr::from_ref(&chunk[chunk.len() - 1]) }
     }
 

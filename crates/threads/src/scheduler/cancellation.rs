@@ -1,4 +1,4 @@
-//! Cancellation: the threads of a core are unwound, the youngest thread first.
+//! Cancellation: unwinds the threads of a core, the youngest thread first.
 
 use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
@@ -12,7 +12,6 @@ use crate::report::{Blocked, Cause};
 use crate::scope_state::ScopeState;
 
 impl Scheduler {
-    /// Cancels all threads of this core. On a cancelled core, or outside of a run, does nothing.
     pub(crate) fn cancel(&self, cause: Cause) {
         if self.is_cancelled() || self.run.get().is_null() {
             return;
@@ -41,8 +40,7 @@ impl Scheduler {
         self.mode.get() & CANCELLED != 0
     }
 
-    /// If the core is cancelled, unwinds the running thread. If the thread is already unwinding,
-    /// returns instead, because a second panic would end the process.
+    /// Unwinds the running thread if the core is cancelled, unless the thread is already unwinding.
     #[inline]
     pub(super) fn unwind_if_cancelled(&self) {
         if self.is_cancelled() {
@@ -65,7 +63,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`Owner::outlast`](crate::Owner::outlast).
     pub(crate) fn outlast(&self, done: &mut dyn FnMut() -> bool) {
         while !done() {
             if !self.is_running() || !self.is_cancelled() || !self.let_another_end() {
@@ -74,8 +71,8 @@ impl Scheduler {
         }
     }
 
-    /// Continues another thread of a cancelled core. Returns true when the calling thread goes on
-    /// again, or false if the core has no other thread to continue.
+    /// Continues another thread of a cancelled core, and returns true when the calling thread is
+    /// continued. Returns false if the core has no other thread to continue.
     fn let_another_end(&self) -> bool {
         let me = self.current();
         let run = self.run();
@@ -91,7 +88,7 @@ impl Scheduler {
         };
         run.outlasting.borrow_mut().push_back(NonNull::from(me));
         self.note_unwinding();
-        // SAFETY: `other` is a suspended thread of a cancelled core and was taken out of the core's
+        // SAFETY: `other` is a suspended thread of a cancelled core and was taken out of the
         // queues, so only this line continues it. Contexts of live threads lie on mapped stacks.
         unsafe { self.switch(&me.context, other) };
         self.current.set(me);
@@ -101,27 +98,23 @@ impl Scheduler {
     /// Takes the thread that has waited longest in [`outlast`](Self::outlast).
     pub(super) fn next_that_outlasts(&self) -> Option<Context> {
         let next = self.run().outlasting.borrow_mut().pop_front()?;
-        // SAFETY: a thread in the queue is suspended in its call of `outlast`.
+        // SAFETY: a thread in the queue is suspended in `outlast`.
         Some(Self::suspended_at(unsafe { next.as_ref() }))
     }
 
-    /// Returns the context of a suspended thread of a cancelled core. If the thread was in a
-    /// rotation, the context is in the thread's frame.
+    /// Returns the context of a suspended thread, from its frame if the thread took turns.
     pub(super) fn suspended_at(thread: &Block) -> Context {
-        // SAFETY: the thread does not run, because the caller is another thread of the same core.
-        // Blocks stay in their places.
+        // SAFETY: `thread` does not run, because another thread of the same core calls this method.
         let in_turn = unsafe { thread.frame.take() };
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// Returns the youngest thread, except `me`, that waits neither in `outlast` nor for the
-    /// threads of a scope.
+    /// Returns the youngest thread, except `me`, that waits neither in `outlast` nor for a scope.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
             let scope = ScopeState::of(child);
-            // SAFETY: null for the main thread. Every other live thread has a scope that waits for
-            // it, so the scope exists.
+            // SAFETY: null for the main thread. A scope of a live thread exists.
             unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
         };
         let can_end = |block: &&Block| {
@@ -134,13 +127,10 @@ impl Scheduler {
 
     /// Returns whether the running thread is unwinding.
     ///
-    /// `std` counts panics for each OS thread. Therefore `panicking()` is also true while another
-    /// thread waits in a destructor during *its own* unwinding. The flag `others_unwinding` says
-    /// whether another thread may be unwinding. The flag is set when a thread is suspended while
-    /// `panicking()` is true, and cleared when `panicking()` is false.
-    ///
-    /// While the flag is set, this function returns the last record about the running thread. The
-    /// record is wrong if the thread has begun, or caught, a panic since.
+    /// `panicking()` is also true while another thread of the OS thread waits in a destructor
+    /// during unwinding. The flag `others_unwinding` is set if `panicking()` was true when a thread
+    /// was last suspended. While the flag is set, this function returns the record in
+    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();
@@ -153,7 +143,7 @@ impl Scheduler {
         me.unwinding.get()
     }
 
-    /// Records whether the running thread is unwinding. The caller is about to suspend the thread.
+    /// Records whether the running thread is unwinding, before the thread is suspended.
     #[inline(always)]
     pub(super) fn note_unwinding(&self) {
         let unwinding = panicking();

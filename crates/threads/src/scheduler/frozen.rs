@@ -23,7 +23,7 @@ impl Scheduler {
         );
     }
 
-    /// Runs `f` in the mode *frozen*. The caller makes sure that `f` does not unwind.
+    /// Runs `f`, which must not unwind, in the mode *frozen*.
     pub(super) fn frozen<R>(&self, f: impl FnOnce() -> R) -> R {
         if self.is_frozen() {
             return f();
@@ -40,7 +40,7 @@ impl Scheduler {
             // SAFETY: null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The running thread was not suspended, so it is not pushed.
+                // The running thread was not suspended, so it needs no switch.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }
@@ -84,8 +84,8 @@ impl Scheduler {
 fn describe(block: &Block) -> BlockedThread {
     let text = catch_unwind(AssertUnwindSafe(|| {
         let why = block.why.get();
-        // SAFETY: the thread waits, so its call of `wait` still borrows the description. The core
-        // is frozen, so the thread cannot stop waiting meanwhile.
+        // SAFETY: the thread waits, so its call of `wait` still borrows the description. No thread
+        // runs meanwhile, because the core is frozen.
         why.map(|why| unsafe { why.as_ref() }.to_string())
     }));
     let waits_for = match text {

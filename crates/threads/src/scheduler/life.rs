@@ -14,8 +14,7 @@ use crate::scope_state::ScopeState;
 use crate::serials;
 use crate::stack::Stack;
 
-/// Runs a core, as [`crate::run`] does. `is_owned` says whether its threads belong to an
-/// [`Owner`](crate::Owner).
+/// Runs a core as [`crate::run`] does. `is_owned` is true if the core has an owner.
 pub(crate) fn run<R>(
     config: &Config,
     idle: &dyn Idle,
@@ -42,7 +41,7 @@ pub(crate) fn run<R>(
         (_, Some(payload), _) => resume_unwind(payload),
         (_, None, Some(blocked)) => Err(blocked),
         (Ok(result), None, None) => Ok(result),
-        // `main` has kept this `Cancelled` from an earlier run and thrown it again.
+        // `main` has thrown a `Cancelled` that it kept from an earlier run.
         (Err(payload), None, None) => resume_unwind(payload),
     }
 }
@@ -99,13 +98,12 @@ impl Scheduler {
         self.end_turns();
         self.admit(block);
         block.context.set(context);
-        // A cancelled core has no ready threads: it continues the youngest live thread.
+        // A cancelled core has no ready threads. It continues the youngest live thread.
         if !self.is_cancelled() {
             self.ready.push(context);
         }
     }
 
-    /// See [`Blocks::take`](super::blocks::Blocks::take).
     pub(crate) fn take_block(
         &self,
         bytes: Option<usize>,
@@ -120,7 +118,7 @@ impl Scheduler {
         self.run().blocks.put(block);
     }
 
-    /// Records that a new thread runs. `arrive` is the first call on the thread's stack.
+    /// Records that the new thread `me` runs. Must be the first call on the thread's stack.
     pub(crate) fn arrive(&self, me: &Block) {
         #[cfg(cellworks_sanitizer)]
         self.run().blocks.sanitized.arrive_first();
@@ -143,7 +141,6 @@ impl Scheduler {
         unreachable!("an ended thread was continued")
     }
 
-    /// Removes a thread that has ended from the list of live threads.
     pub(crate) fn dismiss(&self, block: &Block) {
         self.live.remove(block);
         self.live_count.set(self.live_count.get() - 1);
@@ -151,16 +148,14 @@ impl Scheduler {
     }
 }
 
-/// If the address `in_guard` lies in the guard of the running thread, returns this thread, and the
-/// names of the calls that give a thread a larger stack. Otherwise returns `None`. A signal handler
-/// may call this function.
+/// Returns the running thread if its guard contains the address `in_guard`, and the names of the
+/// calls for larger stacks. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
         // SAFETY: null or a block of this run. The signal handler returns before the run ends.
         let block = unsafe { s.current.get().as_ref() }?;
-        // A turn sets `current` to the next thread while it still runs on the stack of the previous
-        // thread or of the parent. Therefore the guards of the previous thread and of the parent
-        // are checked too.
+        // A turn and a switch to a rotation set `current` to the next thread while the stack of the
+        // previous thread or of the parent is still in use. Therefore these guards are checked too.
         // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [

@@ -8,22 +8,20 @@
 //!   park       stores the context in the thread's block; unpark pushes it to the ring
 //! ```
 //!
-//! The scheduler is a const thread-local without destructor: one load relative to the thread
-//! register finds its address. A reference in each thread's frame was measured to be twice as slow,
-//! because the load of the next queue entry would wait for the load of the frame. A thread never
-//! leaves its OS thread, so the address stays valid across switches.
+//! The scheduler is a const thread-local without destructor, so one load finds its address. A
+//! pointer in each thread's frame was measured to be twice as slow, because the load of the next
+//! queue entry would wait for the load of the pointer.
 //!
 //! A scheduler has four modes:
 //!
-//! - normal: threads run in the order of the ring.
-//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ring appears
-//!   empty, and every operation except a turn ends this mode first.
-//! - frozen: the idle hook, or the `Display` of a wait, runs on the stack of a thread that may
-//!   itself be waiting. Therefore no switch is allowed. The ring appears empty, unparked threads
-//!   wait in a separate queue, and `park` and `spawn` panic.
-//! - cancelled: the ring stays empty, so every yield takes its slow path and unwinds. Each thread
-//!   that was ready is continued once. After that, the youngest live thread is always continued. On
-//!   a cancelled core a thread waits only for the threads of its scopes, which are younger.
+//! - normal: threads run in the order of the ready queue.
+//! - rotating: threads of one scope take turns among themselves, see `rotation`. The ready queue
+//!   appears empty, and every operation except a turn ends this mode first.
+//! - frozen: the idle hook, or the `Display` of a wait, runs, and no switch is allowed. The ready
+//!   queue appears empty, unparked threads wait in a separate queue, and `park` and `spawn` panic.
+//! - cancelled: the ready queue stays empty, so every yield takes its slow path and unwinds. Each
+//!   thread that was ready is continued once. After that, the youngest live thread is continued,
+//!   because a thread waits only for younger threads: those of its scopes.
 
 mod blocks;
 mod cancellation;
@@ -46,15 +44,13 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that a switch accesses. The fields for switches and wake-ups come first, in
-/// one cache line.
+/// The part of a core that a switch accesses. Switches and wake-ups use the first cache line.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
-    /// The serial numbers of the main thread of this run, and of the next thread to be created.
-    /// Outside of a run the two numbers are equal.
+    /// The serial numbers of the main thread and of the next new thread. Equal outside of a run.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
@@ -79,7 +75,7 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// Set in addition to `ROTATING` if other threads are ready, or the rotation has one thread.
+/// Set with `ROTATING` if other threads are ready, or if the rotation has only one thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -100,7 +96,6 @@ thread_local! {
     };
 }
 
-/// Runs `f` with the scheduler of this OS thread.
 #[inline(always)]
 pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
@@ -109,14 +104,12 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 /// Returns the scheduler of this OS thread. A closure passed to [`with`] is not always inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
-    // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread. A reference
-    // to cells cannot leave the OS thread.
+    // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread.
     unsafe { &*with(ptr::from_ref) }
 }
 
 impl Scheduler {
-    /// Returns whether the thread with this serial number belongs to the present run of this core.
-    /// If so, the thread's block is valid.
+    /// Returns whether the thread belongs to the present run of this core. Then its block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
@@ -132,7 +125,7 @@ impl Scheduler {
         ptr::eq(self.current.get(), block)
     }
 
-    /// Panics if this core has an owner. `call` is the name of the refused function.
+    /// Panics with the name of the function `call` if this core has an owner.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn refuse_if_owned(&self, call: &str) {
@@ -153,7 +146,6 @@ impl Scheduler {
         )
     }
 
-    /// Returns the rarely accessed part of the core.
     fn run(&self) -> &Run {
         // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
         unsafe { self.run.get().as_ref() }.expect(
@@ -162,7 +154,6 @@ impl Scheduler {
     }
 }
 
-/// See [`Scheduler::refuse_if_owned`].
 #[cold]
 #[inline(never)]
 #[track_caller]

@@ -1,16 +1,16 @@
-//! The ready queue of a core: a ring of saved stack pointers.
+//! The ready queue of a core: a ring buffer of saved stack pointers.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
 use crate::arch::{self, Context};
 
-/// The distance in places from the head of the ready queue to the place that is prefetched.
+/// The distance from the head of the ready queue to the entry that is prefetched.
 const PREFETCH_AHEAD: usize = 4;
 
 const FIRST_PLACES: usize = 64;
 
-/// The memory of a ready queue. All of its places are initialised.
+/// The memory of a ready queue, always initialised.
 pub(super) struct Places(RefCell<Vec<Cell<Context>>>);
 
 impl Places {
@@ -22,8 +22,8 @@ impl Places {
 /// The contexts of the ready threads, in the order in which the threads will run.
 #[repr(C)]
 pub(super) struct Ready {
-    /// The ring has `mask + 1` places: a power of two, and at least the number of live threads. The
-    /// `len` places from `head` on hold threads. `head` counts modulo the ring's size.
+    /// A ring buffer of `mask + 1` contexts: a power of two, and at least the number of live
+    /// threads. Holds `len` threads from `head` on. `head` counts modulo the size of the buffer.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -40,7 +40,7 @@ impl Ready {
         }
     }
 
-    /// Makes an empty queue in `places`. The caller keeps `places` alive while the queue is used.
+    /// Makes an empty queue in `places`, which the caller keeps alive while the queue is used.
     pub(super) fn begin(&self, places: &Places) {
         let ring = places.0.borrow();
         self.ring.set(ring.as_ptr());
@@ -59,30 +59,29 @@ impl Ready {
         self.len.get() == 0
     }
 
-    /// Returns the number of threads for which the queue has room.
     pub(super) fn capacity(&self) -> usize {
         self.mask.get() + 1
     }
 
     #[inline(always)]
     fn place(&self, index: usize) -> *const Cell<Context> {
-        // SAFETY: the mask keeps the index inside the ring, which only `grow` replaces.
+        // SAFETY: the mask keeps the index inside the ring buffer, which only `grow` replaces.
         unsafe { self.ring.get().add(index & self.mask.get()) }
     }
 
     #[inline(always)]
     pub(super) fn push(&self, context: Context) {
         let len = self.len.get();
-        // SAFETY: `place` returns a place of the ring.
+        // SAFETY: `place` returns an element of the ring buffer.
         unsafe { (*self.place(self.head.get().wrapping_add(len))).set(context) };
         self.len.set(len + 1);
     }
 
-    /// Returns the first ready thread. The caller makes sure that the queue is not empty.
+    /// Returns the first ready thread. The queue must not be empty.
     #[inline(always)]
     fn first(&self) -> Context {
         let head = self.head.get();
-        // SAFETY: `place` returns places of the ring, and all of them are initialised.
+        // SAFETY: `place` returns initialised elements of the ring buffer.
         let (first, ahead) = unsafe {
             (
                 (*self.place(head)).get(),
@@ -93,7 +92,7 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread. The caller makes sure that the queue is not empty.
+    /// Takes the first ready thread. The queue must not be empty.
     #[inline(always)]
     pub(super) fn pop(&self) -> Context {
         let first = self.first();
@@ -102,13 +101,11 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and reserves the place behind the last ready thread for the
-    /// running thread. Returns the first thread and the reserved place. The caller makes sure that
-    /// the queue is not empty.
+    /// Takes the first ready thread, and reserves the last place for the running thread. The queue
+    /// must not be empty.
     ///
-    /// The number of ready threads stays the same, so only one index changes. A yield should do few
-    /// stores: if each store misses the cache, the stores of several yields together fill the store
-    /// queue of the CPU.
+    /// Only one index is stored, because the number of threads stays the same. More stores that
+    /// miss the cache would fill the store queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
         let next = self.first();
@@ -122,8 +119,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty until the caller passes the result to [`show`](Self::show).
-    /// Until then, the caller neither pushes nor pops.
+    /// Makes the queue appear empty. The queue must not change until [`show`](Self::show) is
+    /// called.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }

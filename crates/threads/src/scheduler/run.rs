@@ -1,4 +1,4 @@
-//! The data of a run that is rarely accessed.
+//! The rarely accessed data of a run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,8 +18,7 @@ pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,
     pub(super) blocks: Blocks,
-    /// The first and the last of the threads that were unparked while the core was frozen, in a
-    /// list linked by `Block::next`.
+    /// The first and the last thread that was unparked on the frozen core, linked by `Block::next`.
     pub(super) woken: Cell<(*const Block, *const Block)>,
     /// The threads that were ready when the core was cancelled.
     pub(super) interrupted: RefCell<VecDeque<Context>>,
@@ -27,7 +26,6 @@ pub(super) struct Run {
     pub(super) outlasting: RefCell<VecDeque<NonNull<Block>>>,
     pub(super) blocked: Cell<Option<Blocked>>,
     pub(super) idle_panic: Cell<Option<Payload>>,
-    /// See [`Config::larger_stacks`].
     pub(super) larger_stacks: &'static str,
     _guarded: Guarded,
 }

@@ -11,15 +11,13 @@ use crate::arch::{self, Context, Frame};
 use crate::block::{Block, State};
 
 impl Scheduler {
-    /// Lets all ready threads run before the calling thread goes on. The caller makes sure that a
-    /// thread is ready.
+    /// Lets all ready threads run before the calling thread. The ready queue must not be empty.
     #[inline(always)]
     pub(super) fn go_round(&self) {
         let (next, place) = self.ready.go_round();
         let me = self.current.get();
-        // SAFETY: the place at the tail is free, because the ring has room for all threads. `next`
-        // was in the ready queue, which holds each suspended thread at most once. A yield, a
-        // wake-up or the creation of a thread pushes the thread, and a switch takes it out.
+        // SAFETY: `place` is free, because the ready queue has room for all threads. Only this line
+        // continues `next`, because each suspended thread is in the queue at most once.
         unsafe { self.switch(place, next) };
         self.current.set(me);
     }
@@ -62,7 +60,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::yield_now`].
     #[inline(always)]
     pub(crate) fn yield_now(&self) {
         if !self.ready.is_empty() && !panicking() {
@@ -79,7 +76,7 @@ impl Scheduler {
             return;
         }
         self.unwind_if_cancelled();
-        // If no other thread is unwinding, `panicking()` says whether this thread is unwinding.
+        // If no other thread is unwinding, `panicking()` is about the calling thread.
         if panicking() && !self.others_unwinding.get() {
             return;
         }
@@ -90,7 +87,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::park`].
     #[track_caller]
     #[inline(always)]
     pub(crate) fn park(&self, why: &dyn Display) {
@@ -99,7 +95,6 @@ impl Scheduler {
         }
     }
 
-    /// See [`Owner::try_park`](crate::Owner::try_park).
     #[track_caller]
     #[inline(always)]
     pub(crate) fn try_park(&self, why: &dyn Display) -> bool {
@@ -112,8 +107,7 @@ impl Scheduler {
             0,
             "the ring looks empty in every other mode"
         );
-        // SAFETY: a thread is ready, so this call is inside of `run`. Blocks of its threads stay in
-        // their places until the run ends.
+        // SAFETY: a thread is ready, so this call is inside of `run`. Blocks are not moved.
         let me = unsafe { &*self.current.get() };
         if me.token.get() {
             me.token.set(false);
@@ -133,12 +127,10 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the first ready thread. The caller makes sure that a
-    /// thread is ready and that the core is not cancelled.
+    /// Parks the running thread and continues the first ready thread. The mode must be normal.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, because it loads the stack pointer, on which all code after the
-        // switch depends.
+        // The pop comes first, because all code after the switch depends on the stack pointer.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -154,8 +146,7 @@ impl Scheduler {
         me.token.set(false);
     }
 
-    /// Parks the running thread and continues the parked thread `next`. The caller makes sure that
-    /// the mode is normal.
+    /// Parks the running thread and continues the parked thread `next`. The mode must be normal.
     #[inline(always)]
     fn exchange(
         &self,
@@ -171,9 +162,8 @@ impl Scheduler {
         me.state.set(State::Parked);
         self.note_unwinding();
         next.state.set(State::Ready);
-        // SAFETY: `next` was parked, so it is suspended and in no queue. The state of `next` is
-        // `Ready` from now on, so only this line continues `next`. Contexts of live threads lie on
-        // mapped stacks.
+        // SAFETY: `next` was parked, so it is suspended and in no queue, and only this line
+        // continues it. Contexts of live threads lie on mapped stacks.
         unsafe { self.switch(&me.context, next.context.get()) };
         self.current.set(me);
         me.state.set(State::Ready);
@@ -185,24 +175,22 @@ impl Scheduler {
     pub(crate) fn wait(&self, state: State, why: &dyn Display, at: &'static Location<'static>) {
         self.end_turns();
         let me = self.current();
-        // SAFETY: only the lifetime changes. `why` is used only while `state` says that the call
-        // waits.
+        // SAFETY: only the lifetime changes. `why` is used only while `state` is a waiting state.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
         me.why.set(Some(NonNull::from(why)));
         me.at.set(at);
         me.state.set(state);
         self.note_unwinding();
         if let Some(next) = self.next(Some(me)) {
-            // SAFETY: `next` came out of the ready queue, or `next` is a suspended thread of a
-            // cancelled core, and the ready queue of a cancelled core stays empty. So only this
-            // line continues `next`. Contexts of live threads lie on mapped stacks.
+            // SAFETY: `next` came out of the ready queue, or is a suspended thread of a cancelled
+            // core. So only this line continues `next`. Stacks of live threads are mapped.
             unsafe { self.switch(&me.context, next) };
             self.current.set(me);
         }
         me.state.set(State::Ready);
     }
 
-    /// Waits as [`wait`](Self::wait) does. On a cancelled core, unwinds the running thread instead,
+    /// Does the same as [`wait`](Self::wait), but on a cancelled core unwinds the running thread,
     /// or returns at once if the thread is already unwinding.
     pub(crate) fn wait_cancellably(
         &self,
@@ -240,14 +228,14 @@ impl Scheduler {
         self.park(why);
     }
 
-    /// Returns the block of a thread, if the thread was started in the present run of this core.
+    /// Returns the block if the thread was started in the present run of this core.
     #[inline(always)]
     fn of_this_run(&self, block: *const Block, serial: u64) -> Option<&Block> {
-        // SAFETY: blocks of this run stay in their places until its end.
+        // SAFETY: blocks stay in their places until the end of the run.
         self.is_of_this_run(serial).then(|| unsafe { &*block })
     }
 
-    /// Returns the block of a thread of the present run of this core, if the thread is parked.
+    /// Returns the block if the thread belongs to the present run of this core and is parked.
     #[inline(always)]
     fn parked(&self, block: *const Block, serial: u64) -> Option<&Block> {
         self.of_this_run(block, serial)
@@ -264,8 +252,8 @@ impl Scheduler {
         block.is_some()
     }
 
-    /// If the thread with this serial number is parked, ends its park. If the thread is not parked,
-    /// ends its next park instead. If the thread has ended, does nothing.
+    /// Ends the park of the thread with this serial number. If the thread is not parked, ends its
+    /// next park instead. If the thread has ended, does nothing.
     #[inline(always)]
     fn unpark(&self, block: &Block, serial: u64) {
         if block.serial.get() != serial {
@@ -288,8 +276,8 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a thread while the core is not in its normal mode. On a cancelled core, does nothing,
-    /// because a cancelled core continues all of its threads anyway.
+    /// Wakes a thread in a mode other than normal. On a cancelled core, does nothing, because a
+    /// cancelled core continues all of its threads.
     #[cold]
     fn wake_later(&self, block: &Block) {
         if self.is_cancelled() {
@@ -320,13 +308,12 @@ impl Scheduler {
         }
     }
 
-    /// Returns the thread to continue when the running thread cannot go on. `waiting` is the
-    /// running thread, or `None` if the running thread has ended. Returns `None` if the running
-    /// thread was woken or cancelled, and so can go on.
+    /// Returns the thread to continue when the running thread waits or has ended. `waiting` is the
+    /// running thread, or `None` if it has ended. Returns `None` if `waiting` itself can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // This check comes first, because the running thread is in no queue. If another thread
-            // went on now, the running thread would never be continued.
+            // Checked first: the running thread is in no queue, and otherwise would never be
+            // continued.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }
@@ -335,7 +322,7 @@ impl Scheduler {
             }
             if self.is_cancelled() {
                 let interrupted = self.run().interrupted.borrow_mut().pop_front();
-                // The condition of a thread in `outlast` may have become true just now.
+                // The condition of a thread in `outlast` may be true by now.
                 let outlasting = || self.next_that_outlasts();
                 return interrupted.or_else(outlasting).or_else(|| {
                     let youngest = self.live.last().expect("the main thread is alive");

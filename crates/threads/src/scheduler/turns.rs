@@ -1,4 +1,4 @@
-//! The mode *rotating*: threads of a scope take turns. See [`Rotation`] for the order.
+//! The mode *rotating*: threads of a scope take turns in the order of a [`Rotation`].
 
 use std::ptr;
 use std::thread::panicking;
@@ -23,10 +23,8 @@ impl Scheduler {
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
-                // SAFETY: `turn` is not null, so the running thread is in a rotation, and `next` is
-                // its next thread, because each operation that ends the mode *rotating* removes the
-                // running thread. `next` is not `me`, because a rotation of one thread pauses at
-                // that thread.
+                // SAFETY: `turn` is not null, so `me` is in a rotation of several threads, and
+                // `next` is its next thread. Leaving the rotation clears `turn`.
                 unsafe { self.turn(me, next) };
                 true
             }
@@ -34,23 +32,19 @@ impl Scheduler {
         }
     }
 
-    /// See [`crate::begin_turns`].
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
-        // One branch checks two conditions, because a branch is costly when data is in a cache.
+        // One branch for two conditions costs less than two branches if the data are in a cache.
         if self.ready.len() | usize::from(self.mode.get()) != 0 {
             yield_to_rotation();
         }
     }
 
-    /// Lets the next thread of the rotation go on.
-    ///
-    /// The thread that gives up its turn sets `current`, which saves the next thread a store.
+    /// Continues `next`. The running thread sets `current`, which saves the next thread a store.
     ///
     /// # Safety
     ///
-    /// `me` is the running thread, the core is rotating, and `next` is the next thread of the
-    /// rotation. `next` is not `me`.
+    /// The core is rotating, `me` is the running thread, and `next` is the next thread, not `me`.
     #[inline(always)]
     unsafe fn turn(&self, me: &Block, next: &Block) {
         self.current.set(next);
@@ -66,14 +60,14 @@ impl Scheduler {
         }
     }
 
-    /// Lets the next thread of the rotation go on, as [`turn`](Self::turn) does. After the last
-    /// thread of the rotation had its turn, lets ready threads outside of the rotation run.
+    /// Does the same as [`turn`](Self::turn). After the last thread of the rotation had its turn,
+    /// lets ready threads outside of the rotation run first.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating, the running thread is in the rotation. The rotation has at
-            // least two threads here.
+            // SAFETY: while rotating, the running thread is in the rotation, with another thread
+            // here.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
@@ -85,8 +79,7 @@ impl Scheduler {
     }
 
     /// Lets the threads of a rotation take turns. Returns true when a thread has left the rotation,
-    /// or when each thread had one turn and other threads are ready. If the rotation is empty or
-    /// the core is cancelled, returns false at once.
+    /// or after one round if other threads are ready. Returns false if no thread can take turns.
     pub(crate) fn rotate(&self, rotation: &Rotation) -> bool {
         let Some(next) = rotation.next() else {
             return false;
@@ -112,9 +105,8 @@ impl Scheduler {
         true
     }
 
-    /// Puts the running thread into the rotation of its scope and suspends it. If its parent does
-    /// not wait for the scope to end, returns false at once. The caller makes sure that a thread is
-    /// ready.
+    /// Adds the running thread to the rotation of its scope and suspends it. Returns false at once
+    /// if the parent does not wait for the scope to end. Another thread must be ready.
     pub(super) fn join_rotation(&self) -> bool {
         let me = self.current();
         // SAFETY: null or the scope of the running thread, which outlives the thread.
@@ -135,7 +127,7 @@ impl Scheduler {
         true
     }
 
-    /// If the running thread is in a rotation, removes it from the rotation.
+    /// Removes the running thread from its rotation, if it is in one.
     #[inline]
     pub(crate) fn end_turns(&self) {
         if self.is_rotating() {
@@ -151,7 +143,7 @@ impl Scheduler {
         self.stop_rotating(scope);
     }
 
-    /// Restores the ready queue, and adds the parent of the rotation's threads.
+    /// Restores the ready queue, and adds the parent of the threads that take turns.
     fn stop_rotating(&self, scope: &ScopeState) {
         self.mode.set(0);
         self.ready.show(scope.rotation.ready.get());
@@ -160,7 +152,7 @@ impl Scheduler {
             .push(unsafe { (*scope.drainer.get()).context.get() });
     }
 
-    /// Returns the scope of the running thread, which is not the main thread.
+    /// Returns the scope of the running thread, which must not be the main thread.
     fn scope_of_running(&self) -> &ScopeState {
         // SAFETY: a scope outlives its threads.
         unsafe { &*ScopeState::of(self.current()) }
@@ -170,7 +162,7 @@ impl Scheduler {
         self.mode.get() & ROTATING != 0
     }
 
-    /// Returns whether a thread other than the running thread is ready.
+    /// Returns whether another thread is ready.
     pub(crate) fn has_others(&self) -> bool {
         match self.is_rotating() {
             true => self.mode.get() == ROTATING || self.has_others_in_round(),
@@ -185,7 +177,7 @@ impl Scheduler {
     }
 }
 
-/// Looks up the scheduler. Callers that often take turns would keep an argument in their frames.
+/// Yields. Has no parameter, which would cost callers that take turns a slot in their frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
