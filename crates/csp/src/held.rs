@@ -1,9 +1,8 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! It is not known which process has an unused end, because ends move as other values do. But a
-//! deadlock cancels all processes, and a cancelled process drops its ends while it unwinds.
-//! Therefore an end that is dropped between the cancelled call and the end of a process belonged to
-//! this process.
+//! An unused end has no record of its process, because ends move as other values do. But a deadlock
+//! cancels all processes. An end that is dropped between the cancelled call and the end of a
+//! process belonged to this process.
 
 use std::cell::{Cell, RefCell};
 
@@ -36,8 +35,8 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. If the process was cancelled, returns the ends that the process
-/// has dropped since. The processes of one OS thread unwind one after the other.
+/// Called when a process has ended. Returns the ends that the process has dropped since it was
+/// cancelled. The processes of one OS thread unwind one after the other.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

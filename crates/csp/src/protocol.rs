@@ -20,8 +20,8 @@
 //! Readers wait only while the buffer is empty, and writers only while it is full. When a process
 //! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
-// In optimised builds, steps are always inlined, because results of functions go through memory. In
-// other builds, inlining would make frames too large for small stacks.
+// Steps are inlined in optimised builds, because results of functions go through memory. In other
+// builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -38,12 +38,12 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// The state of a channel, which the channel's lock protects. The fields that each step reads come
-/// first, because their cache lines move between two processors.
+/// The state of a channel, which the channel's lock protects. The first fields are those that each
+/// step reads, because their cache lines move between processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// Whether the channel has no buffer and no guards and has not ended. In such a channel, a step
-    /// depends only on which processes wait.
+    /// Whether the channel has no buffer and no guards and has not ended. Then a step depends only
+    /// on which processes wait.
     is_plain: bool,
     ended: Option<Ended>,
     /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
@@ -99,13 +99,12 @@ impl<T> State<T> {
         }
     }
 
-    /// Returns whether the channel has a buffer for at least one item.
     pub(crate) fn has_buffer(&self) -> bool {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first waiting alternation in `guards`. Moves the guard of this
-    /// alternation to the end of the list, so that each alternation gets its turn.
+    /// Exchanges an item with the first waiting alternation in `guards`, and moves its guard to the
+    /// end of the list, so that each alternation gets its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -119,10 +118,9 @@ impl<T> State<T> {
         Some(waker)
     }
 
-    /// Performs the step of a writer, or of an active alternation that writes: if a reader or the
-    /// buffer can take the item, moves the item out of `parcel`.
-    // The item is passed by reference. As a part of the result it would be written and read in
-    // pieces of different sizes, which the store queue of a CPU does not forward.
+    /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
+    /// buffer can take the item, moves it out of `parcel`. As a part of the result, the item would
+    /// be written and read in pieces of different sizes, which a CPU does not forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -133,7 +131,8 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Earlier items go first. A waiting alternation may not have checked the channel yet.
+        // Earlier items go first, because a waiting alternation may not have checked the channel
+        // yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -171,10 +170,9 @@ impl<T> State<T> {
         }
     }
 
-    /// Moves the item of a waiting writer into the buffer, which has room again.
+    /// Moves the item of a waiting writer into the buffer, which has room.
     fn refill(&mut self, woken: &mut Woken) {
-        // The item must be in the buffer before the writer goes on, because the writer may then
-        // write to the ring without the lock.
+        // The writer goes on only when the item is in the buffer, because it may then use the ring.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -189,7 +187,7 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Returns whether a reader may find an item, or would find that the channel has ended.
+    /// Returns whether a reader may find an item or the end of the channel.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
@@ -234,8 +232,7 @@ impl<T> State<T> {
         met
     }
 
-    /// Performs the step of a reader or a writer that does not wait, and registers `user` at the
-    /// ring.
+    /// Performs the step of a process that does not wait, and registers `user` at the ring buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -258,7 +255,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a waiting writer or alternation. Returns the waker of its process.
+    /// Takes the item of a waiting writer or alternation, and returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
@@ -272,7 +269,7 @@ impl<T> State<T> {
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Returns whether an alternation could find only another alternation as its partner.
+    /// Returns whether only another alternation could be the partner of an alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -316,9 +313,8 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// Counts one end less on a side. The last end of a side closes the channel. For the last
-    /// reader, returns the items in the buffer, which the caller drops after it has released the
-    /// lock.
+    /// Counts one end less on a side, and closes the channel at the last one. For the last reader,
+    /// returns the items in the buffer, to be dropped without the lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -334,7 +330,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of an ended channel, where both sides are excluded.
+    /// Takes the items out of the buffer of an ended channel, from which both sides are excluded.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -342,7 +338,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Lists a guard, whose alternation is notified from now on when the channel may be ready.
+    /// Lists a guard. Its alternation is notified when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -358,10 +354,9 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. If alternations wait on the other side,
-    /// either wakes each of them, so that it checks the channel, or returns true, so that the
-    /// caller checks the channel. An alternation that does not wait yet calls this method before it
-    /// waits.
+    /// Called before an alternation waits with `guard`. Wakes the alternations that wait on the
+    /// other side, so that they check the channel, or returns true, so that the caller does. An
+    /// alternation that does not wait yet makes this call itself.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // The guards of both alternations are marked as ready already.
@@ -380,7 +375,7 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets each side use the ring without the lock, if no process and no guard is on the other
+    /// Lets a side use the ring buffer without the lock, if no process or guard is on the other
     /// side.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
@@ -393,8 +388,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock from now on. Returns whether the channel has a ring. If so, the
-    /// side may have used the ring without the lock until now.
+    /// Makes a side take the lock from now on. Returns whether the channel has a ring buffer, which
+    /// the side may have used until now.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -406,8 +401,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the channel's [word](crate::lock) for the time after the lock is released. May move
-    /// the only waiting process from its queue into the word.
+    /// Returns the channel's [word](crate::lock) for the release of the lock. May move the only
+    /// waiting process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -417,8 +412,8 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // This function is not inlined, because inlining made a message of an alternation 1 ns slower.
-    // Channels of an alternation never use this function.
+    // Not inlined, because inlining made a message of an alternation 1 ns slower, although an
+    // alternation's channels never call this function.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
         for side in [Side::Reader, Side::Writer] {

@@ -42,8 +42,7 @@ const NO_NETWORK: u32 = u32::MAX;
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
-// threads. Items and pointers to nodes go from one process to another. For items this is allowed
-// because items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
+// threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
 // the lock, by the process that has taken them out of the word, or as `Node` says. All other fields
 // are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
@@ -92,8 +91,8 @@ impl<T, L: Lock> RawChannel<T, L> {
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// Records that the process of an alternation uses this side, and records the network of the
-    /// process. The caller has the lock, so the check of the last user costs nothing.
+    /// Records that the process of an alternation uses this side, and the process's network if the
+    /// process is a new user. The caller has the lock.
     ///
     /// # Panics
     ///
@@ -168,7 +167,7 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     }
 }
 
-/// The locked state of a channel. The channel is locked as long as this value lives.
+/// The state of a channel, which is locked as long as this value lives.
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
@@ -177,8 +176,8 @@ impl<T, L: Lock> Locked<'_, T, L> {
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and no queue has the
-                // node.
+                // SAFETY: the node was in the word, so its process waits, and the node is in no
+                // queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -212,7 +211,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
 
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
-    /// The channel's ring, if the channel is one-to-one and its buffer is a ring.
+    /// The channel's ring buffer, if the channel has one.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
     /// The number of the network whose processes have last used the end, or [`NO_NETWORK`].
@@ -230,10 +229,9 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// Called when a process is going to use the end. A channel belongs to one network as long as
-    /// this network runs, so the end remembers the network, and need not read the channel, whose
-    /// cache line another core may have. Local ends need no check, because they never leave their
-    /// group.
+    /// Called before a process uses the end. Accesses the channel only if the network has changed,
+    /// because another core may have the channel's cache line. Local ends never leave their group,
+    /// so they need no check.
     ///
     /// # Panics
     ///

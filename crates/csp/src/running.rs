@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use crate::process::Identity;
 use crate::sync::locked;
 
-/// The line of the source that runs each network, by the number of the network.
+/// The line of the source that runs each network, by network.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
 /// Marks a network as running as long as this value lives.
@@ -26,7 +26,6 @@ impl Drop for Running {
     }
 }
 
-/// Returns the line of the source that runs a network, if this network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }

@@ -13,8 +13,8 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std, even if a process panicked while it had the mutex. The data in this
-/// crate's mutexes is valid after a panic, too.
+/// Locks a mutex of std. A panic leaves the data in this crate's mutexes valid, so poisoning is
+/// ignored.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -63,8 +63,8 @@ mod cell {
     }
 }
 
-/// The barrier between a side of a [ring](crate::way::ring) and the process that excludes this
-/// side. A model may leave out one half of the barrier, to show that the model then fails.
+/// The barrier between a side of a [ring buffer](crate::way::ring) and the process that excludes
+/// this side. A model may leave out one half, to show that it then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -128,8 +128,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// Returns the number of this thread of a model, which stands for an OS thread. The number is
-    /// not 0, and no other thread has it.
+    /// Returns a number other than 0 that no other thread of a model has, in place of an OS thread.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {
@@ -151,9 +150,8 @@ mod modelled {
         }
     }
 
-    /// Executes a fence after a sequentially consistent store, which orders the store before later
-    /// loads. Loom models sequential consistency only for fences. Sequentially consistent loads
-    /// then need no fence, as on x86-64.
+    /// Executes a fence after a sequentially consistent store, because loom models sequential
+    /// consistency only for fences. Sequentially consistent loads then need no fence, as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {
             atomic::fence(Ordering::SeqCst);

@@ -12,7 +12,7 @@ pub(crate) enum Waiting<'a> {
     Write(&'a dyn Link),
     /// Waits for one of the guards of an alternation.
     Alternation(&'a EachGuard<'a>),
-    /// Waits for the creation of a channel with this name.
+    /// Waits until a channel with this name is created.
     Creation(&'a dyn fmt::Display),
     /// Waits for a process to start. Only the program of an SPE waits in this way.
     Start,

@@ -1,8 +1,7 @@
 //! Records of what processes waited for, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. This call records what the process waits
-//! for, and its thread. The machine's report also names the waiting threads, so each wait in the
-//! machine's report can be assigned to a process or to another thread.
+//! A deadlock cancels each process in a call that waits. The call records the thread, and what the
+//! process waits for. By the thread, the wait in the machine's report belongs to the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -21,7 +20,7 @@ pub(crate) struct Waits(Mutex<Known>);
 /// The records of a network whose run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// The processes that were cancelled while they waited, by their numbers.
+    /// The processes that were cancelled during a wait, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
     /// For each side of a channel, the cancelled processes that had an end of this side.
     pub holders: BTreeMap<Held, Vec<u32>>,
@@ -44,7 +43,7 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that another process would have to use. `None` means that no channel is created yet.
+    /// The end that another process would have to use, or `None` before the channel is created.
     pub wants: Option<Held>,
     /// The number of the process that last used the wanted end.
     pub last_user: Option<u32>,
@@ -56,7 +55,7 @@ impl Known {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process had the end, which may be borrowed from outside the processes.
+            // The end may be borrowed from outside the processes.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -68,7 +67,7 @@ impl Waits {
     }
 
     /// Records what a process waited for when it was cancelled. If the process catches the
-    /// cancellation and waits again, only the first wait is kept.
+    /// cancellation and waits again, keeps the first wait.
     pub(crate) fn record(
         &self,
         number: u32,

@@ -50,8 +50,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended. From now on the network keeps no ends of the channels that
-    /// this process created, if a process has taken an end of the same side.
+    /// Called when a process has ended. Drops the kept ends of the channels that it created, if a
+    /// process has taken an end of the same side. Later ends are not kept.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -62,7 +62,7 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // The lock is released first, because dropping the last end of a side wakes processes.
+        // Dropped without the lock, because dropping the last end of a side wakes processes.
         drop(registry);
         drop(unneeded);
     }
@@ -77,9 +77,9 @@ impl OneSide {
         }
     }
 
-    /// Records that the process `by` takes an end of this side. `for_several` says that this end
-    /// has the kind [`Any`](crate::Any). Returns the end that the network keeps if the network no
-    /// longer needs this end, or an error if the process must not take an end.
+    /// Records that `by` takes an end of this side, of the kind [`Any`](crate::Any) if
+    /// `for_several`. Returns the kept end if the network no longer needs it, or the mistake of
+    /// `by`.
     pub(super) fn take(
         &mut self,
         by: &Act,

@@ -1,5 +1,5 @@
-//! The way of an item if processors share no memory. A [carrier](crate::transport) moves the
-//! messages and items of a processor.
+//! The way of an item if processors share no memory: through the processor's
+//! [carrier](crate::transport).
 
 use super::wait;
 use crate::end::Ended;
@@ -51,7 +51,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    // The user is recorded before the step, because another processor may perform the step.
+    // Recorded before the step, which another processor may perform.
     channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.

@@ -1,8 +1,7 @@
 //! The way of an item through a step of the [protocol](crate::protocol), for all channels.
 
-// Rejected: one function that gets the step as a closure and runs it here or in a carrier. Results
-// of closures went through memory, and no closure was inlined (43 ns for a communication, not 17
-// ns).
+// Rejected: one function that gets the step as a closure and runs it here or in a carrier. Without
+// inlining of closures, a communication took 43 ns, not 17 ns.
 
 use super::wait;
 use crate::end::Ended;
@@ -41,14 +40,12 @@ pub(super) fn read<T, L: Lock, P: Place>(
     })
 }
 
-/// Performs the step of a writer or of a reader: see
-/// [`step_or_push`](crate::protocol::State::step_or_push).
+/// Performs [`step_or_push`](crate::protocol::State::step_or_push) for a writer or a reader. With
+/// the side as an argument, a message of an alternation took 5 ns more.
 ///
 /// # Safety
 ///
 /// The caller meets the conditions of [`Queue::push`](crate::queue::Queue::push).
-// Each side has its own instance of this function. With the side as an argument, a message of an
-// alternation took 5 ns more.
 #[inline(never)]
 unsafe fn step<T, L: Lock, P: Place, const WRITES: bool>(
     channel: &RawChannel<T, L>,

@@ -1,10 +1,8 @@
 //! The wait of a process that has found no partner at a channel.
 
-// Rejected: two ways to save 9 to 15 of the 20 instructions (about 1 ns, CommsTime 1.09) by which a
-// wait on one core records which process to wake. One way decides only on an idle core how to poll.
-// The other way has separate code for a partner on another core. Times rose and fell by 1 ns
-// without a pattern (8 builds, Zen 4). Between two cores, a ping-pong took 77 ns with this code not
-// inlined, and 60 ns with the late decision, instead of 44 ns.
+// Rejected: to decide how to poll only on an idle core, and separate code for a partner on another
+// core. Both save 9 to 15 of the 20 instructions that record a wait (about 1 ns), but times rose
+// and fell by 1 ns (8 builds, Zen 4), and a ping-pong between cores took 60 to 77 ns, not 44 ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -20,8 +18,8 @@ use crate::waiting::{ToRead, ToWrite, Why};
 
 /// The wait of a process at a channel, in the frame of the call that waits. When this call returns
 /// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
-/// another process has already taken the node out, the destructor waits until this process has
-/// served the node.
+/// another process has taken the node out, the destructor waits until that process has served the
+/// node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -31,8 +29,7 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // The node is usually idle or served here. The node still waits only if the run was
-        // cancelled.
+        // The node still waits only if the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }
@@ -166,7 +163,7 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     let has_left = state.queue(side).remove(node);
     drop(state);
     if !has_left {
-        // Another process has taken the node out of the word, and is going to serve the node.
+        // Another process has taken the node out of the word, and will serve it.
         let backoff = Backoff::new();
         while node.outcome() == Outcome::Waits {
             backoff.snooze();
@@ -175,8 +172,8 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// Ends a wait that seems to have failed, so that the item in the node belongs to the process
-/// again. Returns how the channel has ended.
+/// Ends a wait that seems to have failed, so that the process has the item in the node again.
+/// Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {
