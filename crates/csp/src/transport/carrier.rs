@@ -1,4 +1,4 @@
-//! Carriers: each moves the messages and items of the processes of one processor.
+//! Carriers: a carrier moves the messages and items of the processes of one processor.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the step may find nothing to do, because the process does not wait. Examples are a
-    /// check of a guard, and a call of `try_read`.
+    /// Whether the step may change nothing, because the process does not wait: for example, the
+    /// check of a guard or a call of `try_read`.
     pub attempts: bool,
 }
 
@@ -23,13 +23,13 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the state of the channel. Only a step of an asker that
-    /// [`attempts`](Asker::attempts) may change nothing.
+    /// Whether the step has changed the channel. False only if the asker
+    /// [`attempts`](Asker::attempts).
     pub changes: bool,
 }
 
-/// Performs a step at the line of a channel in main memory. `read` reads the line, and `update`
-/// changes the line. Returns the processes to wake.
+/// Performs a step at the line of a channel in main memory, with `read` to read the line and
+/// `update` to change it. Returns the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
@@ -40,8 +40,7 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // Unlike an update, a read does not end the reservations of SPEs that are about to change the
-    // line.
+    // A read, unlike an update, leaves the reservations of SPEs that are about to change the line.
     read();
     let stepped = step();
     if stepped.changes {
@@ -51,10 +50,8 @@ pub(super) fn step_at_line(
 }
 
 pub(crate) trait Carrier {
-    /// Called when a process starts.
     fn begin(&self, process: u32);
 
-    /// Called when a process has ended.
     fn end(&self, process: u32);
 
     /// Performs a step at the channel that `what` names, and wakes processes.
@@ -75,11 +72,12 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE, with the process number `program`, takes a request to
-    /// start a process.
+    /// Called when a request to start a process has come. `program` is the process number of the
+    /// calling thread of the SPE's program.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
+    /// Waits until `ready` returns true, which it can after each message. Returns false at
+    /// `deadline`.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -89,17 +87,16 @@ pub(crate) trait Carrier {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool;
 
-    /// Makes room for an item that a process is going to write.
+    /// Reserves room for an item that a process is going to write.
     fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
 
     /// Moves an item to this processor.
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize);
 
-    /// Counts an item that was read.
     fn count_communication(&self);
 
-    /// Called when the processes of the SPE have ended, or, for the carrier of the main process,
-    /// when all processes of the network have ended.
+    /// Called when the processes of the SPE have ended. For the main process: when all processes of
+    /// the network have ended.
     fn finish(&self);
 }
 

@@ -27,14 +27,14 @@ const WAKE: SignalRegister = SignalRegister::One;
 /// The register for signals that an item was fetched: see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// Returns the bit of a signal that says that a process may go on. Other processes with the same
-/// bit check their conditions, too, and find that they must wait.
+/// Returns the signal bit for a process that may go on. Other processes with the same bit check
+/// their conditions, too, and wait again.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of the first word. The other bits are the
-/// number of the process that asks.
+/// The kind of a request to the PPE, in the low bits of the first word, below the number of the
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
@@ -44,9 +44,9 @@ pub(crate) enum Asked {
     Step,
     /// An alternation begins to wait.
     Wait,
-    /// The process named in the second word may go on.
+    /// The process in the second word may go on.
     Wake,
-    /// The program of an SPE must start a process. The word has the SPE in place of the process.
+    /// An SPE must start a process. The first word has the SPE in place of the process.
     Start,
 }
 
@@ -73,17 +73,16 @@ impl Asked {
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The rooms of the items that wait in this local store, by the numbers of the items. A new
-    /// item has a higher number than older items.
+    /// The rooms of the items that wait in this local store, by item number. Newer items have
+    /// higher numbers.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers from or to this local store are under way. The end of a transfer frees
-    /// room.
+    /// How many transfers from or to this local store are under way. Each will free room.
     transfers: Cell<usize>,
-    /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
-    /// which they were begun, so that a process that sends often cannot block the other processes.
+    /// How many messages to the PPE were begun. They are sent in this order, so that a process that
+    /// sends often does not block the other processes.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// How many processes wait for their turn to send, or for room in the local store.
+    /// How many processes wait to send, or for room in the local store.
     queued: Cell<usize>,
     /// How many words of an incomplete answer have come.
     answer: Cell<usize>,
@@ -107,7 +106,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes the signals and words for the processes of this SPE, in the condition of each wait.
+    /// Takes signals and words for the processes of this SPE. Part of the condition of each wait.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -140,7 +139,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         for word in words {
             let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
-                // The PPE may be waiting for room in the inbound mailbox for its answers.
+                // The PPE may be waiting for room for an answer in the inbound mailbox.
                 self.collect();
                 self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
@@ -205,8 +204,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step, and waits for the answer. If the process has to wait for another
-    /// process after the step, no answer comes, and this call returns.
+    /// Asks the PPE for a step. Waits for the answer, which does not come if the process has to
+    /// wait for another process after the step.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -225,15 +224,14 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             });
         });
         if !is_performed {
-            // A destructor in a run that is being cancelled does not wait, and takes no simulated
-            // time.
+            // A destructor in a cancelled run neither waits nor takes simulated time.
             self.wake(step().woken);
             return;
         }
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of items that were fetched. Returns whether an item's room was freed.
+    /// Frees the room of fetched items. Returns whether there were any.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -246,7 +244,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store, and flushes waiting items if there is none.
+    /// Reserves room for an item in this local store. If there is none, flushes waiting items.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -270,8 +268,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Flushes the oldest waiting item of this local store to main memory. Returns false if no item
-    /// waits.
+    /// Flushes the oldest waiting item to main memory. Returns false if no item waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
         let mut items = locked(&self.exchange.items);
@@ -500,8 +497,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps the items that the processes have written until the items were fetched, or until no
-    /// process is left that could fetch them. Drops late messages for the processes.
+    /// Keeps the items of its processes until they were fetched, or until no process is left that
+    /// could fetch them. Drops late messages.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
@@ -520,8 +517,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Records, in its destructor, that the processes of an SPE or the main process have ended or will
-/// never begin. A destructor also runs after a panic.
+/// Records in its destructor, also after a panic, that the processes of an SPE or the main process
+/// have ended or will never begin.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {
