@@ -33,7 +33,7 @@ enum Policy {
 }
 
 /// A set of guards. A guard is a channel that the process wants to read or write. A selection waits
-/// until one of the guards is ready, and then reads or writes its channel.
+/// until one of the guards is ready, and *performs* this guard: reads or writes its channel.
 ///
 /// Guards are listed once, for any number of selections. The time of a selection depends on the
 /// number of ready guards, not of all guards. Both processes of a channel may use alternations.
@@ -68,7 +68,7 @@ pub struct Alternation<'a> {
     guards: Vec<Box<dyn Listed + 'a>>,
     /// The states of the guards, one word for each 64 guards.
     words: Vec<Word>,
-    /// The index of the guard at which the next search begins.
+    /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
     /// Sets of writing guards that share one item, which the first chosen guard of the set writes.
     any_of: Vec<Vec<usize>>,
@@ -76,11 +76,11 @@ pub struct Alternation<'a> {
 
 /// The state of 64 guards. Each field has one bit for each guard.
 struct Word {
-    /// Set for guards that may be ready. Channels set these bits.
+    /// Which guards may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
-    /// Set for guards whose pre-condition is true.
+    /// Which guards have a true pre-condition.
     conditions: u64,
-    /// Set for writing guards that have an item, and reading guards that have none.
+    /// Which writing guards have an item, and which reading guards have none.
     supplied: u64,
 }
 
@@ -183,7 +183,8 @@ mod sealed {
 use sealed::AsGuard as _;
 
 trait Listed {
-    /// Performs the guard if its channel is ready. Otherwise clears its bit in [`Word::ready`].
+    /// Performs the guard if its channel is ready. Otherwise clears the guard's bit in
+    /// [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -219,7 +220,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // The assignment below may drop an item, which must not happen under the lock.
+                // Without the lock, because the assignment below may drop an item.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -298,14 +299,14 @@ impl<'a> Alternation<'a> {
     }
 
     /// Makes an alternation that begins each search after the guard that was chosen last. A guard
-    /// that stays ready waits until each of the others was chosen at most once.
+    /// that stays ready is chosen after at most one choice of each other guard.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
     /// Makes an alternation that chooses among ready guards pseudo-randomly, from `seed`.
     pub fn arbitrary(seed: u64) -> Self {
-        // Xorshift would stay at the state 0.
+        // The state must not be 0, because xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
         Self::new(Policy::Arbitrary { state })
     }
@@ -390,8 +391,8 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard, initially true. While it is false, the guard is not
-    /// chosen.
+    /// Sets the pre-condition of a guard, which is true at first. While `condition` is false, the
+    /// guard is not chosen.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -402,7 +403,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Gives a writing guard an item, which the guard writes when it is chosen.
+    /// Gives a writing guard an item. The guard writes this item when it is chosen.
     ///
     /// # Panics
     ///
@@ -479,8 +480,8 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when the guard `index` no longer has an item. If it shared the item, records that the
-    /// other guards have none, either.
+    /// Called when the guard `index` no longer has an item. Records that the guards that shared
+    /// this item have none, either.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -547,8 +548,8 @@ impl<'a> Alternation<'a> {
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, performs it, and returns it. While the process waits, the
-    /// other processes of its processor run.
+    /// Waits until a guard is ready, performs this guard, and returns it. While the process waits,
+    /// the other processes of its processor run.
     ///
     /// # Errors
     ///
@@ -607,8 +608,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // Two alternations at one channel set each other's ready bit only while both wait. This
-            // one may never wait, so it checks all its guards.
+            // Two alternations at one channel set each other's ready bit only while both wait. With
+            // a limited `patience`, this one may never wait, so it checks all guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }

@@ -7,9 +7,9 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! A process drops its ends before the network gets its result. Another process may then find a
-//! channel closed, fail for this reason, and be reported first. Therefore each failure has a
-//! [`Moment`], which lies before the process drops its ends.
+//! A process drops its ends before the network gets the error of the process. Another process may
+//! then find a channel closed, fail for this reason, and be reported first. Therefore each failure
+//! has a [`Moment`], which lies before the process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,8 +43,7 @@ pub(crate) fn end_dropped() {
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
 /// process dropped its first end, because others could not notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this thread still unwinds, another process waits in a destructor, and the moment is its
-    // own.
+    // If this thread still unwinds, another process waits in a destructor, and owns the moment.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -129,8 +129,8 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes for which the process `number` waits, in reverse order. Contains
-/// `number` itself only if there is no other: another process may hold the wanted end, too.
+/// Returns the waiting processes that could let the process `number` go on, those for its last
+/// operation first. `number` itself is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

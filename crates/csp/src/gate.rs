@@ -20,9 +20,9 @@ use crate::process::Process;
 /// A thread that [enters](Self::enter) a gate becomes a process of the network. A gate may be sent
 /// to any thread, and cloned if its ends can be cloned.
 ///
-/// Dropping a gate drops its ends, and wakes the processes that wait for these ends. Drop a gate
-/// that was only cloned, too: otherwise processes wait for it. The network ends when its processes
-/// have ended, even if gates are left.
+/// Dropping a gate drops its ends, and wakes the processes that wait for these ends. Also drop a
+/// gate that was only cloned, because processes wait for its ends. The network ends when its
+/// processes have ended, even if gates are left.
 ///
 /// # Deadlocks
 ///

@@ -1,8 +1,8 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! An unused end has no record of its process, because ends move as other values do. But a deadlock
-//! cancels all processes. An end that is dropped between the cancelled call and the end of a
-//! process belonged to this process.
+//! The network does not record which process has an unused end. But a deadlock cancels all
+//! processes, and an end that is dropped between the cancelled call and the end of a process
+//! belonged to this process.
 
 use std::cell::{Cell, RefCell};
 

@@ -41,7 +41,7 @@ const SIDES: usize = READER | WRITER;
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// The plain word of a channel at which no process waits, without guards and not ended.
+    /// The plain word of a channel that has no waiting process and no guard, and has not ended.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
@@ -71,12 +71,12 @@ pub trait Lock: Default {
     /// Whether processes on several processors may use the lock.
     const IS_SHARED: bool;
 
-    /// Returns the word: [`LOCKED`] while a process has the lock.
+    /// Returns the word, which is [`LOCKED`] while a process has the lock.
     fn load(&self) -> Word;
 
     /// If the word equals `from`, changes it to `to` without the lock, with acquire and release
-    /// order, and returns the old word. Use the node in the returned word: the node in `from` may
-    /// have been another one at the same address.
+    /// order, and returns the old word. Use the node of the returned word, because another node may
+    /// have had the same address when the caller loaded `from`.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
     /// Takes the lock, and returns the previous word.
@@ -103,8 +103,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE. It is always free, because a process that has the lock
-/// neither runs code of the program nor lets another process run. Only debug builds check this.
+/// The lock for processes of one SPE. The lock is always free when a process takes it, because a
+/// process that has the lock neither runs code of the program nor lets other processes run. Only
+/// debug builds check this rule.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -195,8 +196,7 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The backoff finally yields the CPU, because the thread that has the lock may not be
-            // running.
+            // The backoff finally yields the CPU to other threads, one of which may have the lock.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -223,7 +223,7 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// Borrows the mutex, so it is dropped first.
+        /// The guard borrows the mutex, so the guard is dropped first.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }

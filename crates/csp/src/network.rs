@@ -44,8 +44,8 @@ use crate::transport::{
 };
 use crate::waker::Waker;
 
-/// A group of processes of one SPE, before the processes start. It is made on this SPE, so its
-/// processes may share values that are not `Send`, such as the ends of [local
+/// A group of processes of one SPE, before the processes start. The group is made on this SPE, so
+/// its processes may share values that are not `Send`, such as the ends of [local
 /// channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
@@ -103,8 +103,8 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread, or the only process of an SPE usually without
-    /// one.
+    /// Runs each process as a cooperative thread. The only process of an SPE usually needs no
+    /// thread.
     fn run(
         self,
         spe: &S,
@@ -201,10 +201,10 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor, and wakes processes when the program drops an end.
+/// Runs the program of a processor, in which dropping an end wakes processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message for a dropped end.
+        // The transport sends no message for a dropped end, so the message arrives here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -243,8 +243,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The payload of the unwinding that follows a panic of a process. The panic itself is already
-/// recorded.
+/// The payload with which a program unwinds after the panic of a process was recorded.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -365,7 +364,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.transport = transport;
     }
 
-    /// Adds a process on the SPE `at`. While it waits, other processes of this SPE run.
+    /// Adds a process on the SPE `at`. While the process waits, other processes of this SPE run.
     ///
     /// If the process returns an [error](ProcessError) other than [`Ended`](crate::Ended), the
     /// network fails.
@@ -480,14 +479,13 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// Returns a [`NetworkError`] in these cases:
     ///
-    /// - Processes wait for each other.
+    /// - The processes are in a deadlock.
     /// - A process ended with an [error of its own](ProcessError), panicked, or misused a named
     ///   channel.
     /// - The local store of an SPE has no room for the stacks of its processes or for an item.
     /// - The caller is itself a process of a network.
     ///
-    /// A process that fails drops its ends. Therefore its channels end, and then the other
-    /// processes.
+    /// A process that fails drops its ends, so its channels end, and then the other processes end.
     #[track_caller]
     pub fn run(self) -> Result<(), NetworkError> {
         self.run_with(|_| ())
@@ -526,8 +524,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Separate from `run_counted`, which is compiled for each type of main process, not only once
-    /// for each machine.
+    /// Runs the network. This function is compiled once for each machine, and `run_counted` for
+    /// each type of main process.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -628,8 +626,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the requests of the other processes after the main process has ended. Must be in this
-/// file, because the report of a deadlock leaves out the waits of this file.
+/// Serves the requests of the other processes after the main process has ended. This function must
+/// be in this file, because the report of a deadlock leaves out the waits of this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -649,16 +647,17 @@ const MAIN: &str = "main";
 /// others: a failing process drops its ends, and other processes may fail when their channels end.
 ///
 /// An error counts from the time when it became a [`ProcessError`]. A panic counts from the time
-/// when the process dropped its first end, or from its end if it had no ends left.
+/// when the process dropped its first end, or else from the end of the process.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// A process misused a named channel, and may have ignored the error.
+    /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of an SPE's processes do not fit into its local store. None of them has run.
+    /// The stacks of an SPE's processes do not fit into its local store. No process of the SPE has
+    /// run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -669,7 +668,7 @@ pub enum NetworkError {
         process: String,
         /// How many processes the SPE had to run.
         processes: usize,
-        /// How many of these processes have room.
+        /// How many of these processes have room for their stacks.
         fit: usize,
         /// The machine's error.
         source: StackError,
@@ -694,8 +693,8 @@ pub enum NetworkError {
     /// local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
-    /// The network has a [gate](Network::gate), but no OS thread can take part in networks of this
-    /// machine. No process has run.
+    /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part
+    /// in a network of this machine. No process has run.
     #[error(
         "the network has the gate `{gate}`, but no OS thread outside of {machine} can take part in its networks, because \
          its time is simulated or its SPEs are confined to their local stores; run the network on a host that is not \

@@ -1,7 +1,7 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread sleeps in the operating system, not in the machine. Other processes recognise
-//! it by the network number in its [`Waker`]: see [`outside_of`].
+//! An outside thread sleeps in the operating system, not in the machine. The network number in the
+//! [`Waker`] of a process shows whether the process is an outside thread: see [`outside_of`].
 //!
 //! The machine does not count an outside thread that waits. The process that wakes the thread also
 //! makes the machine count it again, so the machine never reports a deadlock while the thread is
@@ -108,7 +108,7 @@ pub(crate) fn is_outside(number: u32) -> bool {
     number >= FIRST_OUTSIDE
 }
 
-/// The network's handle to its gates, which closes them when it is dropped.
+/// The network's handle to its gates. Dropping this handle closes the gates.
 pub(crate) struct OwnGates(Arc<Gates>);
 
 impl Default for OwnGates {
@@ -341,7 +341,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // Still counted by the machine, because the thread will go on by itself.
+            // The machine counts a thread with a deadline, which will go on by itself.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,12 @@
-//! The partner of an end of a channel: the process with which it last exchanged an item.
+//! The partner of an end of a channel: the process with which the end last exchanged an item.
 
 use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The node of the process with which an end of a channel last exchanged an item. That process will
-/// probably wait at the same address, so the node can be prefetched. The value is the address of
-/// the node, a multiple of 64, plus one if the process was on another core.
+/// The node of the process with which an end of a channel last exchanged an item. The next node of
+/// that process is probably at the same address, and can be prefetched. The value is the address, a
+/// multiple of 64, plus one if the process was on another core.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 

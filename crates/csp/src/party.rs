@@ -87,9 +87,9 @@ impl Party {
         // SAFETY: the alternation itself calls this method, while the alternation is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // As the bits of ready guards are sequentially consistent, too, either this alternation
-        // sees such a bit in a later check, or the process that sets the bit sees that the
-        // alternation waits.
+        // Sequentially consistent, as the bits of ready guards are: if a process sets such a bit,
+        // this alternation sees the bit in its next check, or the process sees that the alternation
+        // waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -172,7 +172,7 @@ impl Taken<'_> {
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The word of the alternation with a bit for each guard that may be ready.
+    /// A word of the alternation, with a bit for each of its guards that may be ready.
     ready: Arc<AtomicU64>,
     bit: u64,
     /// Whether the guard can be claimed. Changes only while the alternation is active.
@@ -269,8 +269,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Returns whether this alternation must stop waiting when both meet: the one with the higher
-    /// number. Without this rule, each alternation could wait for the other to stop.
+    /// Returns whether `self` must stop waiting if both alternations wait at one channel. Without
+    /// this rule, each could wait for the other to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }

@@ -22,7 +22,7 @@ thread_local! {
 
 type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 
-/// The functions that wake processes from any OS thread, by network.
+/// The functions that wake processes from any OS thread, by network number.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
 /// Registers `wake`, which can wake processes of the network from any OS thread.
@@ -42,8 +42,8 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. An end that is dropped on this OS thread meanwhile wakes processes
-/// by `wake`.
+/// Runs a program of a network. While the program runs, dropping an end on this OS thread wakes
+/// processes by `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {

@@ -119,8 +119,8 @@ impl<T> State<T> {
     }
 
     /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
-    /// buffer can take the item, moves it out of `parcel`. As a part of the result, the item would
-    /// be written and read in pieces of different sizes, which a CPU does not forward.
+    /// buffer can take the item, moves it out of `parcel`. The item is not a part of the result,
+    /// because a CPU cannot forward a value that is written and read in pieces of different sizes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -193,7 +193,6 @@ impl<T> State<T> {
         has_writers || !self.is_drained() || self.ended.is_some()
     }
 
-    /// Returns the buffer, if it is a ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
@@ -313,8 +312,8 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// Counts one end less on a side, and closes the channel at the last one. For the last reader,
-    /// returns the items in the buffer, to be dropped without the lock.
+    /// Removes an end of a side, and closes the channel if it was the last one. For the last
+    /// reader, returns the items in the buffer, which the caller must drop without the lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -354,9 +353,8 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. Wakes the alternations that wait on the
-    /// other side, so that they check the channel, or returns true, so that the caller does. An
-    /// alternation that does not wait yet makes this call itself.
+    /// Called before an alternation waits with `guard`. Wakes alternations that wait on the other
+    /// side, so that they check the channel, or returns true if the caller must check the channel.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // The guards of both alternations are marked as ready already.
@@ -401,8 +399,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the channel's [word](crate::lock) for the release of the lock. May move the only
-    /// waiting process from its queue into the word.
+    /// Returns the [word](crate::lock) that the channel gets when the lock is released. May move
+    /// the only waiting process from its queue into this word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {

@@ -62,15 +62,15 @@ impl<T> Queue<T> {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed only under the lock, which the caller has, because the
-            // lock protects the `&mut` to the queue. Nodes in the queue stay in place.
+            // SAFETY: links are accessed only under the channel's lock, which the caller has,
+            // because it has a `&mut` to the queue. Nodes in the queue stay in place.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }
 
-    /// Removes a node that was not served, by a search, because removals are rare. Returns whether
-    /// the node was in the queue.
+    /// Removes a node that was not served, after a search for it. Returns whether the queue had the
+    /// node.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.

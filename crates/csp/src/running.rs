@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use crate::process::Identity;
 use crate::sync::locked;
 
-/// The line of the source that runs each network, by network.
+/// The line of the source that runs each network, by network number.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
 /// Marks a network as running as long as this value lives.

@@ -1,7 +1,8 @@
 //! Records of what processes waited for, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. The call records the thread, and what the
-//! process waits for. By the thread, the wait in the machine's report belongs to the process.
+//! A deadlock cancels each process in a call that waits. The call records its thread, and what the
+//! process waits for. The machine's report also names threads, so each of its waits can be assigned
+//! to a process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -55,7 +56,7 @@ impl Known {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // The end may be borrowed from outside the processes.
+            // No cancelled process had the end, which may be borrowed from outside the processes.
             None => Vec::from_iter(operation.last_user),
         }
     }

@@ -18,8 +18,8 @@ impl fmt::Display for Act {
     }
 }
 
-/// The error of a process that has misused a named channel. This is a mistake of the program, so
-/// [`Network::run`](crate::Network::run) fails with it even if the process ignores it.
+/// The error of a process that has misused a named channel. Misuse is a mistake of the program, so
+/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
 ///
 /// `?` turns a `NamedError` into an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 //!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
 //!
-//! The network hands out an end once if only one process may have it. Otherwise the network keeps
-//! an end and hands out new ones, and drops the kept end after the creator of the channel has
-//! ended, so that the channel can close.
+//! If only one process may have an end, the network hands out this end once. Otherwise the network
+//! keeps one end and hands out new ends. When the creator of the channel has ended, the network
+//! drops the kept end, so that the channel can close.
 
 // Rejected: a look-up with a lock for every operation, as in the functions of the paper.
 
@@ -135,8 +135,9 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// Returns a [`NamedError`] if the channel carries items of another type. For a channel with
-    /// one reader, also if another process has taken the reader, or if `E` is [`Any`](crate::Any).
+    /// Returns a [`NamedError`] if the channel carries items of another type. If only one process
+    /// may have the reader, also returns an error if the reader was taken, or if `E` is
+    /// [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
@@ -172,7 +173,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // First the new end, then the drop of the kept end, which might be the last one.
+                // The kept end may be the last one, so it is dropped after the new end was made.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }

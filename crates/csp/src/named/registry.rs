@@ -50,8 +50,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended. Drops the kept ends of the channels that it created, if a
-    /// process has taken an end of the same side. Later ends are not kept.
+    /// Called when a process has ended. Drops the kept ends of the channels that the process
+    /// created, except ends of sides that no process has taken yet.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -77,9 +77,8 @@ impl OneSide {
         }
     }
 
-    /// Records that `by` takes an end of this side, of the kind [`Any`](crate::Any) if
-    /// `for_several`. Returns the kept end if the network no longer needs it, or the mistake of
-    /// `by`.
+    /// Records that `by` takes an end of this side. `for_several` means that this end has the kind
+    /// [`Any`](crate::Any). Returns the kept end if the network no longer needs it.
     pub(super) fn take(
         &mut self,
         by: &Act,

@@ -21,7 +21,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     parcel: Parcel<T>,
 ) -> Result<(), Refused<T>> {
     wait::write_by(channel, process, parcel, |node, parcel| {
-        // SAFETY: `write_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `write_by` keeps the node in place until the node was served or removed.
         unsafe { step(channel, Side::Writer, node, process, parcel) }
     })
 }
@@ -34,7 +34,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
 ) -> Result<Parcel<T>, Ended> {
     wait::read_by(channel, process, |node, parcel| {
-        // SAFETY: `read_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `read_by` keeps the node in place until the node was served or removed.
         unsafe { step(channel, Side::Reader, node, process, parcel) }
     })
 }
@@ -51,7 +51,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    // Recorded before the step, which another processor may perform.
+    // Before the step, because another processor may perform the step.
     channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.

@@ -7,13 +7,13 @@
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
 //! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
-//! 1. Only while neither side waits, and no alternation uses the other side: see
+//! 1. While no process waits at the channel, and no alternation uses the other end: see
 //!    [`Ring`](ring::Ring).
-//! 2. Only while the channel has no guards and has not ended: see [`crate::lock`].
+//! 2. While the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same result as a step under the lock. A process without a partner
-//! [waits](wait). Calls that do not wait, or wait until a deadline, use the ring or a step: see
-//! [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
+//! All ways have the same result as a step under the lock. A process that finds no partner
+//! [waits](wait). Calls that do not wait, or wait until a deadline, use the ring buffer or a step:
+//! see [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;

@@ -1,5 +1,5 @@
-//! Reads and writes that do not wait, or wait until a deadline. These calls use the ring, or
-//! perform a step of the [protocol](crate::protocol) under the channel's lock.
+//! Reads and writes that do not wait, or wait until a deadline: through the ring buffer, or by a
+//! step of the [protocol](crate::protocol) under the channel's lock.
 
 use cellworks_machine::Time;
 

@@ -12,8 +12,9 @@
 //!
 //! Because of the two barriers, either the side sees that it must take the lock, or the process
 //! with the lock sees that the side is busy. A process [excludes](Ring::exclude) the other side
-//! before it waits, lists a guard or ends the channel, and then checks the ring once more. When the
-//! lock is released and no side needs to be excluded, [`Ring::let_in`] admits both sides.
+//! before it waits, lists a guard of an alternation or ends the channel, and then checks the ring
+//! once more. When the lock is released, [`Ring::let_in`] admits each side that need not be
+//! excluded.
 //!
 //! If the OS thread or the process of a side changes, the side must take the lock. If both sides
 //! are on one OS thread, they need no barrier.
@@ -32,20 +33,21 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The most bytes of a ring, which allocates them all at once. Larger buffers are queues.
+/// The largest size of a ring in bytes. A ring allocates its memory at once, so larger buffers are
+/// queues.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side polls the count of the other side before it takes the lock to wait. Not used if
-/// both sides are on one OS thread. In loom, further polls show nothing new.
+/// The number of times that a side polls the `count` of the other side before it takes the lock and
+/// waits. In loom, further polls show nothing new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses of a side before a poll. A side that has found few items pauses, to find more at
-/// once: moving a cache line for each item takes longer than all other work. On the Zen 4 of
-/// docs/performance.md a pause takes 26 ns, and an item 4 ns.
+/// The largest number of pauses before a poll. A side that has found few items pauses, to find more
+/// items in one poll: moving a cache line for each item takes longer than all other work. On the
+/// Zen 4 of docs/performance.md a pause takes 26 ns, and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring, a process lets the other processes of its core run once. A
-/// power of two, larger than [`Process::count_communication`] has, because an item takes less time.
+/// power of two. Other channels have a smaller number, because their items take more time.
 const TURN: usize = 256;
 
 /// The memory for one item, which one thread at a time accesses.
@@ -53,7 +55,7 @@ type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// The slots: a power of two, and at least `capacity`.
+    /// The slots. Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -64,20 +66,20 @@ pub(crate) struct Ring<T> {
 
 /// The data that a side changes with each item, without the lock.
 struct End {
-    /// The number of items that the side has written or read. The count has a cache line of its
-    /// own, because the other side polls it.
+    /// The number of items that the side has written or read. On a cache line of its own, because
+    /// the other side polls this number.
     count: CachePadded<AtomicUsize>,
     /// `count` plus one while the side is busy, so that the store that raises `count` also ends the
-    /// busy state. Stores finish in order, so a second store might wait for a cache line of slots.
+    /// busy state. A second store might have to wait for an earlier store to a slot.
     intent: AtomicUsize,
-    /// The count of the other side when this side last read it. Only this side accesses it.
+    /// The `count` of the other side when this side last read it. Only this side uses this field.
     others: Cell<usize>,
-    /// The number of pauses before the next poll. Only this side accesses it.
+    /// The number of pauses before the next poll. Only this side uses this field.
     patience: Cell<u32>,
 }
 
 /// The data of a side that is written under the channel's lock: whether the side must take the
-/// lock, and the OS thread and process of its user, which are 0 before the first user.
+/// lock, and the OS thread and the process of the side. Both are 0 before the first use.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
@@ -151,8 +153,8 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How many items ahead the reader prefetches slots: as many as it reads while a cache line
-    /// moves.
+    /// The distance, in items, at which a reader prefetches slots. Reading so many items takes
+    /// about as long as moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
@@ -209,8 +211,8 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // Release: a thread in `is_busy` may load an older `count` and take the side for not busy.
-        // It must then see all that the side did before this store.
+        // The order is `Release`: if a thread in `is_busy` loads an older `count`, and takes the
+        // side for not busy, this thread must see all that the side did before this store.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
@@ -232,7 +234,7 @@ impl<T> Ring<T> {
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // Out of date if the reader has taken items under the lock.
+        // `others` is out of date if the reader has taken items under the lock.
         if known <= self.capacity { known } else { 0 }
     }
 
@@ -246,8 +248,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the same as [`available`](Self::available), but reads the count of the other side
-    /// again if fewer than `most` slots or items are known.
+    /// Returns the same as [`available`](Self::available), but first reads the count of the other
+    /// side again if fewer than `most` slots or items are known.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -289,7 +291,7 @@ impl<T> Ring<T> {
     }
 
     /// Calls [`Process::end_turn`] if the count of the side is a multiple of [`TURN`]. To be called
-    /// after each item that goes through the ring, and only then.
+    /// only after an item that went through the ring.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -332,9 +334,8 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`. The original is forgotten below. The copy has no type until
-                // then, because two values of `T` would break rules of the language, for example of
-                // boxes.
+                // SAFETY: as in `put`. The original item is forgotten below. Until then one of the
+                // two copies must not be a `T`: for example, two copies of a box are not allowed.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }
@@ -360,7 +361,7 @@ impl<T> Ring<T> {
     }
 
     /// Moves up to `most` items from the ring to `items`, which must have room, and returns their
-    /// number. It is 0 if the ring is empty or the reader must take the lock.
+    /// number. The number is 0 if the ring is empty or the reader must take the lock.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -446,7 +447,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the writer or the reader use the ring without the lock, if its argument is true.
+    /// Lets the writer use the ring without the lock if `writer` is true, and the reader if
+    /// `reader` is true.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -529,16 +531,15 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// The buffer of a channel: the items that were written and not read. The channel's lock protects
-/// it.
+/// The items that were written to a channel and not read. The channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// A ring, if the channel has one writer and one reader. A side that is not excluded may use
     /// the ring without the lock.
     Ring {
         ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory. Then all sides take
-        /// the lock.
+        /// The origin of the item in each slot, if processors share no memory. In this case both
+        /// sides take the lock.
         origins: Box<[Origin]>,
     },
 }

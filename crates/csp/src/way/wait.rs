@@ -1,8 +1,8 @@
 //! The wait of a process that has found no partner at a channel.
 
-// Rejected: to decide how to poll only on an idle core, and separate code for a partner on another
-// core. Both save 9 to 15 of the 20 instructions that record a wait (about 1 ns), but times rose
-// and fell by 1 ns (8 builds, Zen 4), and a ping-pong between cores took 60 to 77 ns, not 44 ns.
+// Rejected: to decide how to poll only on an idle core, and to have separate code for a partner on
+// another core. Each saved 9 to 15 instructions of a wait (about 1 ns), but times rose and fell by
+// 1 ns (8 builds, Zen 4), and a ping-pong between cores took 60 and 77 ns instead of 44 ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -16,10 +16,9 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// The wait of a process at a channel, in the frame of the call that waits. When this call returns
-/// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
-/// another process has taken the node out, the destructor waits until that process has served the
-/// node.
+/// The wait of a process at a channel, in the frame of the call that waits. When this call ends,
+/// the destructor takes the node out of the queue or the [word](crate::lock) of the channel, or
+/// waits until the process that has taken the node out has served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,

@@ -16,12 +16,12 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer polls for a waiting reader, if its last reader was on another core. Giving an
-/// item to a waiting reader takes less time than waiting until a reader fetches the item
-/// (docs/performance.md).
+/// The number of times that a writer polls for a waiting reader, if its last reader was on another
+/// core. Giving an item to a waiting reader takes less time than waiting until a reader fetches the
+/// item (docs/performance.md).
 const POLLS: u32 = 8;
 
-/// The reasons why the word did not exchange an item.
+/// The reasons why a process did not exchange an item through the word.
 pub(super) enum Otherwise<S, E> {
     /// A step under the lock is needed. A writer gets its item back.
     Step(S),
