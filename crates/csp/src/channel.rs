@@ -31,7 +31,7 @@ pub struct One(());
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
 
-/// The kind of an end: how many processes may have it, [`One`] or [`Any`].
+/// The kind of an end: how many processes may have the end, [`One`] or [`Any`].
 pub trait Kind: sealed::Kind {}
 impl Kind for One {}
 impl Kind for Any {}
@@ -71,7 +71,7 @@ impl sealed::Reach for Local {
     type Lock = Turns;
 }
 
-/// A builder of a channel. Its last method makes the two ends of the channel.
+/// A builder of a channel. Methods such as [`one_to_one`](Self::one_to_one) make the two ends.
 ///
 /// ```
 /// use cellworks_csp::Channel;
@@ -99,7 +99,7 @@ pub struct Channel<R: Reach = Shared> {
 
 impl Channel {
     /// Makes a builder of a rendezvous channel between processes on any processors. A writer waits
-    /// until a reader has taken its item.
+    /// until a reader has taken the item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -204,9 +204,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
-    /// the process waits, the other processes of its processor run. If processors share memory, the
-    /// other processes also run once at the latest after 256 items that were written without a
-    /// wait.
+    /// the process waits, the other processes of its processor run. A process that never has to
+    /// wait lets them run once after at most 256 items, if processors share memory.
     ///
     /// # Errors
     ///
@@ -302,7 +301,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Reads an item, and waits until the channel has one. While the process waits, the other
+    /// Waits until the channel has an item, and reads the item. While the process waits, the other
     /// processes of its processor run.
     ///
     /// # Errors
@@ -505,7 +504,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes another end of a channel, which the caller has checked to be allowed.
+            /// Makes another end of a channel. The caller has checked that this end is allowed.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

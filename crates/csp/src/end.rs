@@ -8,7 +8,7 @@ use std::fmt;
 /// How a channel has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// A process poisoned the channel, to end all processes that use it.
+    /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
     Poisoned,
     /// A process closed the channel, or the last end of one side was dropped. No item is left to
@@ -69,7 +69,7 @@ impl<T> Refused<T> {
         }
     }
 
-    /// Returns the item, to be written later, if the channel has not ended.
+    /// Returns the item if the channel has not ended, so that the item can be written later.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-/// A type of values that channels carry. Writing a value moves it to the process that reads it.
+/// A type of values that channels carry. Writing a value moves the value to the reading process.
 ///
 /// # Large items
 ///
-/// An item moves through the stacks of the writer and the reader, and a build without optimisation
-/// has more than forty copies of it on a stack. The default stack has 256 KiB. Put items of more
-/// than 4 KiB in a `Box` or a `Vec`, or give the process a larger stack: see
-/// [`Network::process_with_stack`](crate::Network::process_with_stack). The simulated time is the
-/// same, because [`bytes`](Self::bytes) counts data on the heap. A stack overflow ends the program
-/// with a message that names the process.
+/// The stacks of the writer and the reader hold copies of an item, in a build without optimisation
+/// more than forty. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or a
+/// `Vec`, or give the process a larger stack: see
+/// [`Network::process_with_stack`](crate::Network::process_with_stack). A simulated machine takes
+/// the same time for a box, because [`bytes`](Self::bytes) counts data on the heap. A stack
+/// overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
@@ -78,7 +78,8 @@ pub trait Item: Send {
     }
 }
 
-/// Makes a struct or an enum an [`Item`] with the sum of the bytes of its fields.
+/// Implements [`Item`] for a struct or an enum. The bytes of a value are the sum of the bytes of
+/// its fields.
 ///
 /// The compiler reports a field that is left out. The fields of a tuple struct get names.
 ///

@@ -2,8 +2,8 @@
 //! Processes).
 //!
 //! Processes are sequential code and share no data: an item that is written to a channel belongs to
-//! the process that reads it. A network runs on any [machine](cellworks_machine): this computer or
-//! a simulated Cell. The design follows DSMCBE (see the source below).
+//! the process that reads the item. A network runs on any [machine](cellworks_machine): this
+//! computer or a simulated Cell. The design follows DSMCBE (see the source below).
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -21,7 +21,7 @@
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
 //! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
-//!   [`Process::writer`] look up its ends.
+//!   [`Process::writer`] look up the ends of the channel.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
 //!   the last reader or the last writer is dropped. A waiting writer gets its item back.
 //!   [`Process::spread_poison`] passes poison on to other channels.
@@ -38,9 +38,9 @@
 //!
 //! # Data that several processes change
 //!
-//! Let one process, the server, own the data. The other processes write requests to the server and
-//! read its answers. This example counts words in a server and, for comparison, in a map under a
-//! lock:
+//! Let one process, the server, own data that several processes change. The other processes write
+//! requests to the server and read its answers. This example counts words in a server and, for
+//! comparison, in a map under a lock:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -110,8 +110,8 @@
 //!
 //! - If SPEs are confined to their local stores, the machine simulates the time of the server. A
 //!   lock takes no simulated time, because it is a variable in memory that such SPEs do not share.
-//! - The server may wait. A process that holds a lock must neither wait nor yield, because it would
-//!   block the other processes of its core.
+//! - The server may wait. A process that holds a lock must neither wait nor yield, because the
+//!   other processes of its core could not go on.
 //! - The report of a deadlock names the server.
 //!
 //! With the feature `parameters`, [`Transport`] implements traits of clap and of serde.

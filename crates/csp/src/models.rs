@@ -134,7 +134,7 @@ fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
 
-/// An item. Parties return their items at the end of a model, so that a lost item is missed.
+/// An item. Each party returns its items at the end of a model, so that a lost item is missing.
 type Token = u32;
 
 const MOST_PARTIES: usize = 6;
@@ -149,7 +149,8 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// As `Guard`, but before each selection comes one with a deadline, which passes at any time.
+    /// [`Guard`](Self::Guard), with an additional selection before each selection. The additional
+    /// selection has a deadline, which passes at any time.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,

@@ -9,16 +9,13 @@ pub(crate) struct Parcel<T> {
 }
 
 /// The number under which the transport finds the bytes of an item, or 0 if processors share
-/// memory. Stored plus one, so that an `Option` of a parcel is no larger than a parcel. Then the
-/// node of a waiting process with a one-word item fits into a cache line.
+/// memory. The value is the number plus one, so that an `Option` of a parcel needs no more bytes.
+/// Then the node of a process with a one-word item fits into a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
-    ///
-    /// # Panics
-    ///
-    /// Panics if `number` is `u32::MAX`.
+    /// Makes the origin with the number `number`. Panics if `number` is `u32::MAX`.
     pub(crate) fn new(number: u32) -> Self {
         let one_more = number.checked_add(1).and_then(NonZeroU32::new);
         Self(one_more.expect("a network carries fewer items than 2^32 - 1"))

@@ -25,11 +25,11 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process of a network, which its program passes to each operation on a channel.
+/// A process of a network. Its program passes this value to each operation on a channel.
 ///
 /// A process stays on its [`place`](Self::place), the processor on which it runs. Only the thread
-/// that began the process can wait in it. Another thread that communicates must be a process of its
-/// own.
+/// that began the process can wait in the process. Another thread that communicates must be a
+/// process of its own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
@@ -54,13 +54,14 @@ const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The number of the process, and the handle of its thread, the only one that may wait in it.
+    /// The number of the process, and the handle of its thread. Only this thread may wait in the
+    /// process.
     waker: Waker,
     shared: &'a NetworkState,
 }
 
 impl<'a> Identity<'a> {
-    /// Returns a number that no process of any network shares: the number of the network in the
+    /// Returns a number that no other process of any network has: the number of the network in the
     /// upper half, and the number of the process in the lower half.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
@@ -171,8 +172,8 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, if one of them is ready. If none is
-    /// ready, no context switch takes place. For loops that compute for long without communicating
-    /// (section 2.2.7 of the paper).
+    /// ready, no context switch takes place. Call this method in loops that compute for long
+    /// without communicating (section 2.2.7 of the paper).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -247,7 +248,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // A thread that unwinds because its run was cancelled may not be recognised by the machine.
+        // Some machines do not recognise a thread that unwinds because the run was cancelled.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -359,7 +360,7 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Called when the process has ended, so that the transport no longer waits for it.
+    /// Called when the process has ended, so that the transport no longer waits for the process.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
             carrier.end(self.identity.waker.process);
@@ -374,8 +375,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Wakes a process, and returns whether it belongs to this core. `polls` is the argument of
-    /// [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
+    /// Wakes a process, and returns whether the process belongs to this core. `polls` is the
+    /// argument of [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
@@ -389,8 +390,8 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes an outside thread. Takes numbers, because a `Waker` argument would enlarge all
-    /// callers' frames.
+    /// Wakes an outside thread. The arguments are numbers, because a `Waker` would enlarge the
+    /// frames of all callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -431,7 +432,7 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    /// Moves an item that was read to this processor, and unpacks it.
+    /// Moves an item that was read to this processor, and unpacks the item.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {
@@ -529,7 +530,7 @@ fn once<R>(
 }
 
 /// A wait of a process, in the frame of the call that waits. If the wait unwinds, the destructor
-/// records it for the report of a deadlock. If the wait returns, the call forgets this value.
+/// records the wait for the report of a deadlock. If the wait returns, the call forgets this value.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,

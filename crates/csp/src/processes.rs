@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Each process runs with ends of any type, until one of its channels ends. If this channel was
-//! poisoned, the process [poisons](Process::spread_poison) all its channels. Otherwise it drops its
-//! ends. An item that it holds then is dropped.
+//! poisoned, the process [poisons](Process::spread_poison) all its channels. Otherwise the process
+//! drops its ends. An item that the process holds then is dropped.
 //!
 //! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper (see the crate), and
 //! [`add`] is Listing 2. In this example, a ring of three processes makes the numbers from 0 on:
@@ -267,7 +267,7 @@ pub fn delta<T: Item + Clone>(
     })
 }
 
-/// Writes each item to both outputs, first to the output whose reader is ready first.
+/// Writes each item to both outputs, in the order in which their readers are ready.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -441,7 +441,7 @@ pub fn tee<T: Item + Clone>(
 
 /// Passes on the items of all inputs, until all inputs are closed or one input is poisoned.
 ///
-/// The process is fair: before a waiting item, it passes on at most one item of each other input.
+/// The process is fair: while an item waits, it passes on at most one item of each other input.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};

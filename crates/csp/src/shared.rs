@@ -16,8 +16,8 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, which no other network of this program has. Numbers are even: the
-    /// next one is for the network's [outside threads](outside_of).
+    /// The number of the network, which no other network of this program has. The next number is
+    /// for the network's [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
@@ -85,8 +85,7 @@ impl NetworkState {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Records a failure, unless an earlier failure is recorded, which may be the cause of this
-    /// one.
+    /// Records a failure. Only the earliest failure is kept, because it may have caused the others.
     pub(crate) fn fail(&self, since: Moment, failure: Failure) {
         let mut first = locked(&self.failure);
         if first.as_ref().is_none_or(|(other, _)| since < *other) {

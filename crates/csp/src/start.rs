@@ -118,17 +118,17 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
     /// new process runs when another process of its SPE waits or yields.
     ///
-    /// The new process is like a process that was added before the run: the network does not end
-    /// before it, and fails if it panics or ends with an error of its own. [`Started::join`] waits
-    /// for it and returns its result.
+    /// The network does not end before the new process has ended, and fails if the new process
+    /// panics or ends with an error of its own. [`Started::join`] waits for the result of the new
+    /// process.
     ///
-    /// `body` cannot borrow from the calling process, because it may outlive this process.
+    /// `body` cannot borrow from the calling process, which may end before the new process.
     ///
     /// If the local store has no room for the new stack, `body` is dropped with its ends, and the
     /// network fails with [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
-    /// A simulated Cell takes the time of creating a cooperative thread. For another SPE, a request
-    /// also goes to the PPE and from there to that SPE.
+    /// On a simulated Cell, a start takes the time of creating a cooperative thread. A start on
+    /// another SPE also takes a request to the PPE and from there to that SPE.
     ///
     /// # Panics
     ///
@@ -210,7 +210,7 @@ impl<'env, S: Spe> Starter<'env, S> {
 
 impl<R: Item> Started<R> {
     /// Waits for the process to end, and returns its result. `process` is the calling process.
-    /// While it waits, the other processes of its processor run.
+    /// While the calling process waits, the other processes of its processor run.
     ///
     /// # Errors
     ///
@@ -260,13 +260,13 @@ impl<'env, S: Spe> Starts<'env, S> {
             .collect();
     }
 
-    /// Called when the network has ended. Drops the processes that were not started: they may hold
-    /// starters, which hold this value.
+    /// Called when the network has ended. Drops the processes that were not started, because these
+    /// processes may hold starters, which hold this value.
     pub fn close(&self) {
         let mut queues = locked(&self.0);
         queues.network = None;
         let of_spes = std::mem::take(&mut queues.of_spes);
-        // Dropped without the lock, because destructors may run any code.
+        // The queues are dropped without the lock, because destructors may run any code.
         drop(queues);
         drop(of_spes);
     }

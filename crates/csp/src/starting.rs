@@ -40,7 +40,7 @@ impl Living {
 
 impl Drop for Living {
     fn drop(&mut self) {
-        // Acquire and release, so that a thread that reads 0 sees all that the processes did.
+        // The order is `AcqRel`, so that a thread that reads 0 sees all that the processes did.
         if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
@@ -63,8 +63,8 @@ impl Starting {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
 
-    /// Returns the waker of the thread that starts the processes of `spe`. If `None`, this thread
-    /// will check for requests before its first wait.
+    /// Returns the waker of the thread that starts the processes of `spe`. If the result is `None`,
+    /// this thread checks for requests before its first wait.
     pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
         let programs = locked(&self.programs);
         programs.get(&spe).and_then(|program| program.waker)

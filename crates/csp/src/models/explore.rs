@@ -45,8 +45,7 @@ mod sampled {
         let mut config = Config::new();
         config.stack_size = 1 << 17;
         config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-        // Shuttle warns that it checks only sequential consistency. Loom checks other memory
-        // orders.
+        // Shuttle warns that it checks only sequential consistency. Loom checks other orders.
         config.silence_warnings = true;
         let model = Arc::new(model);
         let kinds: [Box<dyn Scheduler + Send>; 3] = [
@@ -65,7 +64,7 @@ mod sampled {
     /// one of these schedules, but would soon go on in a random schedule.
     ///
     /// After a yield, the next thread runs for a random number of steps. Otherwise a polling thread
-    /// could have a spinning lock whenever another thread tries to take it.
+    /// could have a spinning lock whenever another thread tries to take this lock.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,

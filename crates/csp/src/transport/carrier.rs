@@ -23,13 +23,13 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the channel. False only if the asker
-    /// [`attempts`](Asker::attempts).
+    /// Whether the step has changed the channel. Only a step of an asker that
+    /// [`attempts`](Asker::attempts) may change nothing.
     pub changes: bool,
 }
 
-/// Performs a step at the line of a channel in main memory, with `read` to read the line and
-/// `update` to change it. Returns the processes to wake.
+/// Performs a step at the line of a channel in main memory. `read` reads the line, and `update`
+/// changes the line. Returns the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
@@ -40,7 +40,7 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // A read, unlike an update, leaves the reservations of SPEs that are about to change the line.
+    // Unlike an update, a read does not end the reservations of other SPEs.
     read();
     let stepped = step();
     if stepped.changes {
@@ -72,12 +72,11 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when a request to start a process has come. `program` is the process number of the
-    /// calling thread of the SPE's program.
+    /// Called when the program of this SPE takes a request to start a process. `program` is the
+    /// process number of the program.
     fn receive_start(&self, program: u32);
 
-    /// Waits until `ready` returns true, which it can after each message. Returns false at
-    /// `deadline`.
+    /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
     fn wait(
         &self,
         asker: Asker<'_>,
@@ -95,8 +94,8 @@ pub(crate) trait Carrier {
 
     fn count_communication(&self);
 
-    /// Called when the processes of the SPE have ended. For the main process: when all processes of
-    /// the network have ended.
+    /// Called when the processes of the SPE have ended, or, for the carrier of the main process,
+    /// when all processes of the network have ended.
     fn finish(&self);
 }
 

@@ -13,12 +13,12 @@ pub(crate) const SPE_STEP: Cycles = Cycles(150);
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
 /// The work of the SPE handler for a request, without mailbox accesses: some 300 instructions of
-/// the PPE, which issues in order. They find the channel and perform the step, or pass the request
-/// on.
+/// the PPE, which issues in order. The handler finds the channel and performs the step, or passes
+/// the request on.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
-/// The work of the request coordinator for a request: that of [`HANDLER`], and a lock on each of
-/// its two queues (section 2.1 of the paper: "a pair per participating component").
+/// The work of the request coordinator for a request: as much as [`HANDLER`], and a lock on each of
+/// two queues (section 2.1 of the paper: "a pair per participating component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, including the context switch.
@@ -26,8 +26,8 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
 /// paper). The writer and the reader make one request each, which wakes the request coordinator and
 /// then the process: four wake-ups of 36.25 us, or 116,000 cycles at 3.2 GHz. The coordinator's
-/// work is less than a hundredth of the time. The SPE handler is not woken, because it spins
-/// (section 4.3).
+/// work is less than a hundredth of the time. The SPE handler is not woken, because the handler
+/// spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
 /// Words of a request in an SPE's outbound mailbox: the kind of the request and the process, the

@@ -1,8 +1,8 @@
 //! The exchange: the data that the processors of a network share about messages and items.
 //!
 //! On a real machine these data would be in the lines of channels, tables of the PPE and local
-//! stores. A processor that uses them also performs the operation of the machine that would move
-//! them.
+//! stores. A processor that uses these data also performs the operation of the machine that would
+//! move the data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -116,7 +116,7 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` performs the step of `what`, and records that it uses the channel.
+    /// Returns how `process` performs the step of `what`, and records its use of the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -147,8 +147,7 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // All requests of processes on the PPE go to the coordinator (section 2.1 of the
-            // paper).
+            // The coordinator gets all requests of processes on the PPE (section 2.1 of the paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;
@@ -186,7 +185,7 @@ impl Exchange {
     }
 
     /// Counts a request to start a process on an SPE. Returns the waker of the thread that takes
-    /// the request, if it is ready.
+    /// the request, if this thread is ready.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }
@@ -196,7 +195,7 @@ impl Exchange {
         locked(&self.arrived).insert(process);
     }
 
-    /// Returns whether a message has come for a process, and counts it as handled.
+    /// Returns whether a message has come for a process, and marks the message as handled.
     pub fn take_arrived(&self, process: u32) -> bool {
         locked(&self.arrived).remove(&process)
     }

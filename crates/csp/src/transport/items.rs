@@ -17,7 +17,7 @@ const LINE_ALIGN: u32 = 128;
 /// The most bytes that one DMA command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
-/// The name of the memory of items in the report of a full local store.
+/// The name of an item's memory in the report of a full local store.
 pub(crate) const HOLDER: &str = "an item of a channel";
 
 /// Returns the size and the alignment of the room for an item. DMA moves whole quadwords.
@@ -128,8 +128,8 @@ impl Items {
         Some(entry.bytes)
     }
 
-    /// Called when an item was fetched. Frees its room in main memory. An SPE frees room in its
-    /// local store when the signal of the reader comes.
+    /// Called when an item was fetched. Frees its room in main memory. An SPE frees the item's room
+    /// in its local store when the signal of the reader comes.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -202,7 +202,7 @@ pub struct NoRoomForItem {
     pub channel: String,
     /// The number of bytes of the item.
     pub bytes: usize,
-    /// The processor without room: an SPE in its local store, or the PPE in main memory.
+    /// The processor that had no room: an SPE in its local store, or the PPE in main memory.
     pub at: Processor,
     /// The free bytes of the full memory, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,

@@ -15,8 +15,8 @@
 //! The [protocol](crate::protocol) is the same on all machines: items are Rust values in ordinary
 //! memory. If [SPEs are confined to their local
 //! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport also performs the
-//! operations of the machine that would move items and messages. They take simulated time, and no
-//! process goes on before its message has arrived.
+//! operations of the machine that would move items and messages. On a simulated machine these
+//! operations take time. No process goes on before its message has arrived.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
@@ -30,7 +30,7 @@
 //! **Items** wait in the local store of their writer. The reader reserves room, gets the bytes by
 //! DMA, and signals the writer's SPE, which then frees the writer's room. The reader's room is
 //! freed when its program has the item. The program of an SPE ends when its items were fetched, or
-//! when no process is left that could fetch them. If a local store has no room for an item, it
+//! when no process is left that could fetch them. If a local store has no room for an item, the SPE
 //! first flushes waiting items to main memory, the oldest first. Items of the PPE wait in main
 //! memory. To read an item of an SPE, the PPE makes the MFC of this SPE put the item into main
 //! memory (proxy queue).
@@ -74,7 +74,7 @@ pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Car
 
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
 
-/// Returns the functions that make carriers, which use mailboxes, signals and MFCs of a Cell.
+/// The [`OnCell`] operation that returns the [`Carriers`] of a Cell.
 pub(crate) struct CarriersOfCell;
 
 impl<M: Machine> OnCell<M> for CarriersOfCell {

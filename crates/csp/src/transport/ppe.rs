@@ -32,12 +32,12 @@ pub(crate) struct PpeCarrier<'a, C> {
     words: RefCell<VecDeque<(SpeId, u32)>>,
     /// The words of incomplete requests, by the SPEs that sent these words.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
-    /// The index of the SPE that is asked next for a word.
+    /// The index of the SPE that the SPE handler asks next for a word.
     turn: Cell<usize>,
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
-    /// Makes the carrier, before programs start on `spes`.
+    /// Makes the carrier. Must be called before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
             core,
@@ -59,8 +59,8 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, asks one SPE after the other for a word, up to `until`, which has one.
-    /// While no SPE has a word, asking takes no simulated time.
+    /// As the SPE handler, asks one SPE after the other for a word, up to the SPE `until`, which
+    /// has a word. While no SPE has a word, asking takes no simulated time.
     fn ask_in_turn(&self, until: SpeId) {
         loop {
             let turn = self.turn.get();

@@ -1,7 +1,7 @@
 //! Requests: steps that the PPE performs for processes on SPEs.
 //!
-//! A mailbox carries only the number of the process. The step is a closure in the frame of the
-//! process, which waits until the step was performed, or takes the request back.
+//! A mailbox carries only the number of the process that asks. The step is a closure in the frame
+//! of this process, which waits until the step was performed, or takes the request back.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -41,8 +41,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Offers `step` to [`perform`](Self::perform), on another processor, while `wait` runs.
-    /// Returns whether the step was performed.
+    /// Lets another processor [`perform`](Self::perform) `step` while `wait` runs. Returns whether
+    /// the step was performed.
     pub fn ask(
         &self,
         process: u32,
@@ -73,8 +73,8 @@ impl Requests {
         let Request::Asked(StepPointer(mut step)) = *request else {
             return None;
         };
-        // SAFETY: the process is in `ask`, which cannot return before the mutex is free, so the
-        // closure is alive, and no other code uses it.
+        // SAFETY: the process is in `ask`, which cannot return before the mutex is free. Therefore
+        // the closure is alive, and no other code uses the closure.
         let stepped = (unsafe { step.as_mut() })();
         *request = Request::Performed {
             waits: stepped.waits,

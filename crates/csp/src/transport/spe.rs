@@ -28,13 +28,13 @@ const WAKE: SignalRegister = SignalRegister::One;
 const FETCHED: SignalRegister = SignalRegister::Two;
 
 /// Returns the signal bit for a process that may go on. Other processes with the same bit check
-/// their conditions, too, and wait again.
+/// their conditions, too.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of the first word, below the number of the
-/// process.
+/// The kind of a request to the PPE, in the low bits of the first word. The other bits are the
+/// number of the process that asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
@@ -76,10 +76,10 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     /// The rooms of the items that wait in this local store, by item number. Newer items have
     /// higher numbers.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers from or to this local store are under way. Each will free room.
+    /// The number of running transfers from or to this local store. Each frees room at its end.
     transfers: Cell<usize>,
-    /// How many messages to the PPE were begun. They are sent in this order, so that a process that
-    /// sends often does not block the other processes.
+    /// How many messages to the PPE were begun. Messages are sent in this order, so that a process
+    /// that sends often does not block the other processes.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// How many processes wait to send, or for room in the local store.
@@ -204,7 +204,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step. Waits for the answer, which does not come if the process has to
+    /// Asks the PPE for a step, and waits for the answer. No answer comes if the process has to
     /// wait for another process after the step.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
@@ -231,7 +231,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of fetched items. Returns whether there were any.
+    /// Frees the room of fetched items. Returns whether room was freed.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -244,7 +244,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store. If there is none, flushes waiting items.
+    /// Reserves room for an item in this local store. If there is no room, flushes waiting items.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -497,8 +497,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps the items of its processes until they were fetched, or until no process is left that
-    /// could fetch them. Drops late messages.
+    /// Keeps the items that its processes have written until the items were fetched, or until no
+    /// process is left that could fetch them. Drops late messages.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
