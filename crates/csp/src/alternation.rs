@@ -183,8 +183,7 @@ mod sealed {
 use sealed::AsGuard as _;
 
 trait Listed {
-    /// Performs the guard if its channel is ready. Otherwise clears the guard's bit in
-    /// [`Word::ready`].
+    /// Performs a ready guard. If the guard is not ready, clears its bit in [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -284,7 +283,6 @@ fn put(bits: &mut u64, bit: u64, is_on: bool) {
     }
 }
 
-/// How long a selection waits for a ready guard.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
@@ -629,8 +627,8 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // In a loop of calls whose deadline has passed, each call must let
-                            // other processes run.
+                            // In a loop of calls after the deadline, each call must let other
+                            // processes run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -792,7 +790,6 @@ impl<'a> Alternation<'a> {
     }
 }
 
-/// How a wait ended.
 enum Waited {
     /// A guard may be ready.
     Poked,

@@ -275,8 +275,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The iterator may run any code, so it must not run while the writer uses the ring
-            // buffer.
+            // The iterator may run any code, so it runs before the writer uses the ring buffer.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {

@@ -11,8 +11,7 @@ pub enum Ended {
     /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
     Poisoned,
-    /// A process closed the channel, or the last end of one side was dropped. No item is left to
-    /// read.
+    /// A process closed the channel, or the last end of one side was dropped.
     #[error("the channel was closed")]
     Closed,
 }

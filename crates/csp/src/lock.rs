@@ -37,7 +37,6 @@ const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
 
-/// The value of the word while a process has the lock.
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
@@ -56,7 +55,6 @@ impl Word {
         Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
     }
 
-    /// Returns the node in a plain word, if a process waits on `side`.
     #[inline(always)]
     pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
         let tag = Self::with::<T>(side, ptr::null()).0.addr();
@@ -79,7 +77,6 @@ pub trait Lock: Default {
     /// have had the same address when the caller loaded `from`.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
-    /// Takes the lock, and returns the previous word.
     fn lock(&self) -> Word;
 
     fn unlock(&self, word: Word);
@@ -246,8 +243,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value. After an older value the next exchange would fail, as it does
-        /// when another thread changes the word before the exchange.
+        /// Loads the newest value, because after an older value the next exchange would fail.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =

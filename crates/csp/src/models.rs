@@ -127,7 +127,6 @@ impl Place for Seats {
     }
 }
 
-/// The number of items of a writer, unless a model has another number.
 const ITEMS: Token = if cfg!(shuttle) { 12 } else { 2 };
 
 fn items(writer: Token) -> Vec<Token> {
@@ -149,20 +148,18 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// [`Guard`](Self::Guard), with an additional selection before each selection. The additional
-    /// selection has a deadline, which passes at any time.
+    /// [`Guard`](Self::Guard), with a selection with a deadline before each selection.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
-    /// [`Writer::write_until`] or [`Reader::read_until`] with a deadline that passes at any time,
-    /// and then [`Plain`](Self::Plain) if needed.
+    /// [`Writer::write_until`] or [`Reader::read_until`], and then [`Plain`](Self::Plain) if
+    /// needed.
     Deadline,
     /// [`Plain`](Self::Plain) in a cancelled run, so that the party never waits.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
-/// The items that a party has at the end.
 #[derive(Debug, Default)]
 struct Owned {
     read: Vec<Token>,
@@ -215,7 +212,6 @@ fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs the parties of a sequence, the first party on the calling thread.
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
     let mut parties = parties.into_iter();
     let (first, seat) = parties.next().expect("a sequence has parties");
@@ -244,7 +240,6 @@ fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
     all
 }
 
-/// The last action of a party on its end of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Drop,
@@ -265,7 +260,6 @@ fn settle<T>(
     }
 }
 
-/// Writes items until the channel ends. Returns the items that were not written.
 fn write<E>(
     process: &Process<'_, Seats>,
     way: Way,
@@ -385,7 +379,6 @@ fn read<E>(
     }
 }
 
-/// Selects a guard. Returns false if the guard's channel has ended.
 fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: Way) -> bool {
     if way == Way::Until {
         match alternation.select_until(process, Time::default()) {
@@ -451,14 +444,12 @@ fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Part
     reader_that(way, reader, limit, Ending::Drop)
 }
 
-/// Makes a party that ends a channel at any time.
 fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
 }
 
 thread_local! {
-    /// How many items of this model were dropped with the last reader of their channel. All threads
-    /// of a model run on the OS thread of its test.
+    /// The number of items of this model that were dropped with the last reader of their channel.
     static DROPPED: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -466,7 +457,6 @@ pub(crate) fn count_dropped(items: usize) {
     DROPPED.set(DROPPED.get() + items);
 }
 
-/// Asserts that each item belongs to one party, or was dropped with the last reader.
 fn assert_conserved(items: &[Token], all: &[Owned]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let mut owned: Vec<Token> = owned.copied().collect();
@@ -543,7 +533,6 @@ fn an_item_is_offered_to_any_of_two_readers() {
     }
 }
 
-/// Checks parties that use `try_` methods or deadlines, with each other and with parties that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
         for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
@@ -581,8 +570,7 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// A writer and a reader of a buffer. While neither waits or alternates, items go through the ring
-/// buffer without the lock.
+/// A writer and a reader of a buffered channel.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
@@ -590,7 +578,6 @@ struct Pair {
     write: Way,
     writer: Ending,
     read: Way,
-    /// How many items the reader reads at most.
     limit: usize,
     reader: Ending,
 }
@@ -701,7 +688,6 @@ fn a_reader_ends_the_channel_of_a_ring() {
     }
 }
 
-/// A pair whose reader poisons the channel while the writer uses the ring buffer.
 #[cfg(loom)]
 const POISONED: Pair = Pair {
     reader: Ending::Poison,
@@ -981,7 +967,6 @@ fn three_writers_and_three_readers_meet() {
     }
 }
 
-/// The number of items that each party reads and writes in models of alternations.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
 /// Makes a party that reads and writes the same number of items, in any order.
@@ -1205,8 +1190,7 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read between the start of the alternation's wait and its check of the
-/// channel.
+/// The channel is closed and read after the alternation's wait has begun, before its next check.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

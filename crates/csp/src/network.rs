@@ -103,8 +103,7 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread. The only process of an SPE usually needs no
-    /// thread.
+    /// Runs each process as a cooperative thread, or an only process usually without a thread.
     fn run(
         self,
         spe: &S,
@@ -524,8 +523,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Runs the network. This function is compiled once for each machine, and `run_counted` for
-    /// each type of main process.
+    /// Runs the network. Unlike `run_counted`, this function is compiled once for each machine.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -610,8 +608,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// Returns one program for each SPE, because several programs of an SPE would run one after the
-    /// other.
+    /// Returns one program for each SPE, so that the processes of an SPE run at the same time.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -638,7 +635,6 @@ fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &E
     carrier.finish();
 }
 
-/// The name of the process on the PPE in reports.
 const MAIN: &str = "main";
 
 /// The reason why a network has failed.
@@ -656,8 +652,7 @@ pub enum NetworkError {
     /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of an SPE's processes do not fit into its local store. No process of the SPE has
-    /// run.
+    /// The stacks of an SPE's processes do not fit into its local store. No process has run there.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -823,7 +818,6 @@ impl fmt::Debug for NetworkError {
     }
 }
 
-/// Returns the text of a panic, or a replacement if the payload is not text.
 fn text_of(payload: &Payload) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());

@@ -6,7 +6,6 @@ use crate::parcel::Parcel;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
-/// The state of the wait of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
@@ -24,11 +23,11 @@ pub(crate) enum Outcome {
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. As large as `outcome`, so
-    /// that one store initialises both.
+    /// Not 0 if the process polls while it waits. As large as `outcome`, so that one store sets
+    /// both.
     polls: AtomicU32,
-    /// The next node in the queue, or null in the channel's [word](crate::lock). Accessed under the
-    /// lock.
+    /// The next node in the queue, accessed under the lock. Null in the channel's
+    /// [word](crate::lock).
     pub(crate) next: UnsafeCell<*const Node<T>>,
     /// The waker of the process, which outlives the call. The process writes this pointer before it
     /// waits, and the process that serves the node reads it. Copying a waker takes two loads and
@@ -74,7 +73,6 @@ impl<T> Node<T> {
         }
     }
 
-    /// Returns whether the process has been served, or the channel has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
         self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32

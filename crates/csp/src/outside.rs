@@ -30,7 +30,6 @@ pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
     name: String,
-    /// Set after the thread has entered its gate.
     inside: OnceCell<Inside>,
 }
 
@@ -63,7 +62,6 @@ struct Run {
     shared: Arc<NetworkState>,
 }
 
-/// The state of a gate's thread.
 struct Seat {
     gate: String,
     is_notified: bool,
@@ -242,7 +240,6 @@ impl OutsidePlace {
         &self.name
     }
 
-    /// Waits until the network runs, and returns the state of the network.
     pub(crate) fn enter(&self) -> Result<&NetworkState, GateError> {
         let gate = || self.name.clone();
         if pending::network_here().is_some() {

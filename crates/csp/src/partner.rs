@@ -16,8 +16,7 @@ impl Partner {
         prefetch::to_write(self.0);
     }
 
-    /// Records the node of the partner that was just served, and whether the partner is on this
-    /// core.
+    /// Records the node that was just served, and whether its process is on this core.
     #[inline(always)]
     pub(crate) fn has_met<L: Lock, T>(&mut self, node: *const Node<T>, is_here: bool) {
         if L::IS_SHARED {

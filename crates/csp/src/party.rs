@@ -37,8 +37,7 @@ pub(crate) struct Party {
     /// The number of the present wait, the index of the claimed guard, and the tag of the state
     /// (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the alternation's process. Used by the alternation while it is active, and by
-    /// the process that has taken the party.
+    /// The waker of the process. Used by the active alternation or a process that took the party.
     waker: UnsafeCell<Option<Waker>>,
     /// Whether a channel of the alternation may have guards on both sides.
     is_opposed: AtomicBool,
@@ -136,14 +135,12 @@ impl Party {
         }
     }
 
-    /// Returns the number of the wait, if the alternation waits.
     #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
         (state & TAG_MASK == WAITING).then_some(state >> WAIT_SHIFT)
     }
 
-    /// Takes the party, if the alternation is still in the wait with the number `wait`.
     #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
         let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
@@ -168,7 +165,6 @@ impl Taken<'_> {
     }
 }
 
-/// The part of a guard that the channel of the guard uses.
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
@@ -177,11 +173,9 @@ pub(crate) struct Guard<T> {
     bit: u64,
     /// Whether the guard can be claimed. Changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that this guard offers to a reader or got from a writer. Used by the same threads
-    /// as [`Party::waker`].
+    /// The item that this guard offers or has got. Used by the same threads as [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// The guard that has the item, if several guards offer the same item. Otherwise null. Used by
-    /// the same threads as `parcel`.
+    /// The guard that has the item if several guards offer it, or null. Used as `parcel` is.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
@@ -214,8 +208,7 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Marks the guard as ready, so that its alternation checks the guard. If the alternation waits
-    /// for the guard, ends the wait and returns the waker of the process.
+    /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
         // Two operations are enough, because the bit changes only under the channel's lock.
@@ -226,8 +219,7 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Marks the guard as not ready. The caller has the channel's lock, under which other processes
-    /// mark the guard as ready again.
+    /// Marks the guard as not ready. The caller has the channel's lock.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
@@ -243,8 +235,7 @@ impl<T> Guard<T> {
         self.open_wait().is_some()
     }
 
-    /// If the alternation waits to read with this guard, gives the parcel to the guard and returns
-    /// the waker of the alternation's process.
+    /// If the alternation waits to read with this guard, gives it the parcel and returns the waker.
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -254,8 +245,7 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, takes the guard's parcel and returns the
-    /// waker of the alternation's process.
+    /// If the alternation waits to write with this guard, takes its parcel and returns the waker.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;

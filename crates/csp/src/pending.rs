@@ -25,7 +25,6 @@ type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 /// The functions that wake processes from any OS thread, by network number.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
-/// Registers `wake`, which can wake processes of the network from any OS thread.
 pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + 'static) {
     locked(&REMOTE).insert(network, Arc::new(wake));
 }

@@ -68,7 +68,6 @@ impl<'a> Identity<'a> {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
     }
 
-    /// Returns the number of a process in its network, from the result of [`user`](Self::user).
     pub(crate) fn number_of(user: u64) -> u32 {
         user as u32
     }
@@ -223,8 +222,7 @@ impl<'a, P: Place> Process<'a, P> {
         &self.identity
     }
 
-    /// Returns the handle by which other processes wake this process. A step of the protocol calls
-    /// this method only if the process has to wait.
+    /// Returns the handle by which other processes wake this process. Called only before a wait.
     #[inline(always)]
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
@@ -262,8 +260,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns this process as a user of a [ring buffer](crate::way::ring), or `None` if processors
-    /// share no memory.
+    /// Returns the user of a [ring buffer](crate::way::ring), or `None` without shared memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -390,8 +387,7 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes an outside thread. The arguments are numbers, because a `Waker` would enlarge the
-    /// frames of all callers.
+    /// Wakes an outside thread. A `Waker` as an argument would enlarge the frames of all callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -469,8 +465,7 @@ impl<'a, P: Place> Process<'a, P> {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits by polling. Inlining this function made the ring benchmark 0.9 ns slower for each
-    /// message.
+    /// Not inlined, because inlining made the ring benchmark 0.9 ns slower for each message.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {

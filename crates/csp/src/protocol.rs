@@ -42,15 +42,13 @@ use crate::way::ring::{Buffer, Ring};
 /// step reads, because their cache lines move between processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// Whether the channel has no buffer and no guards and has not ended. Then a step depends only
-    /// on which processes wait.
+    /// Whether the channel has no buffer and no guards, and has not ended.
     is_plain: bool,
     ended: Option<Ended>,
     /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
-    /// How many items the buffer can hold.
     capacity: usize,
     buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
@@ -59,7 +57,6 @@ pub(crate) struct State<T> {
     writer_ends: usize,
 }
 
-/// The result of the step of a reader or a writer.
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
@@ -131,8 +128,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Earlier items go first, because a waiting alternation may not have checked the channel
-        // yet.
+        // Earlier items go first: a waiting alternation may not have checked the channel yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -187,7 +183,6 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Returns whether a reader may find an item or the end of the channel.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
@@ -254,7 +249,6 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a waiting writer or alternation, and returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
@@ -386,8 +380,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock from now on. Returns whether the channel has a ring buffer, which
-    /// the side may have used until now.
+    /// Makes a side take the lock from now on. Returns whether the channel has a ring buffer.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -410,8 +403,7 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // Not inlined, because inlining made a message of an alternation 1 ns slower, although an
-    // alternation's channels never call this function.
+    // Not inlined, because inlining made a message of an alternation 1 ns slower.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
         for side in [Side::Reader, Side::Writer] {

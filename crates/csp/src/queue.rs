@@ -15,7 +15,6 @@ use crate::parcel::Parcel;
 use crate::sync::Ordering;
 use crate::waker::Waker;
 
-/// The processes that wait at one side of a channel, in the order in which they came.
 pub(crate) struct Queue<T> {
     first: *const Node<T>,
     last: *const Node<T>,
@@ -69,8 +68,7 @@ impl<T> Queue<T> {
         self.last = node;
     }
 
-    /// Removes a node that was not served, after a search for it. Returns whether the queue had the
-    /// node.
+    /// Removes a node that was not served. Returns whether the queue had the node.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.

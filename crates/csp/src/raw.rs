@@ -33,10 +33,8 @@ pub(crate) struct RawChannel<T, L> {
     made_at: &'static Location<'static>,
 }
 
-/// A number that no process has.
 const NONE: u64 = u64::MAX;
 
-/// A number that no network has.
 const NO_NETWORK: u32 = u32::MAX;
 
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
@@ -171,7 +169,6 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// Moves the node in `word` into the queue of its side.
     #[inline(never)]
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {

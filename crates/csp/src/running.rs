@@ -10,7 +10,6 @@ use crate::sync::locked;
 /// The line of the source that runs each network, by network number.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
-/// Marks a network as running as long as this value lives.
 pub(crate) struct Running(u32);
 
 impl Running {

@@ -29,7 +29,6 @@ pub(crate) struct NetworkState {
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
-/// Returns the network number in the wakers of a network's outside threads.
 pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }

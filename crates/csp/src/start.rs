@@ -86,11 +86,9 @@ pub struct Started<R> {
     result: Reader<R>,
 }
 
-/// The processes of a network that are queued to start, by SPE.
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
-    /// The number of the network, or `None` while it does not run.
     network: Option<u32>,
     of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
 }
@@ -271,8 +269,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         drop(of_spes);
     }
 
-    /// Queues a process to start on `at`. `starter` is the calling process, and `network` its
-    /// network.
+    /// Queues a process to start on `at`. `starter` and `network` are those of the calling process.
     #[track_caller]
     fn put(
         &self,

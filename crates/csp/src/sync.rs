@@ -13,8 +13,7 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std. A panic leaves the data in this crate's mutexes valid, so poisoning is
-/// ignored.
+/// Locks a mutex of std. A panic leaves the data in the mutexes of this crate valid.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()

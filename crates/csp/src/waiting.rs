@@ -10,7 +10,6 @@ pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
-    /// Waits for one of the guards of an alternation.
     Alternation(&'a EachGuard<'a>),
     /// Waits until a channel with this name is created.
     Creation(&'a dyn fmt::Display),

@@ -14,7 +14,6 @@ use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;
 
-/// The records of a network that runs.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
 
@@ -29,7 +28,6 @@ pub(crate) struct Known {
     pub ended: BTreeSet<u32>,
 }
 
-/// A process that was cancelled while it waited.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// The waiting thread, as [`Waiting::thread`](cellworks_machine::Waiting::thread) names it.
@@ -67,8 +65,7 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records what a process waited for when it was cancelled. If the process catches the
-    /// cancellation and waits again, keeps the first wait.
+    /// Records what a process waited for when it was cancelled, if no wait is recorded yet.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -96,7 +93,6 @@ impl Waits {
         self.known().ended.insert(number);
     }
 
-    /// Records that a cancelled process had these ends.
     pub(crate) fn had(&self, number: u32, ends: Vec<Held>) {
         let mut known = self.known();
         for end in ends {

@@ -26,15 +26,13 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind run for a model, unless an environment variable sets the
-    /// number.
+    /// The number of schedules of each kind for a model, unless `CELLWORKS_SCHEDULES` is set.
     const SCHEDULES: usize = 300;
 
     /// The most steps of a model. A model with more steps fails, because it probably never ends.
     const MOST_STEPS: usize = 100_000;
 
-    /// Runs a model in random schedules, in schedules with few preemptions at random steps, and in
-    /// schedules that repeat themselves.
+    /// Runs a model in random schedules, schedules with few preemptions, and [`TimeSlices`].
     pub(crate) fn check(_: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let schedules = match std::env::var("CELLWORKS_SCHEDULES") {
             Ok(number) => number

@@ -25,7 +25,6 @@ pub(super) struct Wanting {
 }
 
 pub(super) struct Named {
-    /// The number of the process that created the channel.
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
@@ -42,7 +41,6 @@ pub(super) struct OneSide {
     taken: Option<Act>,
 }
 
-/// An end that the network keeps, without its type.
 pub(super) type KeptEnd = Box<dyn AnyType + Send>;
 
 impl Names {

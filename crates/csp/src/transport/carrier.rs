@@ -9,7 +9,6 @@ use crate::parcel::Origin;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The process that calls a carrier.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
@@ -72,8 +71,7 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE takes a request to start a process. `program` is the
-    /// process number of the program.
+    /// Called when the process `program` of this SPE takes a request to start a process.
     fn receive_start(&self, program: u32);
 
     /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
@@ -89,7 +87,6 @@ pub(crate) trait Carrier {
     /// Reserves room for an item that a process is going to write.
     fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
 
-    /// Moves an item to this processor.
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize);
 
     fn count_communication(&self);
@@ -101,8 +98,7 @@ pub(crate) trait Carrier {
 
 /// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes words out of the outbound mailboxes, as a condition of waits. Returns whether a word
-    /// came.
+    /// Takes words out of the outbound mailboxes. Returns whether a word came.
     fn collect(&self) -> bool;
 
     /// Serves the requests of the words that [`collect`](Self::collect) has taken.

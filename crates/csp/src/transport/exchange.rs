@@ -61,7 +61,6 @@ pub(crate) enum Route {
     /// Both processes of the channel are on the processor of the calling process.
     Local,
     Shared {
-        /// The line that holds the channel's state.
         line: EffectiveAddress,
         /// Whether the channel's only reader and only writer are on SPEs and have never changed.
         is_simple: bool,
@@ -76,9 +75,7 @@ pub(crate) struct Exchange {
     pub requests: Requests,
     /// Processes with a message that they have not handled.
     arrived: Mutex<BTreeSet<u32>>,
-    /// Processes that wait in an alternation.
     alternating: Mutex<BTreeSet<u32>>,
-    /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
     /// The number of SPEs whose processes have not ended, plus one for the main process.
     pub programs: AtomicUsize,

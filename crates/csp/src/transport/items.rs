@@ -14,7 +14,6 @@ use crate::parcel::Origin;
 /// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;
 
-/// The most bytes that one DMA command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
 /// The name of an item's memory in the report of a full local store.
@@ -30,7 +29,6 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     (bytes.next_multiple_of(16), align)
 }
 
-/// A constructor of DMA commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
 /// Issues the commands that move an item for a process, and returns their tag group.
@@ -226,7 +224,6 @@ fn room(no_room: &NoRoom) -> String {
     text
 }
 
-/// Ends a process and its network, because an item of the channel `link` has no room.
 pub(crate) fn no_room_for_item(
     asker: Asker<'_>,
     link: &dyn Link,

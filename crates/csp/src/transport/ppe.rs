@@ -76,7 +76,6 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, handles a request.
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
@@ -90,7 +89,6 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
             Asked::Start => self.pass_start_on(SpeId::new(process as u16)),
             Asked::SimpleStep | Asked::Step => {
                 let Some(stepped) = self.exchange.requests.perform(process) else {
-                    // The request was cancelled.
                     return;
                 };
                 if stepped.waits {
@@ -340,8 +338,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may keep items for other processes, and checks whether these processes have
-            // ended.
+            // The SPE may keep items for other processes until these processes have ended.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

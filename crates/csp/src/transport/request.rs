@@ -12,7 +12,6 @@ use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;
 
-/// The requests, at most one for each process, by process number.
 #[derive(Default)]
 pub(crate) struct Requests(Mutex<BTreeMap<u32, Request>>);
 

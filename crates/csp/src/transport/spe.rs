@@ -27,8 +27,7 @@ const WAKE: SignalRegister = SignalRegister::One;
 /// The register for signals that an item was fetched: see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// Returns the signal bit for a process that may go on. Other processes with the same bit check
-/// their conditions, too.
+/// Returns the signal bit for a process that may go on. Several processes may share a bit.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
@@ -40,7 +39,6 @@ pub(crate) fn wake_bit(process: u32) -> u32 {
 pub(crate) enum Asked {
     /// The step of a channel between two processes that never change.
     SimpleStep,
-    /// Any other step.
     Step,
     /// An alternation begins to wait.
     Wait,
@@ -57,7 +55,6 @@ impl Asked {
         process << ASKED_BITS | self as u32
     }
 
-    /// Returns the kind and the process number in the first word of a request.
     pub(crate) fn of(word: u32) -> (Self, u32) {
         let asked = match word & ((1 << ASKED_BITS) - 1) {
             0 => Self::SimpleStep,
@@ -73,13 +70,11 @@ impl Asked {
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The rooms of the items that wait in this local store, by item number. Newer items have
-    /// higher numbers.
+    /// The rooms of the items that wait in this local store, by item number, the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
     /// The number of running transfers from or to this local store. Each frees room at its end.
     transfers: Cell<usize>,
-    /// How many messages to the PPE were begun. Messages are sent in this order, so that a process
-    /// that sends often does not block the other processes.
+    /// The number of messages to the PPE that were begun. Messages are sent in this order.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// How many processes wait to send, or for room in the local store.
@@ -497,8 +492,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps the items that its processes have written until the items were fetched, or until no
-    /// process is left that could fetch them. Drops late messages.
+    /// Waits until the items of this SPE were fetched, or no process is left to fetch them.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {

@@ -33,8 +33,7 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The largest size of a ring in bytes. A ring allocates its memory at once, so larger buffers are
-/// queues.
+/// The largest size of a ring in bytes. A ring is allocated at once, so larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The number of times that a side polls the `count` of the other side before it takes the lock and
@@ -131,7 +130,6 @@ impl Gate {
 /// The busy state of a side, which ends with [`done`](Self::done) or when this value is dropped.
 struct Busy<'a> {
     end: &'a End,
-    /// The count of the side when it became busy.
     count: usize,
 }
 
@@ -219,8 +217,7 @@ impl<T> Ring<T> {
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// Returns how many free slots a writer finds, or how many items a reader finds. `own` is the
-    /// count of this side, and `others` the count of the other side.
+    /// Returns how many free slots a writer finds, or how many items a reader finds.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -238,8 +235,7 @@ impl<T> Ring<T> {
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Returns how many slots or items a busy side finds. 0 means that the ring is full for the
-    /// writer, or empty for the reader.
+    /// Returns how many slots or items a busy side finds: 0 only if the ring is full or empty.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
@@ -290,8 +286,7 @@ impl<T> Ring<T> {
         found
     }
 
-    /// Calls [`Process::end_turn`] if the count of the side is a multiple of [`TURN`]. To be called
-    /// only after an item that went through the ring.
+    /// Calls [`Process::end_turn`] after every [`TURN`] items that went through the ring.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -300,8 +295,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if the ring is full or the writer must take the
-    /// lock.
+    /// Puts an item into the ring. Returns the item if there is no room or the lock is needed.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -318,8 +312,8 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Moves items from the front of `items` into the ring until it is full. Moves none if the
-    /// writer must take the lock.
+    /// Moves items from `items` into the ring until the ring is full. Moves none if the lock is
+    /// needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -360,8 +354,8 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Moves up to `most` items from the ring to `items`, which must have room, and returns their
-    /// number. The number is 0 if the ring is empty or the reader must take the lock.
+    /// Moves up to `most` items to `items`, which must have room. Returns how many items were
+    /// moved.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -429,8 +423,8 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock from now on, and waits until this side is not busy. `thread` is
-    /// the caller's OS thread.
+    /// Makes a side take the lock, and waits until the side is not busy. The caller runs on
+    /// `thread`.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
@@ -447,8 +441,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the writer use the ring without the lock if `writer` is true, and the reader if
-    /// `reader` is true.
+    /// Lets the writer, the reader or both use the ring without the lock.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -472,8 +465,7 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into the channel's ring. Returns the item if there is no ring, or if the ring has
-/// no room after some polls.
+/// Puts an item into the ring. Returns the item if there is no ring or no room.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -534,12 +526,10 @@ pub(super) fn read<T, P: Place>(
 /// The items that were written to a channel and not read. The channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
-    /// A ring, if the channel has one writer and one reader. A side that is not excluded may use
-    /// the ring without the lock.
+    /// A ring, which a side that is not excluded may use without the lock.
     Ring {
         ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory. In this case both
-        /// sides take the lock.
+        /// The origin of the item in each slot, if processors share no memory. Used under the lock.
         origins: Box<[Origin]>,
     },
 }
@@ -625,7 +615,6 @@ mod tests {
         process: 2,
     };
 
-    /// A ring that both sides may use without the lock.
     fn ring(capacity: usize) -> Ring<Box<u64>> {
         let ring = Ring::new(capacity).unwrap();
         ring.register(Side::Writer, WRITER);

@@ -150,8 +150,7 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns false if the process was already served or the channel has
-/// ended.
+/// Ends a wait. Returns false if the process was served before, or the channel has ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
