@@ -327,9 +327,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, None)
     }
 
-    /// Reads an item as [`read`](Self::read) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. If no item came, returns `None`. A network in which a process
-    /// waits with a deadline is not in a deadlock.
+    /// Reads an item as [`read`](Self::read) does, but waits only until `deadline`, as
+    /// [`write_until`](Writer::write_until) does. If no item came, returns `None`.
     ///
     /// # Errors
     ///

@@ -27,9 +27,8 @@ pub struct Stuck {
 /// The error of a network whose processes are in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The cause of the deadlock: each of these processes waited for the next one, and the last one
-    /// for the first. Empty if a process waited for an operation that no process was going to
-    /// perform.
+    /// The cause: each of these processes waited for the next one, and the last one for the first.
+    /// Empty if a process waited for an operation that no process was going to perform.
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,

@@ -20,9 +20,9 @@ use crate::process::Process;
 /// A thread that [enters](Self::enter) a gate becomes a process of the network. A gate may be sent
 /// to any thread, and cloned if its ends can be cloned.
 ///
-/// Dropping a gate drops its ends, and wakes the processes that wait for these ends. Also drop a
-/// gate that was only cloned, because processes wait for its ends. The network ends when its
-/// processes have ended, even if gates are left.
+/// Dropping a gate drops its ends, which wakes waiting processes. Also drop a gate that was only
+/// cloned, because processes wait for its ends. The network ends when its processes have ended,
+/// even if gates are left.
 ///
 /// # Deadlocks
 ///
@@ -77,8 +77,7 @@ impl<E> Gate<E> {
     }
 
     /// Waits until the network runs, and makes the calling thread a process of the network as long
-    /// as the returned values live. Returns the ends of this gate, and the process to use them
-    /// with.
+    /// as the returned values live. Returns the ends of this gate, and the process.
     ///
     /// When the run ends or is cancelled, calls of this process no longer wait: they end with
     /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. If the network has

@@ -13,28 +13,22 @@
 //!
 //! - [`Channel`] makes channels. The type of an [end](Writer) determines how many processes may
 //!   have the end, and whether the end may leave its SPE.
-//! - [`Channel::local`] makes channels between the processes of a [group](Network::group), which
-//!   run on one SPE.
+//! - [`Channel::local`] makes channels for the processes of a [group](Network::group) on one SPE.
 //! - [`Input`] and [`Output`] are traits of ends, for processes that work with ends of any type.
 //! - [`Alternation`] waits until one of several channels can be read or written.
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
-//! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
-//!   [`Process::writer`] look up the ends of the channel.
+//! - [`Process::create`] publishes a channel under an id, by which other processes get its ends.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
 //!   the last reader or the last writer is dropped. A waiting writer gets its item back.
-//!   [`Process::spread_poison`] passes poison on to other channels.
-//! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
-//!   processes that wait for each other.
+//! - [`Process::spread_poison`] passes poison on to other channels.
+//! - [`Network`] places processes on SPEs, runs them, and reports deadlocks.
 //! - [`Network::starter`] lets processes start other processes while the network runs.
-//! - [`processes`] has standard processes, such as [`map`](processes::map) and
-//!   [`mux`](processes::mux).
+//! - [`processes`] has standard processes, such as [`map`](processes::map).
 //! - [`OpenNetwork`] is a network of programs that run already, such as the tasks of a pool.
-//! - [`Network::gate`] makes a [`Gate`], through which an OS thread outside the machine
-//!   communicates with the network.
-//! - [`ProcessError`] is the reason why a process ends early: a channel has ended, or the process
-//!   has found an error.
+//! - [`Gate`] lets an OS thread outside the machine communicate with a network.
+//! - [`ProcessError`] is the reason why a process ends before its work is done.
 //!
 //! # Data that several processes change
 //!

@@ -100,9 +100,8 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE. The lock is always free when a process takes it, because a
-/// process that has the lock neither runs code of the program nor lets other processes run. Only
-/// debug builds check this rule.
+/// The lock for processes of one SPE. The lock is always free when a process takes it, because its
+/// owner neither runs code of the program nor lets other processes run. Debug builds check this.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 

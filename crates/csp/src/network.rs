@@ -454,8 +454,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// is the name of the thread in reports.
     ///
     /// Gates need a machine without simulated time on which SPEs reach all memory, such as a host.
-    /// On other machines the network fails with [`NetworkError::NoGate`] before it starts
-    /// processes.
+    /// On other machines the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }

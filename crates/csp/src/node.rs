@@ -17,9 +17,9 @@ pub(crate) enum Outcome {
 }
 
 /// The node of a process that may wait at a channel: a variable in the frame of the call that
-/// waits. No other value contains it, because an exclusive reference to that value would forbid
-/// accesses by other processes. The process that serves the node writes the item and the outcome,
-/// so both should share a cache line.
+/// waits. Inside another value, the node could be behind an exclusive reference while other
+/// processes access it. The item and the outcome should share a cache line, because they are
+/// written together.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
@@ -29,9 +29,8 @@ pub(crate) struct Node<T> {
     /// The next node in the queue, accessed under the lock. Null in the channel's
     /// [word](crate::lock).
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process, which outlives the call. The process writes this pointer before it
-    /// waits, and the process that serves the node reads it. Copying a waker takes two loads and
-    /// stores more.
+    /// The waker of the process. The process writes this pointer before it waits, and the process
+    /// that serves the node reads it. A copy of the waker would take two more loads and stores.
     pub(crate) waker: UnsafeCell<*const Waker>,
     /// The item of a waiting writer, or the item for a reader. During the wait it belongs to the
     /// process that serves the node, otherwise to the process of the node.
@@ -95,8 +94,7 @@ impl<T> Node<T> {
     }
 
     /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
-    /// process goes on. Returns the waker, and whether the process polls. A waker that contains
-    /// this flag would be written and read in pieces of different sizes, which stalls a CPU.
+    /// process goes on. Returns the waker and, separately for speed, whether the process polls.
     ///
     /// # Safety
     ///

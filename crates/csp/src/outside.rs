@@ -24,8 +24,7 @@ use crate::waker::Waker;
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).
 ///
-/// The place returns the PPE as its processor. The thread waits only for channels, and its waits
-/// return false when the run is over.
+/// The place returns the PPE as its processor. When the run is over, waits return false.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,

@@ -4,9 +4,8 @@ use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The node of the process with which an end of a channel last exchanged an item. The next node of
-/// that process is probably at the same address, and can be prefetched. The value is the address, a
-/// multiple of 64, plus one if the process was on another core.
+/// The address of the node of the partner, plus one if the partner was on another core. The partner
+/// will probably wait with a node at the same address, so the node can be prefetched.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 

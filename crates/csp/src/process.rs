@@ -153,8 +153,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, even those that wait for other
-    /// processors. If processors share no memory, does nothing: the others run when this process
-    /// waits for DMA.
+    /// processors. If processors share no memory, does nothing, because the others run during DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -472,9 +471,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.wait_until(why, ready)
     }
 
-    /// Waits until `ready` returns true, or until `deadline`, and returns whether `ready` did.
-    /// Without a deadline, returns false only in a destructor in a cancelled run, or for an outside
-    /// thread after the run.
+    /// Waits until `ready` returns true, and returns true. Returns false at `deadline`, in a
+    /// destructor in a cancelled run, and for an outside thread after the run.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(

@@ -31,8 +31,7 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
-    /// Adds a node to the end of the queue, with the waker of its process and, for a writer, the
-    /// item.
+    /// Adds a node to the end of the queue, with its waker and, for a writer, the item.
     ///
     /// # Safety
     ///

@@ -89,12 +89,8 @@ impl<T, L: Lock> RawChannel<T, L> {
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// Records that the process of an alternation uses this side, and the process's network if the
-    /// process is a new user. The caller has the lock.
-    ///
-    /// # Panics
-    ///
-    /// Panics in the same cases as [`join_network`](Self::join_network).
+    /// Records that the process of an alternation uses this side. If the process is a new user,
+    /// calls [`join_network`](Self::join_network). The caller has the lock.
     #[inline(always)]
     pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
@@ -226,13 +222,9 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// Called before a process uses the end. Accesses the channel only if the network has changed,
-    /// because another core may have the channel's cache line. Local ends never leave their group,
-    /// so they need no check.
-    ///
-    /// # Panics
-    ///
-    /// Panics in the same cases as [`RawChannel::join_network`].
+    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only if the network
+    /// has changed, because another core may have the channel's cache line. Local ends never leave
+    /// their group, and need no check.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

@@ -1,6 +1,4 @@
 //! The data by which programs of SPEs start processes, and the count of living processes.
-//!
-//! The queues of processes to start are in [`crate::start`], whose types depend on the bodies.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

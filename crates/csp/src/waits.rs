@@ -1,8 +1,7 @@
 //! Records of what processes waited for, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. The call records its thread, and what the
-//! process waits for. The machine's report also names threads, so each of its waits can be assigned
-//! to a process.
+//! A deadlock cancels each process in a call that waits. This call records its thread, by which a
+//! wait in the machine's report is assigned to the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;

@@ -4,10 +4,6 @@
 //!   create(7, (writer, reader)) ──► the network keeps both ends
 //!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
-//!
-//! If only one process may have an end, the network hands out this end once. Otherwise the network
-//! keeps one end and hands out new ends. When the creator of the channel has ended, the network
-//! drops the kept end, so that the channel can close.
 
 // Rejected: a look-up with a lock for every operation, as in the functions of the paper.
 

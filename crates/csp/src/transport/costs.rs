@@ -37,10 +37,9 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// The pause of a process that has found no guard ready and does not wait. A check of a guard ends
-/// the reservation of an SPE that is about to change the channel's line. Without a pause, repeated
-/// checks could keep a slower SPE from the line for ever, as on real machines. The pause is several
-/// times as long as an atomic update of a line.
+/// The pause of a process that has found no guard ready and does not wait. Each check of a guard
+/// ends the reservation of an SPE that is about to change the channel's line. Without a pause,
+/// repeated checks could keep a slower SPE from the line for ever, as on real machines.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]
