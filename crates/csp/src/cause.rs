@@ -36,7 +36,7 @@ thread_local! {
 
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
-    // If this thread does not unwind, an earlier panic was caught, and its moment is out of date.
+    // If no panic unwinds this thread, the recorded moment is of an earlier panic.
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 

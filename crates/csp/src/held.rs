@@ -35,8 +35,7 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. Returns the ends that the process has dropped since it was
-/// cancelled. The processes of one OS thread unwind one after the other.
+/// Called when a process has ended. Returns the ends that the process dropped after it was cancelled.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

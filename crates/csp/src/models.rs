@@ -1177,7 +1177,7 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes between the start of the alternation's wait and its check of the channel.
+/// The second item comes after the alternation has begun to wait, before its next check.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1190,7 +1190,7 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read after the alternation's wait has begun, before its next check.
+/// The channel is closed and read after the alternation has begun to wait, before its next check.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

@@ -703,7 +703,7 @@ pub enum NetworkError {
     /// A process on an SPE ended with an error of its own: see [`ProcessError`].
     #[error("the process `{process}` failed on {at}: {source}")]
     Failed {
-        /// The process.
+        /// The name of the process.
         process: String,
         /// The SPE on which the process ran.
         at: SpeId,
@@ -713,7 +713,7 @@ pub enum NetworkError {
     /// A process panicked.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
-        /// The process.
+        /// The name of the process.
         process: String,
         /// The processor on which the process ran.
         at: Processor,

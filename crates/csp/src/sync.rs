@@ -127,7 +127,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// Returns a number other than 0 that no other thread of a model has, in place of an OS thread.
+    /// Returns a number other than 0 that no other thread of a model has.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {

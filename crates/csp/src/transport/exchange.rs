@@ -21,10 +21,10 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// The number of lines of main memory for channels, which share lines in larger networks.
+/// The lines of main memory for channels, which share lines in larger networks.
 const CHANNEL_LINES: usize = 4096;
 
-/// The number of lines for alternating processes, which share lines in larger networks.
+/// The lines of main memory for alternating processes, which share lines in larger networks.
 const PROCESS_LINES: usize = 1024;
 
 /// The bytes of main memory for items that wait to be read.

@@ -75,7 +75,7 @@ struct Entry {
 pub(crate) struct Items {
     next: u32,
     entries: BTreeMap<u32, Entry>,
-    /// Fetched items that still have room in the local store of an SPE.
+    /// Fetched items that still occupy memory in the local store of an SPE.
     fetched: BTreeMap<SpeId, BTreeSet<u32>>,
     main: Space,
     main_at: EffectiveAddress,

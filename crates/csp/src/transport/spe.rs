@@ -101,7 +101,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes signals and words for the processes of this SPE. Part of the condition of each wait.
+    /// Takes signals and words for the processes of this SPE. Called in the condition of each wait.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {

@@ -235,7 +235,7 @@ impl<T> Ring<T> {
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Returns how many slots or items a busy side finds: 0 only if the ring is full or empty.
+    /// Returns how many free slots or items a busy side finds. Returns 0 only if there is none.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {

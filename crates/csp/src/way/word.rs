@@ -1,7 +1,7 @@
 //! The way of an item through the word of a channel: see [`crate::lock`].
 
 // Rejected, because communications on one core did not become faster: fewer taken branches, fewer
-// stores, other distances between stacks, and a second ring of processes in the same SPE.
+// stores, and other distances between stacks.
 
 use super::wait;
 use crate::end::Ended;
