@@ -389,8 +389,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard, which is true at first. While `condition` is false, the
-    /// guard is not chosen.
+    /// Sets the pre-condition of a guard. The guard is chosen only while this condition is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -468,8 +467,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this method while it is active, and lists both
-            // guards.
+            // SAFETY: the alternation itself calls this method while active, and lists both guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -478,8 +476,7 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when the guard `index` no longer has an item. Records that the guards that shared
-    /// this item have none, either.
+    /// Called when a guard has no item any more. Guards that shared this item then have none, too.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -515,8 +512,8 @@ impl<'a> Alternation<'a> {
 
     /// Returns the item that a guard has read when it was chosen.
     ///
-    /// Until the item is taken, the guard is not chosen again. Dropping the alternation drops items
-    /// that were not taken.
+    /// Until the item is taken, the guard is not chosen again. Dropping the alternation drops the
+    /// item.
     ///
     /// # Panics
     ///
@@ -627,8 +624,7 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // In a loop of calls after the deadline, each call must let other
-                            // processes run.
+                            // After the deadline, too, each call must let other processes run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -799,9 +795,8 @@ enum Waited {
     InVain,
 }
 
-/// Marks the alternation as waiting as long as this value lives, in the frame of the call that
-/// waits. The destructor makes the alternation active again, and records a guard that another
-/// process has performed.
+/// Marks the alternation as waiting as long as this value lives, in the frame of the waiting call.
+/// The destructor makes the alternation active, and records a guard that was performed.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

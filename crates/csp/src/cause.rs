@@ -23,8 +23,7 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough, because a process fails only after it has seen an effect of the
-        // cause.
+        // `Relaxed` is enough: a process fails only after it has seen an effect of the cause.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }

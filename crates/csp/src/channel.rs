@@ -185,8 +185,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends only in its
-/// processes or with a [`Gate`](crate::Gate): a drop in any other OS thread wakes no waiting
-/// process.
+/// processes or with a [`Gate`](crate::Gate): other OS threads wake no waiting process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -235,8 +234,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. A network in which a process waits with a deadline is not in a
-    /// deadlock.
+    /// [`Process::now`] returns it. A network with such a wait is not in a deadlock.
     ///
     /// # Errors
     ///
@@ -300,8 +298,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Waits until the channel has an item, and reads the item. While the process waits, the other
-    /// processes of its processor run.
+    /// Waits for an item, and reads the item. Meanwhile the other processes of this processor run.
     ///
     /// # Errors
     ///
@@ -476,9 +473,9 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Poisons the channel: all pending and later operations of both sides fail with
-            /// [`Ended::Poisoned`], and waiting writers get their items back. Returns the items in
-            /// the buffer.
+            /// Poisons the channel, and returns the items in the buffer. All pending and later
+            /// operations of both sides fail with [`Ended::Poisoned`], and waiting writers get
+            /// their items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }

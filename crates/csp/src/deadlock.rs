@@ -17,8 +17,8 @@ pub struct Stuck {
     pub process: String,
     /// Whether the process is an OS thread outside the machine.
     pub is_outside: bool,
-    /// The operations that the process waited for, such as "to read the channel `a`". Only an
-    /// alternation waits for several.
+    /// The operations that the process waited for. Only an alternation waits for several
+    /// operations.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,

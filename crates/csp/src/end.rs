@@ -19,8 +19,7 @@ pub enum Ended {
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
 /// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` does not implement [`Error`](std::error::Error), because an item may borrow
-/// data.
+/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.

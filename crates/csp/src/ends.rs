@@ -261,8 +261,7 @@ tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
     /// Runs `body` with `ends`. If `body` returns that a channel was [poisoned](Ended::Poisoned),
-    /// poisons the channels of all `ends` and drops the items in their buffers. Otherwise drops
-    /// `ends`.
+    /// poisons all channels of `ends`, and drops the items in their buffers. Then drops `ends`.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};

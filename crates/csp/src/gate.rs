@@ -21,8 +21,7 @@ use crate::process::Process;
 /// to any thread, and cloned if its ends can be cloned.
 ///
 /// Dropping a gate drops its ends, which wakes waiting processes. Also drop a gate that was only
-/// cloned, because processes wait for its ends. The network ends when its processes have ended,
-/// even if gates are left.
+/// cloned, because processes wait for its ends. The network may end before its gates.
 ///
 /// # Deadlocks
 ///
@@ -32,8 +31,7 @@ use crate::process::Process;
 ///
 /// - A thread waits for something other than a channel, such as a lock.
 /// - Processes wait for each other while the thread of a gate does something else.
-/// - An end is outside the network but in no gate. Then a deadlock may be reported although the end
-///   would still be used or dropped.
+/// - An end is outside the network but in no gate, and would still be used or dropped.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};

@@ -1,8 +1,7 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
 //! The network does not record which process has an unused end. But a deadlock cancels all
-//! processes, and an end that is dropped between the cancelled call and the end of a process
-//! belonged to this process.
+//! processes, and an end that is dropped after a cancelled call belonged to the calling process.
 
 use std::cell::{Cell, RefCell};
 
@@ -35,7 +34,7 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. Returns the ends that the process dropped after it was cancelled.
+/// Called when a process has ended. Returns the ends that it dropped after it was cancelled.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

@@ -78,8 +78,7 @@ pub trait Item: Send {
     }
 }
 
-/// Implements [`Item`] for a struct or an enum. The bytes of a value are the sum of the bytes of
-/// its fields.
+/// Implements [`Item`] for a struct or an enum. Its bytes are the sum of the bytes of its fields.
 ///
 /// The compiler reports a field that is left out. The fields of a tuple struct get names.
 ///

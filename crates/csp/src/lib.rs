@@ -1,5 +1,4 @@
-//! Networks of processes that communicate through channels (CSP: Communicating Sequential
-//! Processes).
+//! Networks of processes that communicate through channels (Communicating Sequential Processes).
 //!
 //! Processes are sequential code and share no data: an item that is written to a channel belongs to
 //! the process that reads the item. A network runs on any [machine](cellworks_machine): this

@@ -5,8 +5,7 @@
 //! the schedules. The models check three properties:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
-//! - Each item ends with one owner: its reader, its writer, or the process that poisoned the
-//!   channel.
+//! - Each item ends with one owner: a reader, a writer, or the process that poisoned the channel.
 //! - One reader gets the items of one writer in order.
 
 mod explore;
@@ -152,8 +151,7 @@ enum Way {
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
-    /// [`Writer::write_until`] or [`Reader::read_until`], and then [`Plain`](Self::Plain) if
-    /// needed.
+    /// [`Writer::write_until`] or [`Reader::read_until`], then [`Plain`](Self::Plain) if needed.
     Deadline,
     /// [`Plain`](Self::Plain) in a cancelled run, so that the party never waits.
     Cancelled,
@@ -202,8 +200,7 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs sequences of parties, and returns their items. The parties of a sequence run one after the
-/// other, each on its own thread.
+/// Runs sequences of parties, one party of a sequence after the other, and returns their items.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences

@@ -667,8 +667,7 @@ pub enum NetworkError {
         /// The machine's error.
         source: StackError,
     },
-    /// The local store of an SPE has no room for the stack of a [started](Starter::start) process,
-    /// which has not run.
+    /// The local store of an SPE has no room for the stack of a [started](Starter::start) process.
     #[error(
         "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
          `start_with_stack`: {source}",
@@ -683,8 +682,7 @@ pub enum NetworkError {
     /// An item does not fit into the local store of an SPE that is confined to its local store.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory left for channels between SPEs that are confined to their
-    /// local stores.
+    /// The main memory has no room for channels between SPEs that are confined to local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
     /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part

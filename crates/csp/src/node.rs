@@ -16,18 +16,15 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may wait at a channel: a variable in the frame of the call that
-/// waits. Inside another value, the node could be behind an exclusive reference while other
-/// processes access it. The item and the outcome should share a cache line, because they are
-/// written together.
+/// The node of a process that may wait at a channel, as a variable in the frame of the call. Inside
+/// another value, the node could be behind an exclusive reference while other processes access it.
+/// The item and the outcome are written together, so they should share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process polls while it waits. As large as `outcome`, so that one store sets
-    /// both.
+    /// Not 0 if the process polls while it waits. Set together with `outcome`, by one store.
     polls: AtomicU32,
-    /// The next node in the queue, accessed under the lock. Null in the channel's
-    /// [word](crate::lock).
+    /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
     /// The waker of the process. The process writes this pointer before it waits, and the process
     /// that serves the node reads it. A copy of the waker would take two more loads and stores.

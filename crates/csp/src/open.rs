@@ -19,8 +19,7 @@ use crate::shared::{Failure, NetworkState};
 ///
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
-/// names the processes that waited and their channels. Communication in an open network takes no
-/// simulated time.
+/// names processes and channels. Communication takes no simulated time.
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};

@@ -3,9 +3,8 @@
 //! An outside thread sleeps in the operating system, not in the machine. The network number in the
 //! [`Waker`] of a process shows whether the process is an outside thread: see [`outside_of`].
 //!
-//! The machine does not count an outside thread that waits. The process that wakes the thread also
-//! makes the machine count it again, so the machine never reports a deadlock while the thread is
-//! about to go on.
+//! The machine does not count an outside thread that waits. The process that wakes the thread makes
+//! the machine count it again, so that the machine reports no deadlock meanwhile.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -9,8 +9,7 @@ pub(crate) struct Parcel<T> {
 }
 
 /// The number under which the transport finds the bytes of an item, or 0 if processors share
-/// memory. The field is this number plus one, so that an `Option` of a parcel is no larger than a
-/// parcel.
+/// memory. The field is the number plus one, so that an `Option` of a parcel needs no more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 

@@ -34,8 +34,7 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 pub(crate) struct Party {
     /// A number that no other alternation ever has, unlike its address.
     pub number: u64,
-    /// The number of the present wait, the index of the claimed guard, and the tag of the state
-    /// (`ACTIVE` to `CLAIMED`).
+    /// The number of the wait, the index of the claimed guard, and the tag (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
     /// The waker of the process. Used by the active alternation or a process that took the party.
     waker: UnsafeCell<Option<Waker>>,
@@ -58,8 +57,7 @@ pub(crate) enum Outcome {
     Claimed(usize),
 }
 
-/// A party that a process has taken. This process must call [`end`](Self::end), so that the
-/// alternation goes on.
+/// A party that a process has taken. The alternation goes on after [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
     party: &'a Party,

@@ -41,8 +41,7 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. While the program runs, dropping an end on this OS thread wakes
-/// processes by `wake`.
+/// Runs a program. Meanwhile, dropping an end on this OS thread wakes processes by `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {

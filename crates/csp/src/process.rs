@@ -28,8 +28,7 @@ use crate::waker::{Waker, Woken};
 /// A process of a network. Its program passes this value to each operation on a channel.
 ///
 /// A process stays on its [`place`](Self::place), the processor on which it runs. Only the thread
-/// that began the process can wait in the process. Another thread that communicates must be a
-/// process of its own.
+/// that began the process can wait in it. Other threads can begin processes of their own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
@@ -48,14 +47,12 @@ struct Changing {
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. A power of two. With 256, four equal writers to a fair alternation on another core got
-/// shares of 1 : 4.
+/// run once. A power of two. With 256, four equal writers to an alternation got shares of 1 : 4.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The number of the process, and the handle of its thread. Only this thread may wait in the
-    /// process.
+    /// The number of the process, and the handle of the only thread that may wait in the process.
     waker: Waker,
     shared: &'a NetworkState,
 }

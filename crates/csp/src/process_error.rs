@@ -10,8 +10,7 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// The reason why a process ends early: a channel has [ended](Ended), or the process has found an
-/// error.
+/// The reason why a process ends early: a channel has [ended](Ended), or an error of the process.
 ///
 /// The bodies of processes return this type. `?` turns any other error into a `ProcessError`, even
 /// a text or a boxed error. If a channel has ended, the network does not fail. With any other
@@ -54,8 +53,7 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    /// The process's own error, and the moment when it became a `ProcessError`, before the process
-    /// dropped its ends.
+    /// The process's own error, and the moment when it became a `ProcessError`.
     Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
@@ -76,8 +74,8 @@ impl ProcessError {
     }
 }
 
-// This conversion does not overlap with those from `Unsent` and from `ProcessError` itself, because
-// neither is an `Error`.
+// This conversion does not overlap with those from `Unsent` and `ProcessError`, which do not
+// implement `Error`.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

@@ -310,8 +310,7 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from `left` and an item from `right`, in any order, and writes the result of
-/// `function` for both.
+/// Reads an item from each input, in any order, and writes the result of `function` for both.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -358,8 +357,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number from `left` and a number from `right`, in any order, and writes their sum
-/// (Listing 2 of the paper).
+/// Reads a number from each input, in any order, and writes the sum (Listing 2 of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};

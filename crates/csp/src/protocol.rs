@@ -2,9 +2,8 @@
 //!
 //! A *step* is one change of the channel's state under the channel's lock, by a reader, a writer or
 //! an alternation. The *sides* of a channel are its readers and its writers. The *partner* of a
-//! process is a process on the other side with which it can exchange an item now. A *guard* is the
-//! entry of an alternation in the list of a channel. An alternation is *active* while it does not
-//! wait.
+//! process is a process on the other side that can exchange an item with it now. A *guard* is the
+//! entry of an alternation in the list of a channel. An *active* alternation does not wait.
 //!
 //! ```text
 //!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of the process

@@ -41,8 +41,7 @@ static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
 // threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
-// the lock, by the process that has taken them out of the word, or as `Node` says. All other fields
-// are `Sync`.
+// the lock, after removal from the word, or as `Node` says. All other fields are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
@@ -169,8 +168,7 @@ impl<T, L: Lock> Locked<'_, T, L> {
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and the node is in no
-                // queue.
+                // SAFETY: a node in the word is of a waiting process, and is in no queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -222,9 +220,9 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only if the network
-    /// has changed, because another core may have the channel's cache line. Local ends never leave
-    /// their group, and need no check.
+    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only for a new
+    /// network, because another core may have the channel's cache line. Local ends never leave
+    /// their group.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

@@ -116,9 +116,8 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
     /// new process runs when another process of its SPE waits or yields.
     ///
-    /// The network does not end before the new process has ended, and fails if the new process
-    /// panics or ends with an error of its own. [`Started::join`] waits for the result of the new
-    /// process.
+    /// The network ends after the new process, and fails if the new process panics or ends with an
+    /// error of its own. [`Started::join`] waits for the result of the new process.
     ///
     /// `body` cannot borrow from the calling process, which may end before the new process.
     ///

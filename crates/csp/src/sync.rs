@@ -1,5 +1,4 @@
-//! The types that threads share, for all files of the crate: types of std, or of loom or shuttle
-//! when the crate is model-checked.
+//! Types that threads share: those of std, or in model checks those of loom or shuttle.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;

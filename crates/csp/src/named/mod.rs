@@ -131,9 +131,8 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// Returns a [`NamedError`] if the channel carries items of another type. If only one process
-    /// may have the reader, also returns an error if the reader was taken, or if `E` is
-    /// [`Any`](crate::Any).
+    /// Returns a [`NamedError`] if the channel carries items of another type, or if only one
+    /// process may have the reader, and the reader was taken or `E` is [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)

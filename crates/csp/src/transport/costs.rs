@@ -26,12 +26,10 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
 /// paper). The writer and the reader make one request each, which wakes the request coordinator and
 /// then the process: four wake-ups of 36.25 us, or 116,000 cycles at 3.2 GHz. The coordinator's
-/// work is less than a hundredth of the time. The SPE handler is not woken, because the handler
-/// spins (section 4.3).
+/// work is less than 1 % of the time. The SPE handler is not woken, because it spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: the kind of the request and the process, the
-/// channel, and the item.
+/// Words of a request in an SPE's outbound mailbox: kind and process, channel, and item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.

@@ -1,8 +1,7 @@
 //! The exchange: the data that the processors of a network share about messages and items.
 //!
 //! On a real machine these data would be in the lines of channels, tables of the PPE and local
-//! stores. A processor that uses these data also performs the operation of the machine that would
-//! move the data.
+//! stores. A processor that uses the data also performs the operation that would move them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

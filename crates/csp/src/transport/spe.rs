@@ -32,8 +32,7 @@ pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of the first word. The other bits are the
-/// number of the process that asks.
+/// The kind of a request to the PPE: the low bits of the first word, below the process number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {

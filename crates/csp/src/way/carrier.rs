@@ -1,5 +1,4 @@
-//! The way of an item if processors share no memory: through the processor's
-//! [carrier](crate::transport).
+//! The way of an item if processors share no memory: through a [carrier](crate::transport).
 
 use super::wait;
 use crate::end::Ended;

@@ -13,8 +13,7 @@
 //! Because of the two barriers, either the side sees that it must take the lock, or the process
 //! with the lock sees that the side is busy. A process [excludes](Ring::exclude) the other side
 //! before it waits, lists a guard of an alternation or ends the channel, and then checks the ring
-//! once more. When the lock is released, [`Ring::let_in`] admits each side that need not be
-//! excluded.
+//! once more. [`Ring::let_in`] admits the sides again that need not be excluded any more.
 //!
 //! If the OS thread or the process of a side changes, the side must take the lock. If both sides
 //! are on one OS thread, they need no barrier.
@@ -87,8 +86,7 @@ struct Gate {
 
 // SAFETY: only one thread at a time accesses a slot: a busy side that has read `takes_lock` as
 // false after it became busy, or a thread that has the channel's lock as each method requires.
-// `others` and `patience` belong to their side, which has one end, borrowed exclusively. Items are
-// `Send`.
+// `others` and `patience` belong to the exclusive user of a side. Items are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -312,8 +310,7 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Moves items from `items` into the ring until the ring is full. Moves none if the lock is
-    /// needed.
+    /// Moves items from `items` into the ring until it is full. Moves none if the lock is needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -354,8 +351,7 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Moves up to `most` items to `items`, which must have room. Returns how many items were
-    /// moved.
+    /// Moves up to `most` items into `items`, which must have room, and returns their number.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -423,8 +419,7 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock, and waits until the side is not busy. The caller runs on
-    /// `thread`.
+    /// Makes a side take the lock, and waits until it is not busy. The caller runs on `thread`.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
@@ -456,8 +451,7 @@ impl<T> Drop for Ring<T> {
         let mut read = self.reader.count.load(Ordering::Acquire);
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
-            // SAFETY: the slots between the two counts hold items, and this is the last reference
-            // to the ring.
+            // SAFETY: the slots between the two counts hold items, and no other reference is left.
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
