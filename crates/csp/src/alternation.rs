@@ -512,8 +512,8 @@ impl<'a> Alternation<'a> {
 
     /// Returns the item that a guard has read when it was chosen.
     ///
-    /// Until the item is taken, the guard is not chosen again. Dropping the alternation drops the
-    /// item.
+    /// Until the item is taken, the guard is not chosen again. An item that is not taken is
+    /// dropped.
     ///
     /// # Panics
     ///
@@ -735,7 +735,6 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or another process has performed a guard.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(

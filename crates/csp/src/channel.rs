@@ -204,7 +204,7 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
     /// the process waits, the other processes of its processor run. A process that never has to
-    /// wait lets them run once after at most 256 items, if processors share memory.
+    /// wait lets others run once after at most 256 items, if processors share memory.
     ///
     /// # Errors
     ///
@@ -473,9 +473,8 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Poisons the channel, and returns the items in the buffer. All pending and later
-            /// operations of both sides fail with [`Ended::Poisoned`], and waiting writers get
-            /// their items back.
+            /// Poisons the channel, and returns the items in the buffer. All operations then fail
+            /// with [`Ended::Poisoned`], and waiting writers get their items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }

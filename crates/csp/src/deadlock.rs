@@ -17,8 +17,7 @@ pub struct Stuck {
     pub process: String,
     /// Whether the process is an OS thread outside the machine.
     pub is_outside: bool,
-    /// The operations that the process waited for. Only an alternation waits for several
-    /// operations.
+    /// The operations that the process waited for: several only in an alternation.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,

@@ -579,7 +579,6 @@ struct Pair {
     reader: Ending,
 }
 
-/// A pair that writes and reads all items in the [`Plain`](Way::Plain) way.
 const PAIR: Pair = Pair {
     capacity: 2,
     items: ITEMS,

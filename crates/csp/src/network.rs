@@ -103,7 +103,7 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread, or an only process usually without a thread.
+    /// Runs the processes as cooperative threads, or a single process usually without a thread.
     fn run(
         self,
         spe: &S,
@@ -203,7 +203,7 @@ impl<'env, S: Spe> Group<'env, S> {
 /// Runs the program of a processor, in which dropping an end wakes processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message for a dropped end, so the message arrives here.
+        // The transport sends no message for a dropped end, so the arrival is recorded here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }

@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may wait at a channel, as a variable in the frame of the call. Inside
+/// The node of a process that may wait at a channel, in the frame of the call that waits. Inside
 /// another value, the node could be behind an exclusive reference while other processes access it.
 /// The item and the outcome are written together, so they should share a cache line.
 #[repr(C, align(64))]

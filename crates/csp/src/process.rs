@@ -159,7 +159,6 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Called when a process has found no partner and does not wait.
     pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
             carrier.skip(self.asker());
@@ -329,7 +328,6 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Performs the step by which an alternation begins to wait.
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         match self.carrier {
@@ -401,7 +399,6 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
         self.place.wait_briefly()

@@ -10,7 +10,7 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// The reason why a process ends early: a channel has [ended](Ended), or an error of the process.
+/// The reason why a process ends early: a channel has [ended](Ended), or the process has failed.
 ///
 /// The bodies of processes return this type. `?` turns any other error into a `ProcessError`, even
 /// a text or a boxed error. If a channel has ended, the network does not fail. With any other

@@ -59,7 +59,6 @@ pub(crate) struct State<T> {
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
-    /// No process can exchange an item now.
     NoPartner,
     Ended(Ended),
 }

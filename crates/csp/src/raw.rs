@@ -106,11 +106,8 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// Records the network of a process that is going to use the channel.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the channel belongs to another network that still runs.
+    /// Records the network of a process that is going to use the channel. Panics if the channel
+    /// belongs to another network that still runs.
     #[cold]
     #[inline(never)]
     pub(crate) fn join_network(&self, identity: &Identity<'_>) {
@@ -221,8 +218,7 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     }
 
     /// Called before a process uses the end. Calls [`RawChannel::join_network`] only for a new
-    /// network, because another core may have the channel's cache line. Local ends never leave
-    /// their group.
+    /// network, because another core may have the channel's cache line. Local ends need no check.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

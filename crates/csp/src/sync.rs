@@ -27,7 +27,6 @@ mod real {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 
-    /// Pauses, so that another thread can finish a few instructions.
     pub(crate) fn spin() {
         std::hint::spin_loop();
     }

@@ -5,7 +5,6 @@ use crate::link::Link;
 /// Calls a closure for each guard of an alternation, with the operation of the guard.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
-/// What a process waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
@@ -17,7 +16,6 @@ pub(crate) enum Waiting<'a> {
     Start,
 }
 
-/// The reason of a wait.
 // Several types implement this trait, because the smaller types need fewer stores to the stack.
 pub(crate) trait Why {
     fn waiting(&self) -> Waiting<'_>;

@@ -36,7 +36,6 @@ pub(crate) struct Entry {
     pub at: &'static Location<'static>,
 }
 
-/// An operation that a process waits to perform.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".

@@ -66,9 +66,7 @@ mod sampled {
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
-        /// How many steps are still random.
         random_steps: u64,
-        /// The numbers of steps for which the threads run, one after the other.
         slices: Vec<u64>,
         slice: usize,
         /// How many steps of the present slice are left.

@@ -54,7 +54,6 @@ struct Channel {
     writer: Users,
 }
 
-/// How a step of a channel must be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Both processes of the channel are on the processor of the calling process.
@@ -154,7 +153,6 @@ impl Exchange {
         Route::Shared { line, is_simple }
     }
 
-    /// Returns the line of a process that waits in an alternation.
     pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
         let line = CHANNEL_LINES + process as usize % PROCESS_LINES;
         self.memory.at(line * LINE_BYTES)

@@ -113,7 +113,6 @@ impl Items {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
-    /// Returns whether an item waits and no process has begun to fetch this item.
     pub fn is_waiting(&self, origin: Origin) -> bool {
         let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)

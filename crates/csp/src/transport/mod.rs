@@ -62,7 +62,6 @@ use crate::starting::Starting;
 /// The functions that make the carriers of a network on a Cell.
 pub(crate) struct Carriers<M: Machine> {
     pub exchange: NewExchange<M>,
-    /// Makes the carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
     /// Makes the carrier of the main process, before programs start on the SPEs.
     pub of_main: CarrierOfMain<M::Core>,

@@ -146,7 +146,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.tell_queued();
     }
 
-    /// Waits until another process of this SPE makes `ready` true.
     fn wait_in_queue(&self, why: &str, ready: &mut dyn FnMut() -> bool) {
         self.queued.set(self.queued.get() + 1);
         self.spe.wait_until(&why, &mut || {
@@ -295,7 +294,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         true
     }
 
-    /// Moves an item between its room in this local store and the address `ea`.
     fn transfer(
         &self,
         asker: Asker<'_>,

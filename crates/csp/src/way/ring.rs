@@ -325,8 +325,8 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`. The original item is forgotten below. Until then one of the
-                // two copies must not be a `T`: for example, two copies of a box are not allowed.
+                // SAFETY: as in `put`. The original item is forgotten below. Until then the
+                // copy is not a `T`, because two copies of a box, for example, are not allowed.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }

@@ -94,7 +94,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
         }
-        // SAFETY: no other process knows the node.
+        // SAFETY: no other process can access the node.
         let mut back = unsafe { node.take_parcel() };
         parcel = take_parcel(&mut back);
     }
