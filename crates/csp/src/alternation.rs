@@ -108,8 +108,7 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that a selection has chosen, for comparison with the guards that [`Alternation::read`]
-/// and [`Alternation::write`] returned.
+/// The guard that a selection has chosen, to be compared with a [`ReadGuard`] or [`WriteGuard`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -512,8 +511,7 @@ impl<'a> Alternation<'a> {
 
     /// Returns the item that a guard has read when it was chosen.
     ///
-    /// Until the item is taken, the guard is not chosen again. An item that is not taken is
-    /// dropped.
+    /// Until the item is taken, the guard is not chosen again.
     ///
     /// # Panics
     ///

@@ -11,8 +11,7 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each upper arrow is one compare-and-exchange. If the word is locked or general, a process takes
-//! the lock.
+//! Each upper arrow is one compare-and-exchange. In other states, a process takes the lock.
 
 // Rejected: a word with room for a reader and a writer beside the queues. A rendezvous might use
 // one cache line less, but guards, poison and cancellation would need another protocol.

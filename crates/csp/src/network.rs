@@ -478,8 +478,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Returns a [`NetworkError`] in these cases:
     ///
     /// - The processes are in a deadlock.
-    /// - A process ended with an [error of its own](ProcessError), panicked, or misused a named
-    ///   channel.
+    /// - A process ended with its own [error](ProcessError), panicked, or misused a named channel.
     /// - The local store of an SPE has no room for the stacks of its processes or for an item.
     /// - The caller is itself a process of a network.
     ///
@@ -503,8 +502,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
-    /// transport moved.
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns its [`Traffic`].
     ///
     /// # Errors
     ///
@@ -638,8 +636,7 @@ const MAIN: &str = "main";
 
 /// The reason why a network has failed.
 ///
-/// If several processes fail, only the first failure is reported, because it may have caused the
-/// others: a failing process drops its ends, and other processes may fail when their channels end.
+/// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
 /// An error counts from the time when it became a [`ProcessError`]. A panic counts from the time
 /// when the process dropped its first end, or else from the end of the process.

@@ -63,8 +63,7 @@ struct Run {
 struct Seat {
     gate: String,
     is_notified: bool,
-    /// Whether the thread waits and is not counted by the machine. The process that notifies the
-    /// thread makes the machine count it again.
+    /// Whether the thread waits and is not counted by the machine.
     is_dismissed: bool,
     notified: Arc<Condvar>,
 }

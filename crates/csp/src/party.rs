@@ -84,9 +84,8 @@ impl Party {
         // SAFETY: the alternation itself calls this method, while the alternation is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // The bits of ready guards are sequentially consistent, too. Therefore this alternation
-        // sees such a bit in its next check, or the process that sets the bit sees that the
-        // alternation waits.
+        // The bits of ready guards are sequentially consistent, too: this alternation sees a bit in
+        // its next check, or the process that sets the bit sees that the alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }

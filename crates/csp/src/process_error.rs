@@ -74,8 +74,7 @@ impl ProcessError {
     }
 }
 
-// This conversion does not overlap with those from `Unsent` and `ProcessError`, which do not
-// implement `Error`.
+// `Unsent` and `ProcessError` do not implement `Error`, so their conversions do not overlap.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

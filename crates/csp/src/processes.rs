@@ -8,9 +8,8 @@
 //!   add         ─►┘                              ─►┘                                   └╌► while it is read
 //! ```
 //!
-//! Each process runs with ends of any type, until one of its channels ends. If this channel was
-//! poisoned, the process [poisons](Process::spread_poison) all its channels, and otherwise drops
-//! its ends.
+//! Each process runs until one of its channels ends. If this channel was poisoned, the process
+//! [poisons](Process::spread_poison) all its channels. Otherwise the process drops its ends.
 //!
 //! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper (see the crate), and
 //! [`add`] is Listing 2. In this example, a ring of three processes makes the numbers from 0 on:

@@ -365,8 +365,7 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets a side use the ring buffer without the lock, if no process or guard is on the other
-    /// side.
+    /// Lets each side use the ring buffer, if no process or guard is on the other side.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()

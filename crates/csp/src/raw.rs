@@ -80,8 +80,7 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of this side. A CPU does not wait for this
-    /// store, even if another core has the cache line.
+    /// Records that a process is going to use an end of this side. No CPU waits for this store.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)

@@ -22,7 +22,6 @@ pub(crate) struct NetworkState {
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
-    /// The data for processes that start other processes.
     pub starting: Arc<Starting>,
     /// The data of the [transport](crate::transport), if processors share no memory.
     pub exchange: OnceLock<Exchange>,

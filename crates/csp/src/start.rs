@@ -207,7 +207,6 @@ impl<'env, S: Spe> Starter<'env, S> {
 
 impl<R: Item> Started<R> {
     /// Waits for the process to end, and returns its result. `process` is the calling process.
-    /// While the calling process waits, the other processes of its processor run.
     ///
     /// # Errors
     ///

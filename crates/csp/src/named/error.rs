@@ -5,7 +5,6 @@ use std::panic::Location;
 
 use crate::end::Ended;
 
-/// An action of a process, and the line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(super) process: String,

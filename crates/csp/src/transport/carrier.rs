@@ -13,8 +13,7 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the step may change nothing, because the process does not wait: for example, the
-    /// check of a guard or a call of `try_read`.
+    /// Whether the step may change nothing, as in a check of a guard or a call of `try_read`.
     pub attempts: bool,
 }
 

@@ -1,6 +1,5 @@
 //! The time that the software of the transports takes. No paper has published these times, so all
-//! values are assumed, except [`THREAD_WAKE`], which is fitted. `docs/simulated-cell.md` lists the
-//! values. The machine simulates the time of the hardware.
+//! values are assumed, except the fitted [`THREAD_WAKE`]: see `docs/simulated-cell.md`.
 
 use cellworks_machine::Cycles;
 
@@ -13,8 +12,7 @@ pub(crate) const SPE_STEP: Cycles = Cycles(150);
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
 /// The work of the SPE handler for a request, without mailbox accesses: some 300 instructions of
-/// the PPE, which issues in order. The handler finds the channel and performs the step, or passes
-/// the request on.
+/// the PPE, which issues in order, to find the channel and to perform or pass on the step.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
 /// The work of the request coordinator for a request: as much as [`HANDLER`], and a lock on each of

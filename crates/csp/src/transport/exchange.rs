@@ -178,8 +178,7 @@ impl Exchange {
         here.map(|(process, _)| *process).collect()
     }
 
-    /// Counts a request to start a process on an SPE. Returns the waker of the thread that takes
-    /// the request, if this thread is ready.
+    /// Counts a request to start a process on an SPE. Returns the waker of the thread to wake.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }

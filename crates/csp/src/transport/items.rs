@@ -125,8 +125,7 @@ impl Items {
         Some(entry.bytes)
     }
 
-    /// Called when an item was fetched. Frees its room in main memory. An SPE frees the item's room
-    /// in its local store when the signal of the reader comes.
+    /// Called when an item was fetched. Frees the room of the item in main memory.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;

@@ -32,8 +32,7 @@
 //! freed when its program has the item. The program of an SPE ends when its items were fetched, or
 //! when no process is left that could fetch them. If a local store has no room for an item, the SPE
 //! first flushes waiting items to main memory, the oldest first. Items of the PPE wait in main
-//! memory. To read an item of an SPE, the PPE makes the MFC of this SPE put the item into main
-//! memory (proxy queue).
+//! memory. For an item that the PPE reads, the MFC of the SPE puts the item there (proxy queue).
 
 mod carrier;
 mod choice;

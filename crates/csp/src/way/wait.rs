@@ -35,7 +35,6 @@ impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     }
 }
 
-/// Writes an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_by<T, L: Lock, P: Place>(
@@ -59,7 +58,6 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn read_by<T, L: Lock, P: Place>(
