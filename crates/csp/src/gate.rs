@@ -14,8 +14,7 @@ use std::fmt;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
-/// The ends of channels by which an OS thread outside the machine communicates with a network: see
-/// [`Network::gate`](crate::Network::gate).
+/// The ends of channels by which an OS thread outside the machine communicates with a network.
 ///
 /// A thread that [enters](Self::enter) a gate becomes a process of the network. A gate may be sent
 /// to any thread, and cloned if its ends can be cloned.

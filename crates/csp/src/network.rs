@@ -44,9 +44,8 @@ use crate::transport::{
 };
 use crate::waker::Waker;
 
-/// A group of processes of one SPE, before the processes start. The group is made on this SPE, so
-/// its processes may share values that are not `Send`, such as the ends of [local
-/// channels](crate::Channel::local).
+/// A group of processes of one SPE. The group is made on this SPE, so its processes may share
+/// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
 }
@@ -64,8 +63,7 @@ type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 impl<'env, S: Spe> Group<'env, S> {
     /// Adds a process, which starts when all processes of the group have been added.
     ///
-    /// If the process returns an [error](ProcessError) other than [`Ended`](crate::Ended), the
-    /// network fails.
+    /// If the process returns an [error](ProcessError) other than `Ended`, the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -365,8 +363,7 @@ impl<'env, M: Machine> Network<'env, M> {
 
     /// Adds a process on the SPE `at`. While the process waits, other processes of this SPE run.
     ///
-    /// If the process returns an [error](ProcessError) other than [`Ended`](crate::Ended), the
-    /// network fails.
+    /// If the process returns an [error](ProcessError) other than `Ended`, the network fails.
     ///
     /// # Panics
     ///
@@ -405,9 +402,8 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds the processes of a group, by a call of `group` on the SPE `at`. These processes may
-    /// share values that are not `Send`, such as the ends of [local
-    /// channels](crate::Channel::local).
+    /// Adds the processes of a group, by a call of `group` on the SPE `at`. The processes may share
+    /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
