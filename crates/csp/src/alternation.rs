@@ -1,7 +1,7 @@
 //! Alternation: waiting until one of several channels can be read or written (external choice).
 
 // Rejected: to prefetch the cache lines of the next guard and of its partner's node. An alternation
-// over 64 channels took the same time, and an alternation over 2 channels took longer.
+// over 64 channels took the same time, and one over 2 channels took longer.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,12 +32,11 @@ enum Policy {
     Arbitrary { state: u64 },
 }
 
-/// A set of guards. A guard is a channel that the process wants to read or to write. A selection
-/// waits until one of the guards is ready, and performs this guard: reads or writes its channel.
+/// A set of guards. A guard is a channel that the process wants to read or write. A selection waits
+/// until one of the guards is ready, and *performs* this guard: reads or writes its channel.
 ///
-/// Guards are listed once, for any number of selections. The time of a selection depends on how
-/// many guards are ready, not on how many are listed. Both processes of a channel may use
-/// alternations.
+/// Guards are listed once, for any number of selections. The time of a selection depends on the
+/// number of ready guards, not of all guards. Both processes of a channel may use alternations.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -71,22 +70,21 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// Sets of writing guards that share one item. The first chosen guard of a set writes the item.
+    /// Sets of writing guards that share one item, which the first chosen guard of the set writes.
     any_of: Vec<Vec<usize>>,
 }
 
-/// The state of 64 guards, with one bit for each guard in each field.
+/// The state of 64 guards. Each field has one bit for each guard.
 struct Word {
-    /// A bit for each guard that may be ready. Channels set these bits.
+    /// Which guards may be ready. Channels set these bits.
     ready: Arc<AtomicU64>,
-    /// A bit for each guard whose pre-condition is true.
+    /// Which guards have a true pre-condition.
     conditions: u64,
-    /// A bit for each writing guard that has an item, and each reading guard that has none.
+    /// Which writing guards have an item, and which reading guards have none.
     supplied: u64,
 }
 
 impl Word {
-    /// Returns the bits of the guards that can be chosen when ready.
     #[inline(always)]
     fn enabled(&self) -> u64 {
         self.conditions & self.supplied
@@ -94,7 +92,7 @@ impl Word {
 }
 
 /// A guard that reads.
-// Guards are invariant in `T`, because items are put into a guard and taken out of it.
+// Invariant in `T`, because items are put into a guard and taken out of it.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -110,8 +108,7 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that a selection has chosen. Compare this value with the guards that
-/// [`Alternation::read`] and [`Alternation::write`] returned.
+/// The guard that a selection has chosen, to be compared with a [`ReadGuard`] or [`WriteGuard`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -185,8 +182,7 @@ mod sealed {
 use sealed::AsGuard as _;
 
 trait Listed {
-    /// Performs the guard if its channel is ready. If the channel is not ready any more, clears the
-    /// guard's bit in [`Word::ready`].
+    /// Performs a ready guard. If the guard is not ready, clears its bit in [`Word::ready`].
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met;
     /// See [`State::meets`](crate::protocol::State::meets).
     fn meets(&self, woken: &mut Woken) -> bool;
@@ -195,7 +191,6 @@ trait Listed {
     fn waiting(&self) -> Waiting<'_>;
     /// Returns a pointer to the [`Guard`], without the type of its items.
     fn guard(&self) -> NonNull<()>;
-    /// Makes the guard forget its holder: see [`Guard::set_holder`].
     fn forget_holder(&self);
 }
 
@@ -223,8 +218,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // Releases the lock before the assignment below, which may drop an item that the
-                // program has not taken out of the guard.
+                // Without the lock, because the assignment below may drop an item.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -234,7 +228,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above. The item lies in another guard, or the guard has no item.
+                    // SAFETY: as above. The item is in another guard, or the guard has no item.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -288,7 +282,6 @@ fn put(bits: &mut u64, bit: u64, is_on: bool) {
     }
 }
 
-/// How long a selection waits for a ready guard.
 #[derive(Clone, Copy)]
 enum Patience {
     None,
@@ -302,14 +295,13 @@ impl<'a> Alternation<'a> {
         Self::new(Policy::Priority)
     }
 
-    /// Makes an alternation that gives each guard its turn: the search for a ready guard begins
-    /// after the guard that was chosen last. Among `n` guards, a guard that stays ready waits until
-    /// at most `n - 1` other guards were chosen.
+    /// Makes an alternation that begins each search after the guard that was chosen last. A guard
+    /// that stays ready is chosen after at most one choice of each other guard.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
-    /// Makes an alternation that chooses any of several ready guards, pseudo-randomly from `seed`.
+    /// Makes an alternation that chooses among ready guards pseudo-randomly, from `seed`.
     pub fn arbitrary(seed: u64) -> Self {
         // The state must not be 0, because xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
@@ -339,8 +331,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Lists a channel to write to. A selection chooses the guard only if it has an
-    /// [item](Self::offer).
+    /// Lists a channel to write to. The guard is chosen only while it has an [item](Self::offer).
     pub fn write<T: Item + 'a, E, R: Reach>(
         &mut self,
         writer: &'a mut Writer<T, E, R>,
@@ -387,7 +378,6 @@ impl<'a> Alternation<'a> {
         self.words[word].enabled() & bit != 0
     }
 
-    /// Records whether a writing guard has an item, or a reading guard has none.
     #[inline]
     fn supply(&mut self, index: usize, is_supplied: bool) {
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -398,8 +388,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Sets the pre-condition of a guard. While the pre-condition is false, the guard is not
-    /// chosen. The pre-condition of a new guard is true.
+    /// Sets the pre-condition of a guard. The guard is chosen only while this condition is true.
     pub fn when(&mut self, guard: &impl AsGuard, condition: bool) {
         let index = guard.index_in(self);
         let (word, bit) = (index / 64, 1 << (index % 64));
@@ -410,8 +399,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Gives a writing guard an item. When a selection chooses the guard, the guard writes the
-    /// item.
+    /// Gives a writing guard an item. The guard writes this item when it is chosen.
     ///
     /// # Panics
     ///
@@ -434,7 +422,7 @@ impl<'a> Alternation<'a> {
     }
 
     /// Gives several writing guards the same item. The first of these guards that is chosen writes
-    /// the item. After this write, the other guards have no item.
+    /// the item. The others then have no item.
     ///
     /// ```
     /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -478,8 +466,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this method while it is active, and lists both
-            // guards.
+            // SAFETY: the alternation itself calls this method while active, and lists both guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -488,8 +475,7 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when the guard `index` no longer has an item to write. Records that the guards that
-    /// share this item have no item, either.
+    /// Called when a guard has no item any more. Guards that shared this item then have none, too.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -508,7 +494,7 @@ impl<'a> Alternation<'a> {
         self.words[index / 64].supplied & 1 << (index % 64) != 0
     }
 
-    /// Takes back the item that a writing guard was offered, if the guard has not written the item.
+    /// Takes back the item of a writing guard, if the guard has not written the item.
     pub fn withdraw<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -523,14 +509,13 @@ impl<'a> Alternation<'a> {
         Some(process.take_back(parcel, self.guards[index].link()))
     }
 
-    /// Returns the item that a guard has read. Call this method after the guard was chosen.
+    /// Returns the item that a guard has read when it was chosen.
     ///
-    /// Until the item is taken, the guard cannot be chosen again, although the writer of the item
-    /// has gone on. Dropping the alternation drops the items that were not taken.
+    /// Until the item is taken, the guard is not chosen again.
     ///
     /// # Panics
     ///
-    /// Panics if the guard has no item, because it was not chosen since its last item was taken.
+    /// Panics if the guard was not chosen since its last item was taken.
     pub fn take<T: Item + 'a, P: Place>(
         &mut self,
         process: &Process<'_, P>,
@@ -548,24 +533,22 @@ impl<'a> Alternation<'a> {
 
     fn guard_of<T: 'a>(&self, index: usize) -> &Guard<T> {
         let guard = self.guards[index].guard().cast::<Guard<T>>();
-        // SAFETY: the caller has `index` and `T` from a token (`ReadGuard` or `WriteGuard`). Only
-        // `read` and `write` make tokens. Each of these two methods lists a channel at an index,
-        // and makes a token that has this index and the item type of this channel. `T` is exactly
-        // this type, lifetimes included, because tokens are invariant. A token is used only with
-        // its own alternation: `index_in` has compared the number in the token with the number of
-        // this alternation, and no number is used twice. The guard lives as long as it is listed.
+        // SAFETY: `index` and `T` come from a token (`ReadGuard` or `WriteGuard`). Only `read` and
+        // `write` make tokens, each with the index and the item type of the channel that they list
+        // at this index. Tokens are invariant, so `T` is exactly this type, lifetimes included.
+        // `index_in` has compared the alternation's number in the token, which is never used twice.
+        // The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
-    /// Waits until a guard is ready, performs the guard, and returns the chosen guard. While the
-    /// process waits, the other processes of this processor run.
+    /// Waits until a guard is ready, performs this guard, and returns it. While the process waits,
+    /// the other processes of its processor run.
     ///
     /// # Errors
     ///
     /// Returns [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable
-    /// the guard by [`when`](Self::when) and select again. In a destructor of a run that is being
-    /// cancelled, the method does not wait, and may report the channel of the first enabled guard
-    /// as closed.
+    /// the guard with [`when`](Self::when) and select again. In a destructor in a cancelled run,
+    /// the method does not wait, and may report the channel of the first enabled guard as closed.
     ///
     /// # Panics
     ///
@@ -576,8 +559,8 @@ impl<'a> Alternation<'a> {
         Ok(chosen.expect("a selection without limits ends with a guard"))
     }
 
-    /// Selects as [`select`](Self::select) does. If no guard is ready, returns `None` (CSP's skip
-    /// guard).
+    /// Selects as [`select`](Self::select) does, but does not wait. If no guard is ready, returns
+    /// `None` (the skip guard of CSP).
     ///
     /// # Errors
     ///
@@ -618,9 +601,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // If alternations are on both sides of a channel, each sets the ready bit of the other
-            // only while both wait. A selection with limited `patience` may never wait, so it
-            // checks all its guards.
+            // Two alternations at one channel set each other's ready bit only while both wait. With
+            // a limited `patience`, this one may never wait, so it checks all guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -640,8 +622,7 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // A program may call this method in a loop with a deadline that has
-                            // passed. Then each call must give other processes a turn.
+                            // After the deadline, too, each call must let other processes run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -652,7 +633,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection that has found no ready guard and stops waiting.
+    /// Returns the result of a selection without a ready guard.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -673,7 +654,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the next guard to check: a guard that may be ready and is enabled.
+    /// Returns the next guard to check: an enabled guard that may be ready.
     #[inline]
     fn candidate(&self) -> Option<usize> {
         let start = match self.policy {
@@ -744,8 +725,7 @@ impl<'a> Alternation<'a> {
     fn chosen(&mut self, index: usize) -> Chosen {
         self.next = index + 1;
         self.wrap();
-        // A guard that has written needs a new item, and the item of a guard that has read must be
-        // taken.
+        // A writing guard needs a new item now, and the item of a reading guard must be taken.
         self.supply(index, false);
         if !self.any_of.is_empty() {
             self.end_offer_to_any(index);
@@ -753,7 +733,6 @@ impl<'a> Alternation<'a> {
         self.id(index)
     }
 
-    /// Waits until a guard may be ready, or another process has performed a guard.
     #[track_caller]
     fn wait<P: Place>(&mut self, process: &Process<'_, P>, patience: Patience) -> Waited {
         assert!(
@@ -804,19 +783,17 @@ impl<'a> Alternation<'a> {
     }
 }
 
-/// How a wait ended.
 enum Waited {
     /// A guard may be ready.
     Poked,
-    /// A process on the other side of the channel has performed the guard with this index.
+    /// A process on the other side of the channel has performed this guard.
     Claimed(usize),
-    /// `Process::wait_until` has returned false, for example because the deadline has passed.
+    /// `Process::wait_until` has returned false, for example at the deadline.
     InVain,
 }
 
-/// Marks the alternation as waiting as long as this value lives, in the frame of the call that
-/// waits. When this call returns or unwinds, the alternation becomes active again, and a guard that
-/// another process has performed is recorded.
+/// Marks the alternation as waiting as long as this value lives, in the frame of the waiting call.
+/// The destructor makes the alternation active, and records a guard that was performed.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

@@ -7,9 +7,9 @@
 //!   another one                                          its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
-//! The body of a process owns its ends, and drops these ends before the network gets the result of
-//! the body. Another process may find a channel closed, fail for this reason, and be reported
-//! first. Therefore each failure has a [`Moment`], which lies before the process drops its ends.
+//! A process drops its ends before the network gets the error of the process. Another process may
+//! then find a channel closed, fail for this reason, and be reported first. Therefore each failure
+//! has a [`Moment`], which lies before the process drops its ends.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,8 +23,7 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough. A process that fails because of another failure has seen an effect
-        // of that failure, so the process gets a later number.
+        // `Relaxed` is enough: a process fails only after it has seen an effect of the cause.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -36,15 +35,14 @@ thread_local! {
 
 pub(crate) fn end_dropped() {
     let since = UNWINDS_SINCE.get();
-    // If this thread does not unwind, an earlier panic was caught, and its moment is out of date.
+    // If no panic unwinds this thread, the recorded moment is of an earlier panic.
     UNWINDS_SINCE.set(panicking().then(|| since.unwrap_or_else(Moment::now)));
 }
 
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
-/// process dropped its first end. Other processes could not notice the panic earlier.
+/// process dropped its first end, because others could not notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this OS thread still unwinds, another process of this thread waits in a destructor, and
-    // the recorded moment belongs to that process.
+    // If this thread still unwinds, another process waits in a destructor, and owns the moment.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

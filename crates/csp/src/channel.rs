@@ -31,7 +31,7 @@ pub struct One(());
 #[derive(Clone, Copy, Debug)]
 pub struct Any(());
 
-/// The kind of an end: how many processes may have it, [`One`] or [`Any`].
+/// The kind of an end: how many processes may have the end, [`One`] or [`Any`].
 pub trait Kind: sealed::Kind {}
 impl Kind for One {}
 impl Kind for Any {}
@@ -45,7 +45,7 @@ pub struct Shared(());
 #[derive(Clone, Copy, Debug)]
 pub struct Local(());
 
-/// The reach of a channel: which processes may use the channel, [`Shared`] or [`Local`].
+/// The reach of a channel: which processes may use it, [`Shared`] or [`Local`].
 pub trait Reach: sealed::Reach {}
 impl Reach for Shared {}
 impl Reach for Local {}
@@ -71,7 +71,7 @@ impl sealed::Reach for Local {
     type Lock = Turns;
 }
 
-/// A builder of a channel: the properties of the channel before its two ends are made.
+/// A builder of a channel. Methods such as [`one_to_one`](Self::one_to_one) make the two ends.
 ///
 /// ```
 /// use cellworks_csp::Channel;
@@ -98,8 +98,8 @@ pub struct Channel<R: Reach = Shared> {
 }
 
 impl Channel {
-    /// Makes a builder of a rendezvous channel between processes on any processors. A writer of
-    /// such a channel waits until a reader has the writer's item.
+    /// Makes a builder of a rendezvous channel between processes on any processors. A writer waits
+    /// until a reader has taken the item.
     #[track_caller]
     #[expect(
         clippy::new_without_default,
@@ -133,9 +133,9 @@ impl<R: Reach> Channel<R> {
         self
     }
 
-    /// Sets how many items the channel's buffer holds. While the buffer has room, a writer does not
-    /// wait. 0 makes a rendezvous channel. `usize::MAX` makes an unbounded buffer: its writers
-    /// never wait, and its memory grows with the number of items that no process has read.
+    /// Sets how many items the channel's buffer holds. A writer waits only while the buffer is
+    /// full. 0 makes a rendezvous channel. `usize::MAX` makes an unbounded buffer, which grows as
+    /// long as items are written and not read.
     pub fn buffered(mut self, items: usize) -> Self {
         self.capacity = items;
         self
@@ -157,8 +157,8 @@ impl<R: Reach> Channel<R> {
         self.ends(false)
     }
 
-    /// Makes the ends of a channel that several processes write and several processes read. Only
-    /// one of the readers gets each item.
+    /// Makes the ends of a channel that several processes write and several processes read. Each
+    /// item goes to one of the readers.
     pub fn any_to_any<T: Item>(self) -> (Writer<T, Any, R>, Reader<T, Any, R>) {
         self.ends(false)
     }
@@ -184,9 +184,8 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 
 /// The end of a channel that items are written to.
 ///
-/// Dropping the last `Writer` closes the channel. While the network runs, drop ends in its
-/// processes or with a [`Gate`](crate::Gate). A drop in any other OS thread wakes no waiting
-/// process.
+/// Dropping the last `Writer` closes the channel. While the network runs, drop ends only in its
+/// processes or with a [`Gate`](crate::Gate): other OS threads wake no waiting process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -195,17 +194,17 @@ pub struct Writer<T, E = One, R: Reach = Shared> {
 /// The end of a channel that items are read from.
 ///
 /// Dropping the last `Reader` closes the channel and drops the items in the buffer.
-/// [`poison`](Self::poison) returns these items. After [`close`](Self::close) the items can still
-/// be read. Drop a `Reader` only where a [`Writer`] may be dropped.
+/// [`poison`](Self::poison) returns these items, and after [`close`](Self::close) they can still be
+/// read. Drop a `Reader` only where a [`Writer`] may be dropped.
 pub struct Reader<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
 }
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
-    /// Writes an item. Returns when a reader or the channel's buffer has the item. While the
-    /// process waits, the other processes of this processor run. A process that never has to wait
-    /// lets the other processes run once after at most 256 items, if processors share memory.
+    /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
+    /// the process waits, the other processes of its processor run. A process that never has to
+    /// wait lets others run once after at most 256 items, if processors share memory.
     ///
     /// # Errors
     ///
@@ -218,13 +217,13 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 
     /// Writes an item without waiting. Returns the item if no reader waits and the buffer is full.
     ///
-    /// If the writer only tries to write and the reader only [tries to read](Reader::try_read),
-    /// they never meet at a rendezvous channel. A loop of `try_write` must call
+    /// Two processes that call only `try_write` and [`try_read`](Reader::try_read) never exchange
+    /// an item of a rendezvous channel. A loop of `try_write` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item. The error says whether the channel has ended.
+    /// Returns [`Refused`] with the item, and whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -234,13 +233,12 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, None)
     }
 
-    /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a
-    /// [`Process::now`] time. While a process waits with a deadline, its network is not in a
-    /// deadlock.
+    /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a time as
+    /// [`Process::now`] returns it. A network with such a wait is not in a deadlock.
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item. The error says whether the channel has ended.
+    /// Returns [`Refused`] with the item, and whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,
@@ -251,9 +249,9 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         patience::write(&mut self.end, process, item, Some(deadline))
     }
 
-    /// Writes items one after the other, as [`write`](Self::write) does. The
-    /// [buffer](crate::Channel::buffered) of a one-to-one channel takes several items at once,
-    /// which saves some nanoseconds for each item.
+    /// Writes items one after the other, as [`write`](Self::write) does. With a
+    /// [buffered](crate::Channel::buffered) one-to-one channel, an item takes some nanoseconds
+    /// less, because the buffer takes several items at once.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -275,7 +273,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
         let mut items = items.into_iter();
         let mut batch = VecDeque::with_capacity(items.size_hint().0.min(BATCH_ITEMS));
         loop {
-            // The iterator may run any code, so it must not run while the writer uses the ring.
+            // The iterator may run any code, so it runs before the writer uses the ring buffer.
             let more = items.by_ref().take(BATCH_ITEMS);
             batch.extend(more);
             if batch.is_empty() {
@@ -300,13 +298,12 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
 }
 
 impl<T: Item, E, R: Reach> Reader<T, E, R> {
-    /// Reads an item. Waits until the channel has an item. While the process waits, the other
-    /// processes of this processor run.
+    /// Waits for an item, and reads the item. Meanwhile the other processes of this processor run.
     ///
     /// # Errors
     ///
-    /// Returns [`Ended`] if the channel has ended. The reader of a [closed](Ended::Closed) channel
-    /// first gets the items that the channel had accepted.
+    /// Returns [`Ended`] if the channel has ended. If the channel was [closed](Ended::Closed), the
+    /// reader first gets the items in the buffer.
     #[track_caller]
     #[inline(always)]
     pub fn read<P: Place>(&mut self, process: &Process<'_, P>) -> Result<T, Ended> {
@@ -315,8 +312,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
 
     /// Reads an item without waiting. If the channel has no item, returns `None`.
     ///
-    /// If the reader only tries to read and the writer only [tries to write](Writer::try_write),
-    /// they never meet at a rendezvous channel. A loop of `try_read` must call
+    /// Two processes that call only `try_read` and [`try_write`](Writer::try_write) never exchange
+    /// an item of a rendezvous channel. A loop of `try_read` must call
     /// [`yield_ready`](Process::yield_ready), so that the other processes of its processor can run.
     ///
     /// # Errors
@@ -327,9 +324,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, None)
     }
 
-    /// Reads an item as [`read`](Self::read) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. If no item came, returns `None`. While a process waits with a
-    /// deadline, its network is not in a deadlock.
+    /// Reads an item as [`read`](Self::read) does, but waits only until `deadline`, as
+    /// [`write_until`](Writer::write_until) does. If no item came, returns `None`.
     ///
     /// # Errors
     ///
@@ -343,8 +339,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         patience::read(&mut self.end, process, Some(deadline))
     }
 
-    /// Returns an iterator that [reads](Self::read) an item in each step, until the channel ends.
-    /// After the last step, [`Items::ended`] says how the channel has ended.
+    /// Returns an iterator that [reads](Self::read) items until the channel ends. [`Items::ended`]
+    /// then returns how the channel has ended.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -368,8 +364,8 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Reads up to `most` items, appends these items to `items`, and returns their number. Waits
-    /// for the first item, as [`read`](Self::read) does. Only a
+    /// Waits for an item as [`read`](Self::read) does, reads up to `most` items without waiting
+    /// again, appends them to `items`, and returns their number. Only a
     /// [buffered](crate::Channel::buffered) one-to-one channel gives more than one item. The number
     /// is 0 only if `most` is 0.
     ///
@@ -416,7 +412,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // The items were read before the channel ended. The next call returns the error.
+                // The next call returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -468,7 +464,6 @@ impl<T, E, R: Reach, P: Place> fmt::Debug for Items<'_, '_, '_, T, E, R, P> {
     }
 }
 
-/// Drops the items in the buffer of a channel whose last reader was dropped.
 fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
     #[cfg(all(test, any(loom, shuttle)))]
     crate::models::count_dropped(unread.len());
@@ -478,14 +473,13 @@ fn drop_unread<T>(unread: VecDeque<Parcel<T>>) {
 macro_rules! end {
     ($end:ident, $side:expr) => {
         impl<T: Item, E, R: Reach> $end<T, E, R> {
-            /// Ends the channel: all pending and later operations of both sides fail with
-            /// [`Ended::Poisoned`]. Returns the items in the buffer. Waiting writers get their
-            /// items back.
+            /// Poisons the channel, and returns the items in the buffer. All operations then fail
+            /// with [`Ended::Poisoned`], and waiting writers get their items back.
             pub fn poison<P: Place>(&mut self, process: &Process<'_, P>) -> Vec<T> {
                 self.end(process, Ended::Poisoned)
             }
 
-            /// Closes the channel: writers get [`Ended::Closed`] at once, and readers when they
+            /// Closes the channel: writers get [`Ended::Closed`] at once, and readers after they
             /// have read the items in the buffer. Waiting writers get their items back.
             pub fn close<P: Place>(&mut self, process: &Process<'_, P>) {
                 self.end(process, Ended::Closed);
@@ -504,8 +498,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes one more end of a channel. The caller checks that the channel may have this
-            /// end.
+            /// Makes another end of a channel. The caller has checked that this end is allowed.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

@@ -17,8 +17,7 @@ pub struct Stuck {
     pub process: String,
     /// Whether the process is an OS thread outside the machine.
     pub is_outside: bool,
-    /// The operations that the process waited to perform, such as "to read the channel `a`". Only
-    /// an alternation waits for several operations.
+    /// The operations that the process waited for: several only in an alternation.
     pub operations: Vec<String>,
     /// The call that waited.
     pub at: &'static Location<'static>,
@@ -27,19 +26,17 @@ pub struct Stuck {
 /// The error of a network whose processes are in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// The cause of the deadlock: each of these processes waited for the next one, and the last one
-    /// for the first. If the list is empty, a process waited for an operation that no process was
-    /// going to perform.
+    /// The cause: each of these processes waited for the next one, and the last one for the first.
+    /// Empty if a process waited for an operation that no process was going to perform.
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// The other threads that waited, outside the network or not for a channel.
+    /// The other threads that waited: outside the network, or not for a channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
-    /// Makes the report of a run that has ended in a deadlock. `known` has the records of the
-    /// processes. `outside` has the waits in the machine's report.
+    /// Makes the report from the records of the processes and the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
         // The machine does not report threads outside the machine.
         let of_machine = known
@@ -63,7 +60,7 @@ impl Deadlock {
         };
         let by_name = |number: &u32| known.entries[number].process.clone();
         let mut numbers = cycle(&known);
-        // The cycle begins with the first name, so that reports of one deadlock are equal.
+        // Begins with the first name, so that reports of one deadlock are equal.
         let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
@@ -83,7 +80,7 @@ impl Deadlock {
     }
 }
 
-/// Describes an operation, and why no process will perform its counterpart, if the reason is known.
+/// Describes an operation, and why no process will perform its counterpart, if this is known.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -106,10 +103,9 @@ fn described(known: &Known, operation: &Operation) -> String {
     }
 }
 
-/// Finds a cycle of waits, and returns the numbers of its processes. Each process waits for the
-/// next one, and the last one waits for the first.
+/// Returns the processes of a cycle of waits, in the order of [`Deadlock::cycle`].
 fn cycle(known: &Known) -> Vec<u32> {
-    // A depth-first search along the waits. The processes in `left` are in no cycle.
+    // A depth-first search along the waits. Processes in `left` are in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -131,10 +127,8 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on, the last one first.
-///
-/// If several processes hold the wanted end, one of them may be the process `number` itself. The
-/// process `number` is in the result only if no other process is.
+/// Returns the waiting processes that could let the process `number` go on, those for its last
+/// operation first. `number` itself is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

@@ -1,17 +1,17 @@
 //! How channels end, and the items that an ended channel gives back.
 
-// Rejected: an `Ended` that names its channel. A shared name needs a reference count, which costs
-// nanoseconds. `Ended` is one byte, which every read and write returns and every step compares.
+// Rejected: an `Ended` that names its channel. Counting references to the name costs nanoseconds.
+// `Ended` is one byte, which each read and write returns.
 
 use std::fmt;
 
-/// How a channel has ended. Items can no longer be written to an ended channel or read from it.
+/// How a channel has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
     Poisoned,
-    /// A process closed the channel, or the last end of one side was dropped. All items were read.
+    /// A process closed the channel, or the last end of one side was dropped.
     #[error("the channel was closed")]
     Closed,
 }
@@ -19,8 +19,7 @@ pub enum Ended {
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
 /// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data, and an
-/// error must not borrow.
+/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.

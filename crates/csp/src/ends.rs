@@ -10,10 +10,9 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// Ends of channels that can be poisoned together: an end, or a tuple, array or vector of ends.
+/// An end of a channel, or a tuple, array or vector of ends, which can be poisoned together.
 pub trait Ends {
-    /// Poisons these ends, and drops the items in their buffers. [`Reader::poison`] keeps the
-    /// items.
+    /// Poisons the channels of these ends, and drops the items in their buffers.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
@@ -262,9 +261,7 @@ tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
     /// Runs `body` with `ends`. If `body` returns that a channel was [poisoned](Ended::Poisoned),
-    /// poisons all of `ends` and drops the items in their buffers, so that poison spreads through
-    /// the network. If `body` returns anything else, drops the ends, which may close their
-    /// channels.
+    /// poisons all channels of `ends`, and drops the items in their buffers. Then drops `ends`.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};
@@ -285,7 +282,7 @@ impl<P: Place> Process<'_, P> {
     ///
     /// # Errors
     ///
-    /// Returns the error that `body` returned.
+    /// Returns the error of `body`.
     pub fn spread_poison<E: Ends, R>(
         &self,
         mut ends: E,

@@ -14,27 +14,23 @@ use std::fmt;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
-/// The ends of channels by which an OS thread outside the machine communicates with a network. With
-/// gates, a network can serve the program around it: see [`Network::gate`](crate::Network::gate).
+/// The ends of channels by which an OS thread outside the machine communicates with a network.
 ///
-/// When a thread [enters](Self::enter) a gate, the thread becomes a process of the network. A gate
-/// may be sent to any thread. A gate can be cloned for several threads if its ends can be cloned.
+/// A thread that [enters](Self::enter) a gate becomes a process of the network. A gate may be sent
+/// to any thread, and cloned if its ends can be cloned.
 ///
-/// Dropping a gate drops its ends, and wakes the processes that wait for these ends. If you use a
-/// gate only to clone it, drop the gate after the last clone. Otherwise processes wait for this
-/// gate. The network ends when its processes have ended, even if gates are left.
+/// Dropping a gate drops its ends, which wakes waiting processes. Also drop a gate that was only
+/// cloned, because processes wait for its ends. The network may end before its gates.
 ///
 /// # Deadlocks
 ///
-/// As long as the thread of one gate does not wait for the network, the network is not in a
-/// deadlock, because the thread may still write. A deadlock in which the threads of all gates wait
-/// is reported, with these threads as [outside](crate::Stuck::is_outside). Three cases are not
-/// reported correctly:
+/// While the thread of one gate does not wait for the network, the network is not in a deadlock. A
+/// deadlock in which the threads of all gates wait is reported, with these threads as
+/// [outside](crate::Stuck::is_outside). Three cases are not reported correctly:
 ///
 /// - A thread waits for something other than a channel, such as a lock.
 /// - Processes wait for each other while the thread of a gate does something else.
-/// - An end of a channel is outside the network but in no gate. Then a deadlock may be reported,
-///   although the end would still be used or dropped.
+/// - An end is outside the network but in no gate, and would still be used or dropped.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -67,7 +63,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // The ends are dropped first, because the machine must count the thread until then.
+    // Dropped first, because the machine must count the thread until the ends are dropped.
     ends: E,
     place: OutsidePlace,
 }
@@ -77,13 +73,12 @@ impl<E> Gate<E> {
         Self { ends, place }
     }
 
-    /// Waits until the network runs, and makes the calling thread a process of the network, as long
-    /// as the returned values live. Returns the ends of this gate, and the process to use the ends
-    /// with.
+    /// Waits until the network runs, and makes the calling thread a process of the network as long
+    /// as the returned values live. Returns the ends of this gate, and the process.
     ///
-    /// When the run of the network ends or is cancelled, no call of this process waits any longer.
-    /// A call that would wait ends with [`Ended::Closed`](crate::Ended::Closed), and a writer gets
-    /// its item back. If the network has ended, the next `enter` returns an error.
+    /// When the run ends or is cancelled, calls of this process no longer wait: they end with
+    /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. If the network has
+    /// ended, the next `enter` returns an error.
     ///
     /// ```
     /// use std::time::Duration;

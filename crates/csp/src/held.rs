@@ -1,9 +1,7 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! It is not known which process has an unused end, because ends move as other values do. But a
-//! deadlock cancels all processes, and a cancelled process drops its ends while it unwinds.
-//! Therefore an end that is dropped between the cancelled call and the end of a process belonged to
-//! this process.
+//! The network does not record which process has an unused end. But a deadlock cancels all
+//! processes, and an end that is dropped after a cancelled call belonged to the calling process.
 
 use std::cell::{Cell, RefCell};
 
@@ -36,8 +34,7 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     }
 }
 
-/// Called when a process has ended. If the process was cancelled, returns the ends that the process
-/// has dropped since. The processes of one OS thread unwind one after the other.
+/// Called when a process has ended. Returns the ends that it dropped after it was cancelled.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
     DROPPED.take()

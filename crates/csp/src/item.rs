@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use cellworks_machine::{Span, Time};
 
-/// A type that channels can carry. Writing a value moves the value to the process that reads it.
+/// A type of values that channels carry. Writing a value moves the value to the reading process.
 ///
 /// # Large items
 ///
-/// On its way, an item lies on the stacks of the writer and of the reader. The default stack has
-/// 256 KiB. A build without optimisation has more than forty copies of an item at once. Put items
-/// of more than 4 KiB in a `Box` or a `Vec`, so that only the pointer moves, or give the process a
-/// larger stack: see [`Network::process_with_stack`](crate::Network::process_with_stack). A
-/// simulated machine takes the same time for a box, because [`bytes`](Self::bytes) counts the data
-/// behind the pointer. A stack overflow ends the program with a message that names the process.
+/// The stacks of the writer and the reader hold copies of an item, in a build without optimisation
+/// more than forty. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or a
+/// `Vec`, or give the process a larger stack: see
+/// [`Network::process_with_stack`](crate::Network::process_with_stack). A simulated machine takes
+/// the same time for a box, because [`bytes`](Self::bytes) counts data on the heap. A stack
+/// overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
-/// One line makes a type an item. If the type owns nothing on the heap, use an empty `impl`:
+/// For a type that owns nothing on the heap, write an empty `impl`:
 ///
 /// ```
 /// struct Point { x: f32, y: f32 }
@@ -27,16 +27,16 @@ use cellworks_machine::{Span, Time};
 /// impl cellworks_csp::Item for Point {}
 /// ```
 ///
-/// Otherwise, use [`item!`](crate::item) with the fields or variants of the type.
+/// For other types, use [`item!`](crate::item) with the fields or variants of the type.
 ///
 /// # Shared values
 ///
-/// An [`Arc`] of an item is an item too, for values that no process changes. If processors share no
-/// memory, the value would have to be copied, so a simulated machine takes the time of a copy.
+/// An [`Arc`] of an item is an item, for values that no process changes. If processors share no
+/// memory, a simulated machine takes the time of copying the value.
 ///
 /// # Ends of channels
 ///
-/// An end of a channel is an item too, unless the channel is [local](crate::Local). For example, a
+/// An end of a channel is an item, unless the channel is [local](crate::Local). For example, a
 /// request can carry the writer for its answer.
 ///
 /// ```
@@ -72,15 +72,15 @@ use cellworks_machine::{Span, Time};
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
-    /// Returns how many bytes must be moved between local stores, including data on the heap.
+    /// Returns how many bytes must be moved between local stores, including bytes on the heap.
     fn bytes(&self) -> usize {
         std::mem::size_of_val(self)
     }
 }
 
-/// Makes a struct or an enum an [`Item`], whose bytes are the sum of the bytes of its fields.
+/// Implements [`Item`] for a struct or an enum. Its bytes are the sum of the bytes of its fields.
 ///
-/// The program does not compile if a field is left out. The fields of a tuple struct get names.
+/// The compiler reports a field that is left out. The fields of a tuple struct get names.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};
@@ -205,7 +205,7 @@ collections!(
     HashMap<K, V, S>, K: Item, V: Item, S: Send;
 );
 
-/// A reference to an item, or to a key and a value, as the iterator of a collection yields it.
+/// A reference to an item, or to a key and a value: what an iterator over a collection yields.
 trait Lent {
     fn bytes_of(&self) -> usize;
 }

@@ -1,10 +1,8 @@
-//! Networks of processes that communicate through channels (CSP: Communicating Sequential
-//! Processes).
+//! Networks of processes that communicate through channels (Communicating Sequential Processes).
 //!
-//! Processes are sequential code. They share no data: an item that is written to a channel belongs
-//! to the process that reads the item. The crate is built on [`cellworks_machine`], so a network
-//! runs on this computer and on a simulated Cell. The design follows the system DSMCBE of the
-//! source below.
+//! Processes are sequential code and share no data: an item that is written to a channel belongs to
+//! the process that reads the item. A network runs on any [machine](cellworks_machine): this
+//! computer or a simulated Cell. The design follows DSMCBE (see the source below).
 //!
 //! ```text
 //!   Channel::new().one_to_one() ──► Writer ═══════ rendezvous or buffer ═══════► Reader
@@ -12,36 +10,30 @@
 //!   Network: process(name, SPE, f) ───┴── Process ── Alternation ───────────────┘
 //! ```
 //!
-//! - [`Channel`] makes channels. The type of an [end](Writer) of a channel says how many processes
-//!   may have the end, and whether the end may leave its SPE. [`Channel::local`] is for the
-//!   processes of a [group](Network::group), which run on one SPE.
+//! - [`Channel`] makes channels. The type of an [end](Writer) determines how many processes may
+//!   have the end, and whether the end may leave its SPE.
+//! - [`Channel::local`] makes channels for the processes of a [group](Network::group) on one SPE.
 //! - [`Input`] and [`Output`] are traits of ends, for processes that work with ends of any type.
 //! - [`Alternation`] waits until one of several channels can be read or written.
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
-//! - [`Process::create`] publishes a channel under an id. [`Process::reader`] and
-//!   [`Process::writer`] look up the ends of the channel by this id.
+//! - [`Process::create`] publishes a channel under an id, by which other processes get its ends.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
 //!   the last reader or the last writer is dropped. A waiting writer gets its item back.
-//!   [`Process::spread_poison`] passes poison on to other channels.
-//! - [`Network`] places processes on SPEs and runs them. A deadlock is an error that names the
-//!   processes that wait for each other.
+//! - [`Process::spread_poison`] passes poison on to other channels.
+//! - [`Network`] places processes on SPEs, runs them, and reports deadlocks.
 //! - [`Network::starter`] lets processes start other processes while the network runs.
-//! - [`processes`] has standard processes, such as [`map`](processes::map) and
-//!   [`mux`](processes::mux), from which networks can be built.
-//! - [`OpenNetwork`] is for programs that run already, such as tasks of a pool. These programs
-//!   become processes of the network.
-//! - [`Network::gate`] makes a [`Gate`], through which an OS thread outside the machine
-//!   communicates with the network.
-//! - [`ProcessError`] is the reason why a process ends before its work is done: a channel has
-//!   ended, or the process has found an error.
+//! - [`processes`] has standard processes, such as [`map`](processes::map).
+//! - [`OpenNetwork`] is a network of programs that run already, such as the tasks of a pool.
+//! - [`Gate`] lets an OS thread outside the machine communicate with a network.
+//! - [`ProcessError`] is the reason why a process ends before its work is done.
 //!
 //! # Data that several processes change
 //!
-//! If several processes change a counter or a map, let one process, the server, own this data. The
-//! other processes write requests to the server and read its answers. The example counts words in a
-//! server. For comparison, the example also counts words in a map under a lock:
+//! Let one process, the server, own data that several processes change. The other processes write
+//! requests to the server and read its answers. This example counts words in a server and, for
+//! comparison, in a map under a lock:
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -109,10 +101,10 @@
 //!
 //! The server has three advantages over the lock:
 //!
-//! - If SPEs are confined to their local stores, the machine simulates the costs of the server. A
-//!   lock is a variable in memory, which such SPEs do not share, so a lock takes no simulated time.
+//! - If SPEs are confined to their local stores, the machine simulates the time of the server. A
+//!   lock takes no simulated time, because it is a variable in memory that such SPEs do not share.
 //! - The server may wait. A process that holds a lock must neither wait nor yield, because the
-//!   other processes of the core could not go on.
+//!   other processes of its core could not go on.
 //! - The report of a deadlock names the server.
 //!
 //! With the feature `parameters`, [`Transport`] implements traits of clap and of serde.

@@ -10,10 +10,10 @@ pub(crate) trait Link {
     fn key(&self) -> Option<Key>;
 }
 
-/// The key by which transports know a channel that several processors may use.
+/// The identity of a channel in transports, if several processors may use the channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// The number of the channel, which no other channel of the program has.
+    /// A number that no other channel of the program has.
     pub id: u64,
     /// Whether only one process has the reader, and only one process has the writer.
     pub is_one_to_one: bool,

@@ -1,7 +1,6 @@
-//! The word of a channel, which is also the channel's lock. While the lock is free, the word is
-//! *plain* or *general*. A plain word is the whole state of a rendezvous channel: a reader waits,
-//! or a writer waits, or no process waits. A general word says that the state must be read under
-//! the lock.
+//! The word of a channel, which is also its lock. A *plain* word is the whole state of a rendezvous
+//! channel: a reader waits, a writer waits, or no process waits. With a *general* word, the state
+//! must be read under the lock.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -12,12 +11,10 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each of the upper arrows is one compare-and-exchange. If the word is locked or general, a
-//! process takes the lock.
+//! Each upper arrow is one compare-and-exchange. In other states, a process takes the lock.
 
-// Rejected: a word with room for one reader and one writer beside the queues. A rendezvous might
-// then use only one cache line, but guards, poison and cancellation would need another protocol.
-// The node of a waiting process is only one more cache line, and is prefetched.
+// Rejected: a word with room for a reader and a writer beside the queues. A rendezvous might use
+// one cache line less, but guards, poison and cancellation would need another protocol.
 
 use std::cell::Cell;
 use std::ptr;
@@ -30,28 +27,24 @@ use crate::sync::{AtomicPtr, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(*mut ());
 
-// SAFETY: a `Word` is only an address. Each place that dereferences the address says why this is
-// sound.
+// SAFETY: a `Word` is only an address, and each access through the address has its own comment.
 unsafe impl Send for Word {}
 
-/// The bits of a plain word that say on which side a process waits. The other bits are the address
+/// The bits of a plain word for the side on which a process waits. The other bits are the address
 /// of the process's node, which is a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
 
-/// The value of the word while a process has the lock.
 const LOCKED: Word = Word(ptr::without_provenance_mut(4));
 
 impl Word {
-    /// The plain word of a channel at which no process waits. The channel has no guards and has not
-    /// ended.
+    /// The plain word of a channel that has no waiting process and no guard, and has not ended.
     pub(crate) const EMPTY: Self = Self(ptr::null_mut());
 
-    /// The general word.
     pub(crate) const GENERAL: Self = Self(ptr::without_provenance_mut(8));
 
-    /// Returns the plain word of a channel at which a process waits with `node` on `side`.
+    /// Returns the plain word for a process that waits with `node` on `side`.
     #[inline(always)]
     pub(crate) fn with<T>(side: Side, node: *const Node<T>) -> Self {
         let tag = match side {
@@ -61,7 +54,6 @@ impl Word {
         Self(node.cast_mut().cast::<()>().map_addr(|node| node | tag))
     }
 
-    /// Returns the node in a plain word, if a process waits on `side`.
     #[inline(always)]
     pub(crate) fn waiting<T>(self, side: Side) -> Option<*const Node<T>> {
         let tag = Self::with::<T>(side, ptr::null()).0.addr();
@@ -70,28 +62,27 @@ impl Word {
     }
 }
 
-/// A channel's word and lock. A process has the lock for some tens of instructions, and never while
-/// it waits. The first value of the word is [`Word::GENERAL`].
+/// The word and lock of a channel. A process has the lock for some tens of instructions, and never
+/// while it waits. The initial word is [`Word::GENERAL`].
 pub trait Lock: Default {
-    /// Whether the lock is for processes on several processors.
+    /// Whether processes on several processors may use the lock.
     const IS_SHARED: bool;
 
-    /// Returns the word: [`LOCKED`] while a process has the lock.
+    /// Returns the word, which is [`LOCKED`] while a process has the lock.
     fn load(&self) -> Word;
 
     /// If the word equals `from`, changes it to `to` without the lock, with acquire and release
-    /// order, and returns the old word. Use the node in the returned word, not the node in `from`:
-    /// another node may have had the same address when the caller loaded `from`.
+    /// order, and returns the old word. Use the node of the returned word, because another node may
+    /// have had the same address when the caller loaded `from`.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
-    /// Takes the lock, and returns the previous word.
     fn lock(&self) -> Word;
 
     fn unlock(&self, word: Word);
 }
 
-/// A lock that processes of several SPEs may use at the same time. The compiler prints the messages
-/// below if an end of a local channel would have to be `Send`.
+/// A lock for processes of several SPEs. The compiler prints the messages below if an end of a
+/// local channel would have to be `Send`.
 #[diagnostic::on_unimplemented(
     message = "an end of a local channel cannot leave its SPE",
     label = "this has an end of a local channel, and may run on another SPE",
@@ -108,9 +99,8 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE, which take turns. The lock is always free when a process
-/// takes it, because a process that has the lock neither runs code of the program nor lets another
-/// process run. Only debug builds check this rule.
+/// The lock for processes of one SPE. The lock is always free when a process takes it, because its
+/// owner neither runs code of the program nor lets other processes run. Debug builds check this.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -201,8 +191,7 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The operating system may have taken the CPU from the process that has the lock.
-            // Therefore the backoff finally yields this thread's CPU.
+            // The backoff finally yields the CPU to other threads, one of which may have the lock.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -229,7 +218,7 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// This guard borrows the mutex, so the guard is dropped before the mutex.
+        /// The guard borrows the mutex, so the guard is dropped first.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
@@ -252,9 +241,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value. With an older value the next exchange would fail, and models
-        /// cover this failure anyway, because other threads may come between the load and the
-        /// exchange.
+        /// Loads the newest value, because after an older value the next exchange would fail.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =
@@ -296,7 +283,6 @@ mod tests {
 
     use super::*;
 
-    /// A value under a lock.
     #[derive(Default)]
     struct Locked {
         lock: Spin,
@@ -326,8 +312,8 @@ mod tests {
         assert_eq!(unsafe { *locked.count.get() }, 3 * TIMES);
     }
 
-    /// A rendezvous relies on this property: a thread that takes a node out of the word sees
-    /// everything that was written before the node was put into the word.
+    /// A rendezvous relies on this property: a thread that takes a node out of the word sees all
+    /// that was written before the node was put there.
     #[test]
     fn who_takes_a_node_out_of_the_word_sees_what_was_done_before() {
         for _ in 0..50 {

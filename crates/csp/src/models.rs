@@ -1,12 +1,11 @@
-//! Models of channels for loom and shuttle: parties use one channel, in many orders of their steps.
-//! A *party* is a process of a model, on a thread of the model.
+//! Models of channels for loom and shuttle. The *parties* of a model, processes on threads of the
+//! model, use one channel in many orders of their steps.
 //!
-//! Models run the same code as programs, except that loom or shuttle performs the waits.
-//! docs/csp.md says in which schedules the models run. The models check three properties:
+//! Models run the same code as programs, but loom or shuttle performs the waits. docs/csp.md lists
+//! the schedules. The models check three properties:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
-//! - Each item ends with one owner: its reader, the writer that got the item back, or the process
-//!   that poisoned the channel.
+//! - Each item ends with one owner: a reader, a writer, or the process that poisoned the channel.
 //! - One reader gets the items of one writer in order.
 
 mod explore;
@@ -32,7 +31,7 @@ use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::way::ring::Ring;
 use crate::{Alternation, Ended};
 
-/// The place where a party sleeps until another party wakes it. Each party has a seat.
+/// The place where a party sleeps until another party wakes it.
 #[derive(Default)]
 struct Seat {
     is_woken: Mutex<bool>,
@@ -43,7 +42,7 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// Whether the party does not wait, as a destructor in a run that is being cancelled.
+    /// Whether the party never waits, as a destructor in a cancelled run.
     is_cancelled: bool,
 }
 
@@ -98,7 +97,7 @@ impl Wake for Seats {
         unreachable!("channels lend nothing that is on a stack")
     }
 
-    /// Lets the deadline pass after any number of steps of the other parties.
+    /// Lets the deadline pass after any number of steps of other parties.
     fn wait_until_deadline(
         &self,
         _: &dyn fmt::Display,
@@ -127,10 +126,8 @@ impl Place for Seats {
     }
 }
 
-/// How many items a writer writes, unless a model sets another number.
 const ITEMS: Token = if cfg!(shuttle) { 12 } else { 2 };
 
-/// The items of a writer, all different.
 fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
@@ -140,7 +137,6 @@ type Token = u32;
 
 const MOST_PARTIES: usize = 6;
 
-/// How a party writes or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// [`Writer::write`] or [`Reader::read`].
@@ -151,20 +147,17 @@ enum Way {
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// An alternation with one guard. Before each plain selection comes a selection with a
-    /// deadline, which passes at any time.
+    /// [`Guard`](Self::Guard), with a selection with a deadline before each selection.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
-    /// [`Writer::write_until`] or [`Reader::read_until`] with a deadline that passes at any time,
-    /// and then [`Plain`](Self::Plain) if needed.
+    /// [`Writer::write_until`] or [`Reader::read_until`], then [`Plain`](Self::Plain) if needed.
     Deadline,
-    /// [`Plain`](Self::Plain) in a run that is being cancelled, so that the party never waits.
+    /// [`Plain`](Self::Plain) in a cancelled run, so that the party never waits.
     Cancelled,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
-/// The items that a party has at the end: items that it has read, and items that it was given back.
 #[derive(Debug, Default)]
 struct Owned {
     read: Vec<Token>,
@@ -194,8 +187,7 @@ impl Network {
 
 type Party = Box<dyn FnOnce(&Process<'_, Seats>) -> Owned + Send>;
 
-/// Runs the parties of a model, and returns the items that each party has at the end. The `bool` of
-/// a party is its [`Seats::is_cancelled`].
+/// Runs the parties of a model, and returns their items. The `bool` is [`Seats::is_cancelled`].
 fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     let seated =
         parties
@@ -208,8 +200,7 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs sequences of parties. The parties of one sequence run one after the other, each on a thread
-/// of its own. Returns the items that each party has at the end.
+/// Runs sequences of parties, one party of a sequence after the other, and returns their items.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
@@ -218,7 +209,6 @@ fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs the parties of a sequence: the first party on the calling thread.
 fn run_sequence(network: &Network, parties: Vec<(Party, Seats)>) -> Vec<Owned> {
     let mut parties = parties.into_iter();
     let (first, seat) = parties.next().expect("a sequence has parties");
@@ -247,7 +237,6 @@ fn run_seated(sequences: Vec<Vec<(Party, Seats)>>) -> Vec<Owned> {
     all
 }
 
-/// The last action of a party on its end of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Drop,
@@ -255,8 +244,7 @@ enum Ending {
     Poison,
 }
 
-/// Registers the process of this end at the ring, so that even the first item goes through the ring
-/// without the lock. Otherwise a process takes the lock for its first item, and registers then.
+/// Registers the process at the ring buffer, so that even its first item needs no lock.
 fn settle<T>(
     process: &Process<'_, Seats>,
     channel: &RawChannel<T, Spin>,
@@ -269,7 +257,6 @@ fn settle<T>(
     }
 }
 
-/// Writes items until the channel ends. Returns the items that were not written.
 fn write<E>(
     process: &Process<'_, Seats>,
     way: Way,
@@ -331,7 +318,6 @@ fn write<E>(
     given_back
 }
 
-/// Reads until the channel ends, or until `items` holds `limit` items.
 fn read<E>(
     process: &Process<'_, Seats>,
     way: Way,
@@ -390,7 +376,6 @@ fn read<E>(
     }
 }
 
-/// Selects a guard. Returns false if the guard's channel has ended.
 fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: Way) -> bool {
     if way == Way::Until {
         match alternation.select_until(process, Time::default()) {
@@ -401,7 +386,7 @@ fn select(alternation: &mut Alternation<'_>, process: &Process<'_, Seats>, way: 
     alternation.select(process).is_ok()
 }
 
-/// Makes a party that writes items until the channel ends, and then performs `ending` on its end.
+/// Makes a party that writes items until the channel ends, and then performs `ending`.
 fn writer_that<E: 'static>(
     way: Way,
     mut writer: Writer<Token, E>,
@@ -424,12 +409,11 @@ fn writer_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Makes a party that writes items until the channel ends, and then drops its end.
 fn writer<E: 'static>(way: Way, writer: Writer<Token, E>, items: Vec<Token>) -> (Party, bool) {
     writer_that(way, writer, items, Ending::Drop)
 }
 
-/// Makes a party that reads up to `limit` items, and then performs `ending` on its end.
+/// Makes a party that reads up to `limit` items, and then performs `ending`.
 fn reader_that<E: 'static>(
     way: Way,
     mut reader: Reader<Token, E>,
@@ -453,28 +437,23 @@ fn reader_that<E: 'static>(
     (Box::new(party), way == Way::Cancelled)
 }
 
-/// Makes a party that reads up to `limit` items, and then drops its end.
 fn reader<E: 'static>(way: Way, reader: Reader<Token, E>, limit: usize) -> (Party, bool) {
     reader_that(way, reader, limit, Ending::Drop)
 }
 
-/// Makes a party that ends a channel at any time.
 fn ender(ending: Ending, end: Writer<Token, Any>) -> (Party, bool) {
     writer_that(Way::Plain, end, Vec::new(), ending)
 }
 
 thread_local! {
-    /// How many items of this model were dropped because the last reader of their channel was
-    /// dropped. All threads of a model run on the OS thread of its test.
+    /// The number of items of this model that were dropped with the last reader of their channel.
     static DROPPED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts items that are dropped because the last reader of their channel is dropped.
 pub(crate) fn count_dropped(items: usize) {
     DROPPED.set(DROPPED.get() + items);
 }
 
-/// Asserts that each item either belongs to one party or was dropped with the last reader.
 fn assert_conserved(items: &[Token], all: &[Owned]) {
     let owned = all.iter().flat_map(|o| o.read.iter().chain(&o.given_back));
     let mut owned: Vec<Token> = owned.copied().collect();
@@ -551,7 +530,6 @@ fn an_item_is_offered_to_any_of_two_readers() {
     }
 }
 
-/// Checks parties that use `try_` methods or deadlines, with each other and with parties that wait.
 fn check_patience(capacity: usize, limit: usize) {
     for way in [Way::Try, Way::Deadline] {
         for other in [Way::Plain, Way::Guard, Way::Try, Way::Deadline] {
@@ -589,8 +567,7 @@ fn a_reader_of_a_buffer_that_ends_closes_the_channel() {
     check_pairs(Some(3), 1, 1);
 }
 
-/// A model of a writer and a reader of a buffer. While no party waits or alternates, items go
-/// through the ring without the lock.
+/// A writer and a reader of a buffered channel.
 #[derive(Clone, Copy)]
 struct Pair {
     capacity: usize,
@@ -598,13 +575,10 @@ struct Pair {
     write: Way,
     writer: Ending,
     read: Way,
-    /// How many items the reader reads at most.
     limit: usize,
-    /// The last action of the reader on its end.
     reader: Ending,
 }
 
-/// A pair in which both sides are [`Plain`](Way::Plain) and write and read all items.
 const PAIR: Pair = Pair {
     capacity: 2,
     items: ITEMS,
@@ -710,7 +684,6 @@ fn a_reader_ends_the_channel_of_a_ring() {
     }
 }
 
-/// A pair whose reader poisons the channel while the writer uses the ring.
 #[cfg(loom)]
 const POISONED: Pair = Pair {
     reader: Ending::Poison,
@@ -762,7 +735,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties on two threads, which use `end` by `first` and later by `then`.
+/// Makes parties on two threads, which use `end` by `first` and later by `then`.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -809,7 +782,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// The writer and the reader need a barrier only after the writer has moved.
+/// The parties need a barrier only after the writer has moved.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -859,7 +832,6 @@ fn a_reader_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// Checks that a third party may end the channel at any time.
 fn check_ending(ending: Ending, capacity: usize) {
     for write in [Way::Plain, Way::Guard] {
         for read in [Way::Plain, Way::Guard] {
@@ -955,7 +927,7 @@ fn two_readers_share_what_one_writes() {
     }
 }
 
-/// This model has more parties than loom can run in all schedules.
+/// Loom cannot run so many parties in all schedules.
 #[cfg(shuttle)]
 #[test]
 fn three_writers_and_three_readers_meet() {
@@ -991,10 +963,9 @@ fn three_writers_and_three_readers_meet() {
     }
 }
 
-/// How many items each party reads and writes in models of alternations.
 const ROUNDS: usize = if cfg!(shuttle) { 6 } else { 1 };
 
-/// Makes a party that reads items and writes the same number of items, in any possible order.
+/// Makes a party that reads and writes the same number of items, in any order.
 fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut owned = Owned::default();
@@ -1020,7 +991,6 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
     (Box::new(party), false)
 }
 
-/// Checks parties in a ring, each of which writes to the next one.
 fn check_ring(preemptions: Option<usize>, number: u32, capacity: usize) {
     check(preemptions, move || {
         let mut readers = VecDeque::new();
@@ -1054,7 +1024,6 @@ fn three_alternations_in_a_ring_meet() {
     check_ring(Some(2), 3, 0);
 }
 
-/// Makes a party that reads from two channels until both have ended.
 fn reader_of_two(from: [Reader<Token>; 2]) -> (Party, bool) {
     let party = move |process: &Process<'_, Seats>| {
         let mut from = from;
@@ -1173,8 +1142,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer may see that the alternation waits for the guard, but try to perform the guard only
-/// in a later wait, in which the guard's pre-condition is false.
+/// The writer may see that the alternation waits for the guard, but try to perform the guard in a
+/// later wait, in which the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {
@@ -1204,8 +1173,7 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes after the alternation has begun to wait, and before the alternation checks
-/// the channel again.
+/// The second item comes after the alternation has begun to wait, before its next check.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {
@@ -1218,8 +1186,7 @@ fn an_item_does_not_overtake_one_in_the_buffer() {
     });
 }
 
-/// The channel is closed and read after the alternation has begun to wait, and before the
-/// alternation checks the channel again.
+/// The channel is closed and read after the alternation has begun to wait, before its next check.
 #[test]
 fn a_closed_channel_accepts_nothing() {
     check(Some(4), || {

@@ -9,8 +9,8 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-// Rejected: to name the machine only in `run`. Then each process that uses its place would have to
-// name the type of the machine. `Network::on` also lets `process` panic if the SPE does not exist.
+// Rejected: to name the machine only in `run`. Each process that uses its place would then have to
+// name the machine's type, and `process` could not panic if the SPE does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -44,10 +44,8 @@ use crate::transport::{
 };
 use crate::waker::Waker;
 
-/// A group of processes of one SPE, before the processes start.
-///
-/// The group is made on its SPE, so its processes may share values that are not `Send`, such as the
-/// ends of [local channels](crate::Channel::local).
+/// A group of processes of one SPE. The group is made on this SPE, so its processes may share
+/// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
     processes: Vec<NewProcess<'env, S>>,
 }
@@ -63,11 +61,9 @@ type GroupBody<'env, S> = Box<dyn FnOnce(&mut Group<'env, S>) + Send + 'env>;
 type MainBody<'a, C> = Box<dyn FnOnce(&Process<'_, PpePlace<'_, C>>) + 'a>;
 
 impl<'env, S: Spe> Group<'env, S> {
-    /// Adds a process. The process starts when all processes of the group have been added.
+    /// Adds a process, which starts when all processes of the group have been added.
     ///
-    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
-    /// networks end in this way. The network fails if the process returns any other
-    /// [error](ProcessError).
+    /// If the process returns an [error](ProcessError) other than `Ended`, the network fails.
     pub fn process(
         &mut self,
         name: impl Into<String>,
@@ -105,8 +101,7 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs each process as a cooperative thread. If an SPE has only one process, the program of
-    /// the SPE usually runs the process without a thread.
+    /// Runs the processes as cooperative threads, or a single process usually without a thread.
     fn run(
         self,
         spe: &S,
@@ -152,7 +147,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 }
                 let run_it = {
                     let name = name.clone();
-                    // If one process has no room for its stack, no process of this SPE runs.
+                    // If the stack of one process has no room, no process of this SPE runs.
                     move |_| {
                         let _living = living;
                         has_room
@@ -160,7 +155,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // If the thread cannot start, the body is dropped together with the ends in it.
+                // If the thread cannot start, the body is dropped with its ends.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -203,11 +198,10 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. An end that the program drops wakes the processes that wait for
-/// it.
+/// Runs the program of a processor, in which dropping an end wakes processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message for a dropped end, so the exchange is told here.
+        // The transport sends no message for a dropped end, so the arrival is recorded here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -216,7 +210,7 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     pending::with_wakes(shared.network, &wake, program)
 }
 
-/// Ends a process in its destructor, when the body of the process has returned or panicked.
+/// Ends a process in its destructor, after its body has returned or panicked.
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
@@ -246,8 +240,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The payload with which a program unwinds after one of its processes has panicked. The panic of
-/// the process was recorded before.
+/// The payload with which a program unwinds after the panic of a process was recorded.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -276,7 +269,7 @@ fn know_panic<R>(
     })
 }
 
-/// Restores the task description that the calling thread had before: see [`Wake::set_task`].
+/// Restores the earlier task description of the calling thread: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -346,7 +339,7 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// If processes may start other processes: the queues of processes to start.
+    /// The queues of processes to start, if processes may start other processes.
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
@@ -368,12 +361,9 @@ impl<'env, M: Machine> Network<'env, M> {
         self.transport = transport;
     }
 
-    /// Adds a process on the SPE `at`. The processes of one SPE take turns: a waiting process lets
-    /// other processes run.
+    /// Adds a process on the SPE `at`. While the process waits, other processes of this SPE run.
     ///
-    /// The network does not fail if the process returns the error [`Ended`](crate::Ended), because
-    /// networks end in this way. The network fails if the process returns any other
-    /// [error](ProcessError).
+    /// If the process returns an [error](ProcessError) other than `Ended`, the network fails.
     ///
     /// # Panics
     ///
@@ -412,9 +402,8 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds the processes of a group: `group` is called on the SPE `at` and adds the processes. The
-    /// processes run on this SPE and may share values that are not `Send`, such as the ends of
-    /// [local channels](crate::Channel::local).
+    /// Adds the processes of a group, by a call of `group` on the SPE `at`. The processes may share
+    /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -451,19 +440,17 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Returns a handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move clones of the handle into the bodies of processes.
     ///
-    /// In a network with a starter, even the only process of an SPE has a stack of its own, because
-    /// the program of the SPE waits for processes to start.
+    /// In a network with a starter, even the only process of an SPE has a stack of its own.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
 
-    /// Makes a gate, through which an OS thread outside the machine takes part in the network. The
-    /// thread uses `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of
-    /// ends. Reports call the thread `name`.
+    /// Makes a gate, through which an OS thread outside the machine takes part in the network with
+    /// `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of ends. `name`
+    /// is the name of the thread in reports.
     ///
-    /// Gates work on machines such as a host, where time is not simulated and SPEs reach all
-    /// memory. On other machines a network with gates fails with [`NetworkError::NoGate`] before
-    /// any of its processes has started.
+    /// Gates need a machine without simulated time on which SPEs reach all memory, such as a host.
+    /// On other machines the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -486,9 +473,8 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// Returns a [`NetworkError`] in these cases:
     ///
-    /// - Processes wait for each other for ever.
-    /// - A process ended with an [error of its own](ProcessError), panicked, or misused a named
-    ///   channel.
+    /// - The processes are in a deadlock.
+    /// - A process ended with its own [error](ProcessError), panicked, or misused a named channel.
     /// - The local store of an SPE has no room for the stacks of its processes or for an item.
     /// - The caller is itself a process of a network.
     ///
@@ -498,8 +484,8 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_with(|_| ())
     }
 
-    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE. Returns the
-    /// result of `main`.
+    /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE, and returns
+    /// the result of `main`.
     ///
     /// # Errors
     ///
@@ -512,8 +498,7 @@ impl<'env, M: Machine> Network<'env, M> {
         self.run_counted(main).map(|(result, _)| result)
     }
 
-    /// Runs the network as [`run_with`](Self::run_with) does, and also returns how much data the
-    /// transport moved.
+    /// Runs the network as [`run_with`](Self::run_with) does, and also returns its [`Traffic`].
     ///
     /// # Errors
     ///
@@ -531,8 +516,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Runs the network. This function is separate from `run_counted`, because it is compiled once
-    /// for each machine, while `run_counted` is compiled once for each type of main process.
+    /// Runs the network. Unlike `run_counted`, this function is compiled once for each machine.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -617,8 +601,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// Returns one program for each SPE. If one SPE had several programs, they would run one after
-    /// the other, but the processes of an SPE must run at the same time.
+    /// Returns one program for each SPE, so that the processes of an SPE run at the same time.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -633,9 +616,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the requests of the other processes, after the main process has ended, until the other
-/// processes have ended. This function must be in this file, because the report of a deadlock
-/// leaves out the waits of this file.
+/// Serves the requests of the other processes after the main process has ended. This function must
+/// be in this file, because the report of a deadlock leaves out the waits of this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -646,27 +628,23 @@ fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &E
     carrier.finish();
 }
 
-/// The name of the process on the PPE in reports.
 const MAIN: &str = "main";
 
 /// The reason why a network has failed.
 ///
-/// If several processes fail, only the first failure is reported. This failure may have caused the
-/// others: a failing process drops its ends, and other processes may fail when their channels end.
+/// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
-/// A failure always counts as later than its cause. An error counts from the time when the error
-/// became a [`ProcessError`]. A panic counts from the time when the process dropped the first of
-/// its ends, or from the end of the process if the process had no ends left.
+/// An error counts from the time when it became a [`ProcessError`]. A panic counts from the time
+/// when the process dropped its first end, or else from the end of the process.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
     #[error(transparent)]
     Deadlock(Deadlock),
-    /// A process misused a named channel. The network fails even if the process ignored this error.
+    /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of an SPE's processes do not fit into its local store. None of these processes
-    /// has run.
+    /// The stacks of an SPE's processes do not fit into its local store. No process has run there.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
@@ -682,8 +660,7 @@ pub enum NetworkError {
         /// The machine's error.
         source: StackError,
     },
-    /// The local store of an SPE has no room for the stack of a process that another process
-    /// [started](Starter::start). The new process has not run.
+    /// The local store of an SPE has no room for the stack of a [started](Starter::start) process.
     #[error(
         "the process `{process}` cannot start on {}; start it elsewhere, or give it a smaller stack by \
          `start_with_stack`: {source}",
@@ -698,8 +675,7 @@ pub enum NetworkError {
     /// An item does not fit into the local store of an SPE that is confined to its local store.
     #[error(transparent)]
     NoRoomForItem(NoRoomForItem),
-    /// The machine has no main memory left for channels between SPEs that are confined to local
-    /// stores.
+    /// The main memory has no room for channels between SPEs that are confined to local stores.
     #[error(transparent)]
     NoMemory(AllocateError),
     /// The network has a [gate](Network::gate), but no OS thread outside the machine can take part
@@ -718,7 +694,7 @@ pub enum NetworkError {
     /// A process on an SPE ended with an error of its own: see [`ProcessError`].
     #[error("the process `{process}` failed on {at}: {source}")]
     Failed {
-        /// The process.
+        /// The name of the process.
         process: String,
         /// The SPE on which the process ran.
         at: SpeId,
@@ -728,15 +704,15 @@ pub enum NetworkError {
     /// A process panicked.
     #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
     Panic {
-        /// The process.
+        /// The name of the process.
         process: String,
         /// The processor on which the process ran.
         at: Processor,
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network tried to run another network. This other network was not run, because
-    /// its run would have stopped the other processes of the SPE.
+    /// A process of a network tried to run another network, which would have stopped the other
+    /// processes of its SPE. The other network was not run.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
@@ -771,7 +747,7 @@ impl NetworkError {
         }
     }
 
-    /// Resumes the panic if a process has panicked. Otherwise panics with the error's text.
+    /// Resumes the panic of a process, or panics with the text of the error.
     ///
     /// # Panics
     ///
@@ -832,7 +808,6 @@ impl fmt::Debug for NetworkError {
     }
 }
 
-/// Returns the text of a panic, or a replacement if the payload is not text.
 fn text_of(payload: &Payload) -> &str {
     let owned = payload.downcast_ref::<String>().map(String::as_str);
     let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());

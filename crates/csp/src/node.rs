@@ -6,7 +6,6 @@ use crate::parcel::Parcel;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell};
 use crate::waker::Waker;
 
-/// The state of the wait of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Outcome {
@@ -17,26 +16,21 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may have to wait at a channel: a separate variable in the frame of
-/// the call that waits. Inside another value, the node could be behind an exclusive reference while
-/// other processes access the node.
-// The item and the outcome should be in one cache line, because the process that serves the node
-// writes both.
+/// The node of a process that may wait at a channel, in the frame of the call that waits. Inside
+/// another value, the node could be behind an exclusive reference while other processes access it.
+/// The item and the outcome are written together, so they should share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
-    /// Not 0 if the process polls while it waits: see [`Waker::polling`]. The field is as large as
-    /// `outcome`, so that one store initialises both.
+    /// Not 0 if the process polls while it waits. Set together with `outcome`, by one store.
     polls: AtomicU32,
-    /// The next node in the queue, or null while the node is in the channel's [word](crate::lock).
-    /// This field is accessed under the channel's lock.
+    /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process, which lives longer than the call that waits. The process writes
-    /// this pointer before it waits, and the process that serves the node reads the pointer. A copy
-    /// of the waker would cost each wait two loads and two stores of 16 bytes.
+    /// The waker of the process. The process writes this pointer before it waits, and the process
+    /// that serves the node reads it. A copy of the waker would take two more loads and stores.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item of a waiting writer, or the item that a reader was given. The item belongs to the
-    /// process that serves the node during the wait, and to the process of the node at other times.
+    /// The item of a waiting writer, or the item for a reader. During the wait it belongs to the
+    /// process that serves the node, otherwise to the process of the node.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -75,7 +69,6 @@ impl<T> Node<T> {
         }
     }
 
-    /// Returns whether the process has been served, or the channel has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn is_served(&self) -> bool {
         self.outcome.load(Ordering::Acquire) > Outcome::Waits as u32
@@ -90,31 +83,27 @@ impl<T> Node<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the process of the node, and no other process knows the node.
+    /// The caller is the process of the node, and no other process can access the node.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn take_parcel(&self) -> Option<Parcel<T>> {
         // SAFETY: the caller's promise.
         self.parcel.with_mut(|place| unsafe { (*place).take() })
     }
 
-    /// Serves a waiting process: `exchange` puts an item into the node or takes the item of the
-    /// node, and then the process goes on. Returns the waker of the process, and whether the
-    /// process polls. The flag is separate for speed: a waker with the flag would be written and
-    /// read back in pieces of different sizes, which stalls a CPU.
+    /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
+    /// process goes on. Returns the waker and, separately for speed, whether the process polls.
     ///
     /// # Safety
     ///
-    /// The process of the node waits. The node was taken out of its queue or out of the channel's
-    /// word, so that no other process can find it.
+    /// The process of the node waits, and no other process can find the node in a queue or a word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn serve(
         node: *const Self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> (Waker, bool) {
-        // SAFETY: the process of the node does not go on before the outcome is stored. Until this
-        // store, the node and the waker are in their places, and the parcel belongs to the caller.
-        // After this store, the node is not accessed.
+        // SAFETY: until the outcome is stored, the process waits, so the node and the waker are in
+        // place, and the parcel belongs to the caller. After the store, the node is not accessed.
         unsafe {
             let node = &*node;
             node.parcel.with_mut(|place| exchange(&mut *place));

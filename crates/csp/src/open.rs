@@ -1,4 +1,4 @@
-//! Open networks: running programs become processes of such a network.
+//! Open networks: programs that run already become processes.
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -11,19 +11,15 @@ use crate::process::Process;
 use crate::running::Running;
 use crate::shared::{Failure, NetworkState};
 
-/// A network without processes of its own. Programs that already run on a machine, such as the
-/// tasks of a pool, are processes of the network during their calls of [`process`](Self::process).
+/// A network for programs that already run on a machine, such as the tasks of a pool. A program is
+/// a process of the network during its call of [`process`](Self::process).
 ///
 /// The network belongs to the run in which it was made. All programs that use a channel must be
-/// processes of one network. The ends of the channel may be anywhere in the run: dropping an end
-/// wakes the processes that wait for this end.
+/// processes of one network. An end may be dropped anywhere in the run.
 ///
 /// While a process waits, the other cooperative threads of its SPE run. If every program of the
 /// machine waits, the run ends with [`RunError::Deadlock`](cellworks_machine::RunError), which
-/// names the processes that waited and their channels.
-///
-/// Communication in an open network takes no simulated time, unlike in a
-/// [`Network`](crate::Network).
+/// names processes and channels. Communication takes no simulated time.
 ///
 /// ```
 /// use cellworks_csp::{Channel, OpenNetwork};
@@ -81,14 +77,13 @@ impl<'run> OpenNetwork<'run> {
     /// Runs `body` on the calling thread as a process of this network, and returns the result of
     /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
-    /// Only the calling thread can wait in the process. If another thread has to wait, this thread
-    /// must begin a process of its own.
+    /// Only the calling thread can wait in the process. Another thread needs a process of its own.
     ///
     /// # Panics
     ///
-    /// When `body` has ended, panics with the text of the [`NamedError`](crate::NamedError) if a
+    /// Panics after `body` has ended, with the text of the [`NamedError`](crate::NamedError), if a
     /// process of this network has misused a [named channel](Process::create). A read or write
-    /// panics if the channel belongs to another network that still runs.
+    /// panics if its channel belongs to another network that still runs.
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,

@@ -1,11 +1,10 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread sleeps in the operating system and not in the machine. By the network number
-//! in its [`Waker`], other processes recognise the outside thread: see [`outside_of`].
+//! An outside thread sleeps in the operating system, not in the machine. The network number in the
+//! [`Waker`] of a process shows whether the process is an outside thread: see [`outside_of`].
 //!
-//! While an outside thread waits, the machine does not count this thread. The process that wakes
-//! the thread also makes the machine count the thread again, before the thread goes on. Therefore
-//! the machine never reports a deadlock while an outside thread is about to go on.
+//! The machine does not count an outside thread that waits. The process that wakes the thread makes
+//! the machine count it again, so that the machine reports no deadlock meanwhile.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -24,13 +23,11 @@ use crate::waker::Waker;
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).
 ///
-/// The machine does not know this thread, so the place gives the PPE as its processor. The thread
-/// waits only for channels, and its waits return false when the run is over.
+/// The place returns the PPE as its processor. When the run is over, waits return false.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
     name: String,
-    /// Set after the thread has entered its gate.
     inside: OnceCell<Inside>,
 }
 
@@ -58,19 +55,15 @@ enum Phase {
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
-    /// The sleeper of the PPE, which stands for each outside thread. Therefore no process takes an
-    /// outside thread for a thread of its own core.
+    /// The sleeper of the PPE, which no process takes for a thread of its own core.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
 
-/// The state of a gate's thread, in the list of the network's gates.
 struct Seat {
     gate: String,
-    /// Whether the thread must check its condition again.
     is_notified: bool,
-    /// Whether the thread waits, so that the machine does not count the thread. The process that
-    /// notifies the thread makes the machine count the thread again.
+    /// Whether the thread waits and is not counted by the machine.
     is_dismissed: bool,
     notified: Arc<Condvar>,
 }
@@ -78,7 +71,7 @@ struct Seat {
 /// The reasons why a thread cannot enter a gate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// The run of the network is over, so no process is left to communicate with.
+    /// The run of the network is over.
     #[error(
         "the gate `{gate}` is closed, as the run of its network has ended; the result of the run says why"
     )]
@@ -92,7 +85,7 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network, which could not go on while the thread waited.
+    /// The thread runs processes of a network, which would stop while the thread waits.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -103,7 +96,7 @@ pub enum GateError {
     },
 }
 
-/// The first number of an outside thread as a process. The other processes have smaller numbers.
+/// The first process number of outside threads. Other processes have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
 pub(crate) fn is_outside(number: u32) -> bool {
@@ -125,13 +118,12 @@ impl Default for OwnGates {
 }
 
 impl OwnGates {
-    /// Makes the place of a thread, for a gate with the name `name`.
     pub(crate) fn place(&self, name: String) -> OutsidePlace {
         OutsidePlace::new(&self.0, name)
     }
 
-    /// Called when the network runs. Makes the machine count the outside threads, or returns the
-    /// name of a gate if outside threads cannot take part on this machine.
+    /// Called when the network runs. Makes the machine count the outside threads. If this is
+    /// impossible, returns the name of a gate.
     pub(crate) fn open(
         &self,
         core: &impl PpeCore,
@@ -179,7 +171,7 @@ impl Drop for OwnGates {
         for seat in state.seats.values() {
             seat.notified.notify_one();
         }
-        // The old phase is dropped without the lock, because its destructors may run any code.
+        // Dropped without the lock, because destructors may run any code.
         drop(state);
         drop(before);
     }
@@ -190,7 +182,6 @@ impl Gates {
         locked(&self.0)
     }
 
-    /// Makes an outside thread check the condition of its wait again.
     fn notify(&self, number: u32) {
         let mut state = self.state();
         let State { phase, seats, .. } = &mut *state;
@@ -208,7 +199,7 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // Numbers are used again, because a long run may have more gates than numbers.
+        // Numbers of dropped gates are used again, because a long run may need more than 2^31.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)
@@ -234,7 +225,6 @@ impl OutsidePlace {
         }
     }
 
-    /// Makes the place of another thread, for another gate with the same name.
     pub(crate) fn another(&self) -> Self {
         Self::new(&self.gates, self.name.clone())
     }
@@ -247,7 +237,6 @@ impl OutsidePlace {
         &self.name
     }
 
-    /// Waits until the network runs. Returns the state of the network.
     pub(crate) fn enter(&self) -> Result<&NetworkState, GateError> {
         let gate = || self.name.clone();
         if pending::network_here().is_some() {
@@ -289,7 +278,6 @@ impl OutsidePlace {
         &inside.expect("a process outside has entered its gate").run
     }
 
-    /// Returns the handle by which processes wake this outside thread.
     pub(crate) fn waker(&self) -> &Waker {
         let inside = self.inside.get();
         &inside
@@ -297,8 +285,8 @@ impl OutsidePlace {
             .waker
     }
 
-    /// Waits until `ready` returns true. Returns false if the deadline has passed or the run is
-    /// over. `record` records the wait for the report of a deadlock.
+    /// Waits until `ready` returns true. Returns false at the deadline or after the run. `record`
+    /// records the wait for the report of a deadlock.
     pub(crate) fn wait(
         &self,
         record: &dyn Fn(),
@@ -347,7 +335,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // The machine counts a thread with a deadline, which will go on by itself.
+            // The machine still counts this thread, which will go on at the deadline.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -356,8 +344,7 @@ impl OutsidePlace {
                 break;
             }
         }
-        // If the run is cancelled, this thread goes on only because processes unwind. Then the
-        // record of its wait stays in the report of the deadlock.
+        // In a cancelled run, the record stays for the report of the deadlock.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }
@@ -399,7 +386,7 @@ impl Wake for OutsidePlace {
         self.run().outside.notify(to);
     }
 
-    /// Returns the sleeper of the PPE, because the machine does not know the outside thread.
+    /// Returns the sleeper of the PPE, because the machine has no sleeper for this thread.
     fn sleeper(&self) -> Sleeper {
         self.run().sleeper
     }

@@ -2,25 +2,19 @@
 
 use std::num::NonZeroU32;
 
-/// An item, and the number by which the transport finds the bytes of the item.
+/// An item, and the number under which the transport finds its bytes.
 pub(crate) struct Parcel<T> {
     pub item: T,
     pub origin: Origin,
 }
 
-/// The number by which the transport finds the bytes of an item. The number is 0 if processors
-/// share memory, because then the transport moves no bytes.
-// The value is the number plus one, so that an `Option` of a parcel needs no extra room. Then the
-// node of a waiting process with a one-word item fits into one cache line.
+/// The number under which the transport finds the bytes of an item, or 0 if processors share
+/// memory. The field is the number plus one, so that an `Option` of a parcel needs no more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin(NonZeroU32);
 
 impl Origin {
-    /// Makes the origin with the number `number`.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `number` is `u32::MAX`.
+    /// Makes the origin with the number `number`. Panics if `number` is `u32::MAX`.
     pub(crate) fn new(number: u32) -> Self {
         let one_more = number.checked_add(1).and_then(NonZeroU32::new);
         Self(one_more.expect("a network carries fewer items than 2^32 - 1"))

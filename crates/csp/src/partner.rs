@@ -1,13 +1,11 @@
-//! The process that an end of a channel met last, its partner.
+//! The partner of an end of a channel: the process with which the end last exchanged an item.
 
 use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The node of the process that an end of a channel met last. This process will probably wait at
-/// the same address again, so the node can be prefetched from another core's cache.
-// The value is the address of the node, which is a multiple of 64, plus one if the process was on
-// another core.
+/// The address of the node of the partner, plus one if the partner was on another core. The partner
+/// will probably wait with a node at the same address, so the node can be prefetched.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 
@@ -17,7 +15,7 @@ impl Partner {
         prefetch::to_write(self.0);
     }
 
-    /// Records the served node of the partner, and whether the partner is on this core.
+    /// Records the node that was just served, and whether its process is on this core.
     #[inline(always)]
     pub(crate) fn has_met<L: Lock, T>(&mut self, node: *const Node<T>, is_here: bool) {
         if L::IS_SHARED {

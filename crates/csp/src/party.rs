@@ -9,13 +9,11 @@
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
-//! While the alternation is active, only the alternation itself performs its guards, each under the
-//! lock of the guard's channel. While the alternation waits, any process that comes to one of its
-//! channels may *take* the party, by one compare-and-exchange of the state. After that, this
-//! process puts an item into a guard or takes an item out of a guard. The state contains a number
-//! that changes with each wait. Therefore, if the exchange succeeds, a guard that was read before
-//! the exchange has not changed. A process that has taken a party waits neither for a lock nor for
-//! another party.
+//! While the alternation is active, only the alternation itself performs its guards, under the
+//! locks of their channels. While it waits, a process at one of its channels may *take* the party
+//! by a compare-and-exchange of the state, and then moves an item into or out of a guard. The state
+//! contains the number of the wait, so a successful exchange shows that the guard has not changed
+//! since it was read. A process that has taken a party waits for no lock and no other party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -34,21 +32,18 @@ const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 pub(crate) struct Party {
-    /// A number that no other alternation has. Addresses are not enough, because they are used
-    /// again.
+    /// A number that no other alternation ever has, unlike its address.
     pub number: u64,
-    /// Three numbers: a sequence number of the alternation's waits, the index of the claimed guard,
-    /// and the tag of the state (`ACTIVE` to `CLAIMED`).
+    /// The number of the wait, the index of the claimed guard, and the tag (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the alternation's process. Used by the alternation while the alternation is
-    /// active, and by the process that has taken the party.
+    /// The waker of the process. Used by the active alternation or a process that took the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether the channel of a guard may also have guards on its other side.
+    /// Whether a channel of the alternation may have guards on both sides.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: only one thread at a time accesses `waker`, as the comment of the field says. Each change
-// of the state from or to `TAKEN` or `WAITING` is a release or an acquire.
+// SAFETY: only one thread at a time accesses `waker`: see the field. Each change of the state from
+// or to `TAKEN` or `WAITING` is a release or an acquire.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent to any thread.
 unsafe impl Send for Party {}
@@ -62,8 +57,7 @@ pub(crate) enum Outcome {
     Claimed(usize),
 }
 
-/// A party that a process has taken. The alternation goes on when this process calls
-/// [`end`](Self::end).
+/// A party that a process has taken. The alternation goes on after [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
     party: &'a Party,
@@ -81,7 +75,6 @@ impl Party {
         }
     }
 
-    /// Returns whether the channel of a guard may have other alternations on its other side.
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
@@ -91,9 +84,8 @@ impl Party {
         // SAFETY: the alternation itself calls this method, while the alternation is active.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // This store and the bits of ready guards are sequentially consistent. Therefore, if a
-        // process sets such a bit, either this alternation sees the bit in a check after this
-        // store, or the process sees that the alternation waits.
+        // The bits of ready guards are sequentially consistent, too: this alternation sees a bit in
+        // its next check, or the process that sets the bit sees that the alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -108,7 +100,7 @@ impl Party {
         }
     }
 
-    /// Makes the alternation active again, and returns the state that its wait had.
+    /// Makes the alternation active again, and returns how its wait ended.
     pub(crate) fn stop_waiting(&self) -> Outcome {
         let backoff = Backoff::new();
         loop {
@@ -140,14 +132,12 @@ impl Party {
         }
     }
 
-    /// Returns the sequence number of the wait, if the alternation waits.
     #[inline(always)]
     fn present_wait(&self) -> Option<u64> {
         let state = self.state.load(Ordering::SeqCst);
         (state & TAG_MASK == WAITING).then_some(state >> WAIT_SHIFT)
     }
 
-    /// Takes the party, if the alternation is still in the wait with the sequence number `wait`.
     #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
         let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
@@ -159,7 +149,7 @@ impl Party {
 }
 
 impl Taken<'_> {
-    /// Lets the alternation go on. Returns the waker of the alternation's process.
+    /// Ends the wait, and returns the waker of the alternation's process.
     #[inline(always)]
     fn end(self, guard: u64, tag: u64) -> Waker {
         // SAFETY: a `Taken` exists only in the process that has taken the party.
@@ -172,25 +162,22 @@ impl Taken<'_> {
     }
 }
 
-/// The part of a guard that the channel of the guard uses.
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// The word of the alternation with a bit for each guard that may be ready.
+    /// A word of the alternation, with a bit for each of its guards that may be ready.
     ready: Arc<AtomicU64>,
     bit: u64,
     /// Whether the guard can be claimed. Changes only while the alternation is active.
     enabled: AtomicBool,
-    /// The item that this guard offers to a reader or got from a writer. Used by the same threads
-    /// as [`Party::waker`].
+    /// The item that this guard offers or has got. Used by the same threads as [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// The guard that holds the item, if several guards of the alternation offer the same item.
-    /// Otherwise null. Used by the same threads as `parcel`.
+    /// The guard that has the item if several guards offer it, or null. Used as `parcel` is.
     holder: UnsafeCell<*const Guard<T>>,
 }
 
-// SAFETY: only one thread at a time accesses `holder` and `parcel`, as the comments of these fields
-// say. All other fields are atomic or do not change.
+// SAFETY: only one thread at a time accesses `holder` and `parcel`: see these fields. All other
+// fields are atomic or do not change.
 unsafe impl<T: Send> Sync for Guard<T> {}
 // SAFETY: a guard owns a parcel, which may be sent if its item may be sent.
 unsafe impl<T: Send> Send for Guard<T> {}
@@ -210,7 +197,6 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Records that the channel also has guards on its other side.
     pub(crate) fn oppose(&self) {
         self.party.is_opposed.store(true, Ordering::SeqCst);
     }
@@ -219,12 +205,10 @@ impl<T> Guard<T> {
         self.enabled.store(enabled, Ordering::Release);
     }
 
-    /// Marks the guard as ready, so that the alternation checks the guard. If the alternation waits
-    /// for this guard, ends the wait and returns the waker of the process.
+    /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // The check and the change may be two operations, because the bit changes only under the
-        // channel's lock.
+        // Two operations are enough, because the bit changes only under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -232,13 +216,12 @@ impl<T> Guard<T> {
         Some(self.party.take(wait)?.end(0, POKED))
     }
 
-    /// Marks the guard as not ready. The caller has the channel's lock. A process that later makes
-    /// the guard ready also has the lock, and marks the guard again.
+    /// Marks the guard as not ready. The caller has the channel's lock.
     pub(crate) fn clear_ready(&self) {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// Returns the sequence number of the wait, if the guard can be claimed.
+    /// Returns the number of the wait, if the alternation waits and the guard can be claimed.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
@@ -249,8 +232,7 @@ impl<T> Guard<T> {
         self.open_wait().is_some()
     }
 
-    /// If the alternation waits to read with this guard, gives the parcel to the guard and returns
-    /// the waker of the alternation's process.
+    /// If the alternation waits to read with this guard, gives it the parcel and returns the waker.
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -260,8 +242,7 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, takes the guard's parcel and returns the
-    /// waker of the alternation's process.
+    /// If the alternation waits to write with this guard, takes its parcel and returns the waker.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -275,9 +256,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If two waiting alternations meet, the one with the higher number must stop waiting. Returns
-    /// whether this is the alternation of `self`. Without this rule, each alternation could wait
-    /// for the other to stop.
+    /// Returns whether `self` must stop waiting if both alternations wait at one channel. Without
+    /// this rule, each could wait for the other to stop.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
@@ -287,7 +267,7 @@ impl<T> Guard<T> {
         Arc::ptr_eq(&self.party, &other.party)
     }
 
-    /// Returns the item that this guard offers, which lies in this guard or in its holder.
+    /// Returns the item that this guard offers, which is in this guard or in its holder.
     ///
     /// # Safety
     ///
@@ -299,8 +279,8 @@ impl<T> Guard<T> {
         reason = "the caller sees to it that there is one at a time"
     )]
     pub(crate) unsafe fn offered(&self) -> &mut Option<Parcel<T>> {
-        // SAFETY: the caller's promise holds for all guards of the alternation. The alternation
-        // lists the holder as long as it lists this guard, and removes no guard while it waits.
+        // SAFETY: the caller's promise holds for all guards of the alternation, and the alternation
+        // lists the holder as long as it lists this guard.
         unsafe {
             let holder = self.holder.with_mut(|holder| *holder);
             holder.as_ref().unwrap_or(self).parcel()

@@ -2,10 +2,9 @@
 //!
 //! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known.
 //! Therefore each program of a network registers a function that wakes processes from the program's
-//! OS thread. The programs of an [open network](crate::OpenNetwork) register no function, and
-//! [outside threads](crate::outside) run no program. In these two cases the network registers a
-//! function that wakes its processes from any OS thread. In other networks, an end that is dropped
-//! on an OS thread without a program of the network wakes no process.
+//! OS thread. [Open networks](crate::OpenNetwork) and networks with [outside
+//! threads](crate::outside) register a function that wakes processes from any OS thread. In other
+//! networks, an end that is dropped on another OS thread wakes no process.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,27 +16,24 @@ use crate::waker::{Waker, Woken};
 type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
-    /// For each program that runs on this OS thread: its network, and the function that wakes
-    /// processes.
+    /// For each program on this OS thread: its network, and the function that wakes processes.
     static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
 type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
 
-/// The functions that wake processes from any OS thread, by the numbers of their networks.
+/// The functions that wake processes from any OS thread, by network number.
 static REMOTE: Mutex<BTreeMap<u32, RemoteWake>> = Mutex::new(BTreeMap::new());
 
-/// Registers `wake`, which can wake processes of the network from any OS thread.
 pub(crate) fn wake_remotely(network: u32, wake: impl Fn(Waker) + Send + Sync + 'static) {
     locked(&REMOTE).insert(network, Arc::new(wake));
 }
 
-/// Removes the function that [`wake_remotely`] has registered.
 pub(crate) fn end_remote_wakes(network: u32) {
     locked(&REMOTE).remove(&network);
 }
 
-/// Wakes a process by the function of [`wake_remotely`], if its network has registered one.
+/// Wakes a process by the function of [`wake_remotely`], if there is one.
 pub(crate) fn wake_remote(process: Waker) {
     let wake = locked(&REMOTE).get(&process.network).cloned();
     if let Some(wake) = wake {
@@ -45,8 +41,7 @@ pub(crate) fn wake_remote(process: Waker) {
     }
 }
 
-/// Runs a program of a network. While the program runs, an end that is dropped on this OS thread
-/// wakes processes by `wake`.
+/// Runs a program. Meanwhile, dropping an end on this OS thread wakes processes by `wake`.
 pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce() -> R) -> R {
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
@@ -54,8 +49,7 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
             HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
         }
     }
-    // SAFETY: only the lifetime changes, and the pointer is removed before this function returns or
-    // unwinds.
+    // SAFETY: only the lifetime changes, and the pointer is removed before this function ends.
     let wake = unsafe { std::mem::transmute::<*const Wake<'_>, *const Wake<'static>>(wake) };
     HERE.with_borrow_mut(|here| here.push((network, wake)));
     let _leaves = Leaves(wake);

@@ -17,8 +17,7 @@ pub trait Place: Wake {
     /// Lets the other processes of this processor run once, if one of them is ready.
     fn yield_ready(&self);
 
-    /// Returns this place, if it is an outside thread. For all other places, the compiler knows the
-    /// result, so no check is needed at run time.
+    /// Returns this place if it is an outside thread. The result is constant for each type.
     #[doc(hidden)]
     #[inline(always)]
     fn outside(&self) -> Option<&OutsidePlace> {

@@ -1,8 +1,7 @@
 //! Processes, and their methods for the ends of channels.
 
-// Rejected: processes in which several threads wait. If processors share no memory, a message
-// arrives for a process, not for a thread. One thread took the message of another thread, and a
-// strict host hung. Therefore a second thread that is going to wait panics.
+// Rejected: processes in which several threads wait. If processors share no memory, a message is
+// for a process, so one thread took the message of another and a strict host hung.
 
 use std::cell::Cell;
 use std::fmt;
@@ -26,51 +25,46 @@ use crate::transport::{Asker, Carrier, Stepped};
 use crate::waiting::{Waiting, Why};
 use crate::waker::{Waker, Woken};
 
-/// A process of a network, which its program passes to every operation on a channel.
+/// A process of a network. Its program passes this value to each operation on a channel.
 ///
-/// A process belongs to its [`place`](Self::place), the processor on which it runs, and cannot be
-/// sent to other processors. The program may start further threads on this processor, but only the
-/// first thread can wait in the process. If another thread has to communicate, it must be a process
-/// of its own.
+/// A process stays on its [`place`](Self::place), the processor on which it runs. Only the thread
+/// that began the process can wait in it. Other threads can begin processes of their own.
 pub struct Process<'a, P: Place> {
     place: &'a P,
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // On the heap, so that the compiler need not load the fields of the process again.
+    // Boxed, so that the compiler need not load the fields of the process again after a change.
     changing: Box<Changing>,
 }
 
 #[derive(Default)]
 struct Changing {
-    /// Whether the step that runs now has asked for the waker of this process.
+    /// Whether the current step of the protocol has asked for the waker of this process.
     step_waits: Cell<bool>,
-    /// How many communications of the process may have needed no wait.
+    /// The number of communications that may have needed no wait.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. The number is a power of two. With 256, four equal writers to a fair alternation on
-/// another core got shares of 1 : 4.
+/// run once. A power of two. With 256, four equal writers to an alternation got shares of 1 : 4.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
     name: &'a str,
-    /// The number of the process, and the handle of its thread. Only this thread may wait in the
-    /// process.
+    /// The number of the process, and the handle of the only thread that may wait in the process.
     waker: Waker,
     shared: &'a NetworkState,
 }
 
 impl<'a> Identity<'a> {
-    /// Returns a number of the process that is unique among all networks: the number of the network
-    /// in the upper half, and the number of the process in the lower half.
+    /// Returns a number that no other process of any network has: the number of the network in the
+    /// upper half, and the number of the process in the lower half.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
     }
 
-    /// Returns the number of a process in its network, from the result of [`user`](Self::user).
     pub(crate) fn number_of(user: u64) -> u32 {
         user as u32
     }
@@ -144,8 +138,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication that may have needed no wait. After each [`TURN`] such
-    /// communications, ends the turn of the process: see [`end_turn`](Self::end_turn).
+    /// Counts a communication that may have needed no wait. Calls [`end_turn`](Self::end_turn) at
+    /// each multiple of [`TURN`].
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -155,9 +149,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, even processes that wait for other
-    /// processors. If processors share no memory, does nothing, because the other processes run
-    /// whenever this process waits for DMA.
+    /// Lets the other processes of this processor run once, even those that wait for other
+    /// processors. If processors share no memory, does nothing, because the others run during DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -166,16 +159,15 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Called when a process has found no partner and does not wait.
     pub(crate) fn skip(&self) {
         if let Some(carrier) = self.carrier {
             carrier.skip(self.asker());
         }
     }
 
-    /// Lets the other processes of this processor run once, if one of them is ready. Otherwise this
-    /// method takes only a check, and on a Cell no context switch. Call this method in loops that
-    /// compute for long and do not communicate (section 2.2.7 of the paper).
+    /// Lets the other processes of this processor run once, if one of them is ready. If none is
+    /// ready, no context switch takes place. Call this method in loops that compute for long
+    /// without communicating (section 2.2.7 of the paper).
     ///
     /// ```
     /// use cellworks_csp::{Input, Output, Place, Process, ProcessError};
@@ -200,7 +192,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Waits until `time`, a time as [`now`](Self::now) returns it, while the other processes of
-    /// this processor run. While a process sleeps, its network is not in a deadlock.
+    /// this processor run. A network in which a process sleeps is not in a deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
@@ -211,7 +203,6 @@ impl<'a, P: Place> Process<'a, P> {
         self.identity.shared
     }
 
-    /// Returns whether processors share memory, so that each performs the steps of its processes.
     #[inline(always)]
     pub(crate) fn shares_memory(&self) -> bool {
         self.carrier.is_none()
@@ -226,13 +217,12 @@ impl<'a, P: Place> Process<'a, P> {
         &self.identity
     }
 
-    /// Returns the handle by which other processes wake this process. A step asks for this handle
-    /// only if the process has to wait.
+    /// Returns the handle by which other processes wake this process. Called only before a wait.
     #[inline(always)]
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
             None => self.assert_is_calling(),
-            // The step may run on another processor, so the thread is checked in `wait_until`.
+            // The step may run on another processor, so `wait_until` checks the thread.
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
@@ -260,14 +250,12 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Returns whether the process is an outside thread whose network has ended.
     #[inline(always)]
     pub(crate) fn is_left_alone(&self) -> bool {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns the OS thread and the process, as the user of a [ring](crate::way::ring). Returns
-    /// `None` if processors share no memory.
+    /// Returns the user of a [ring buffer](crate::way::ring), or `None` without shared memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -284,9 +272,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Performs `step` at the channel that `what` names, and wakes the processes that can then go
-    /// on. If, and only if, this process has to wait, the step asks for the [waker](Self::waker) of
-    /// this process.
+    /// Performs `step` at the channel of `what`, and wakes processes that can go on. The step asks
+    /// for the [waker](Self::waker) of this process if and only if the process has to wait.
     #[inline]
     pub(crate) fn perform<R>(&self, what: &Waiting<'_>, step: impl FnOnce(&mut Woken) -> R) -> R {
         let Some(carrier) = self.carrier else {
@@ -302,8 +289,8 @@ impl<'a, P: Place> Process<'a, P> {
         })
     }
 
-    /// Performs the step by which an alternation checks a guard, as [`perform`](Self::perform)
-    /// does. `step` returns whether it has changed the channel.
+    /// Checks a guard of an alternation by `step`, as [`perform`](Self::perform) does. `step`
+    /// returns whether it has changed the channel.
     #[inline(always)]
     pub(crate) fn attempt<'b>(
         &self,
@@ -341,8 +328,6 @@ impl<'a, P: Place> Process<'a, P> {
         );
     }
 
-    /// Performs, as [`perform`](Self::perform) does, the step by which an alternation begins to
-    /// wait.
     #[inline(always)]
     pub(crate) fn announce<R>(&self, step: impl FnOnce(&mut Woken) -> R) -> R {
         match self.carrier {
@@ -359,15 +344,14 @@ impl<'a, P: Place> Process<'a, P> {
         result
     }
 
-    /// Asks the program of another SPE to start the process that was queued for this SPE. If
-    /// processors share memory, does nothing.
+    /// If processors share no memory, asks the program of the SPE `at` to start a queued process.
     pub(crate) fn request_start(&self, at: SpeId) {
         if let Some(carrier) = self.carrier {
             carrier.start(at);
         }
     }
 
-    /// Called when the process has ended, so that the transport no longer waits for this process.
+    /// Called when the process has ended, so that the transport no longer waits for the process.
     pub(crate) fn end(&self) {
         if let Some(carrier) = self.carrier {
             carrier.end(self.identity.waker.process);
@@ -382,8 +366,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Wakes a process, and returns whether this process belongs to this core. `polls` says whether
-    /// the process polls: see [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
+    /// Wakes a process, and returns whether the process belongs to this core. `polls` is the
+    /// argument of [`Sleeper::polling`](cellworks_machine::Sleeper::polling).
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
@@ -397,8 +381,7 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// Wakes an outside thread. A waker as an argument would take room in the frames of all
-    /// callers.
+    /// Wakes an outside thread. A `Waker` as an argument would enlarge the frames of all callers.
     #[cold]
     #[inline(never)]
     fn wake_outside(&self, network: u32, thread: u32) -> bool {
@@ -416,7 +399,6 @@ impl<'a, P: Place> Process<'a, P> {
         false
     }
 
-    /// See [`Wake::wait_briefly`](cellworks_machine::Wake::wait_briefly).
     #[inline(always)]
     pub(crate) fn wait_briefly(&self) -> bool {
         self.place.wait_briefly()
@@ -469,24 +451,22 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Returns whether the process should poll if it waits at a channel with a lock of type `L`:
-    /// see [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
+    /// Returns whether a wait at a channel with the lock `L` should poll: see
+    /// [`Wake::would_poll`](cellworks_machine::Wake::would_poll).
     #[inline(always)]
     pub(crate) fn would_poll<L: Lock>(&self) -> bool {
         L::IS_SHARED && self.place.would_poll()
     }
 
-    /// Waits by polling. This function is not inlined, because inlining made the ring benchmark 0.9
-    /// ns slower for each message, and a call by an idle core costs nothing.
+    /// Not inlined, because inlining made the ring benchmark 0.9 ns slower for each message.
     #[track_caller]
     #[inline(never)]
     fn wait_and_poll(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.place.wait_until(why, ready)
     }
 
-    /// Waits until `ready` returns true, or until `deadline`. Returns false if the deadline has
-    /// passed. Without a deadline, returns false only in a destructor in a run that is being
-    /// cancelled, and for an outside thread whose run is over.
+    /// Waits until `ready` returns true, and returns true. Returns false at `deadline`, in a
+    /// destructor in a cancelled run, and for an outside thread after the run.
     #[track_caller]
     #[inline(always)]
     pub(crate) fn wait_until(
@@ -536,9 +516,8 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits. If the wait is cancelled, the
-/// destructor of this value records the wait for the report of a deadlock. If the wait returns, the
-/// call forgets this value, so that no wait is recorded.
+/// A wait of a process, in the frame of the call that waits. If the wait unwinds, the destructor
+/// records the wait for the report of a deadlock. If the wait returns, the call forgets this value.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,

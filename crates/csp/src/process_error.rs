@@ -10,13 +10,11 @@ use crate::cause::Moment;
 use crate::end::{Ended, Unsent};
 use crate::named::error::NamedError;
 
-/// The reason why a process ends before its work is done: a channel has [ended](Ended), or the
-/// process has found an error.
+/// The reason why a process ends early: a channel has [ended](Ended), or the process has failed.
 ///
 /// The bodies of processes return this type. `?` turns any other error into a `ProcessError`, even
-/// a text or a boxed error. If a process returns that a channel has ended, the network does not
-/// fail, because networks end in this way. With any other error, [the network
-/// fails](crate::NetworkError::Failed).
+/// a text or a boxed error. If a channel has ended, the network does not fail. With any other
+/// error, [the network fails](crate::NetworkError::Failed).
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -55,13 +53,12 @@ pub struct ProcessError(Reason);
 
 enum Reason {
     Ended(Ended),
-    /// The process's own error, and the moment when the error became a `ProcessError`. At this
-    /// moment the process still had its ends.
+    /// The process's own error, and the moment when it became a `ProcessError`.
     Own(Box<dyn Error + Send + Sync>, Moment),
 }
 
 impl ProcessError {
-    /// Returns how a channel ended, if the process ends for this reason.
+    /// Returns how a channel ended, if this is the reason.
     pub fn ended(&self) -> Option<Ended> {
         match self.0 {
             Reason::Ended(ended) => Some(ended),
@@ -69,7 +66,6 @@ impl ProcessError {
         }
     }
 
-    /// Returns the process's own error and its moment, or `None` if a channel has ended.
     pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,
@@ -78,9 +74,7 @@ impl ProcessError {
     }
 }
 
-// Three conversions into a `ProcessError` exist: two here, and std's conversion from a type into
-// itself. The conversions do not overlap, because neither `ProcessError` nor `Unsent` is an
-// `Error`.
+// `Unsent` and `ProcessError` do not implement `Error`, so their conversions do not overlap.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();

@@ -8,12 +8,11 @@
 //!   add         ─►┘                              ─►┘                                   └╌► while it is read
 //! ```
 //!
-//! Each process runs on any processor and with ends of any type, until one of its channels ends. If
-//! this channel was poisoned, the process [poisons](Process::spread_poison) all its other channels.
-//! Otherwise the process drops its ends. If the process holds an item then, the item is dropped.
+//! Each process runs until one of its channels ends. If this channel was poisoned, the process
+//! [poisons](Process::spread_poison) all its channels. Otherwise the process drops its ends.
 //!
 //! [`identity`], [`delta`], [`prefix`] and [`tail`] are Listing 1 of the paper (see the crate), and
-//! [`add`] is Listing 2. The following ring of three processes makes the numbers from 0 on:
+//! [`add`] is Listing 2. In this example, a ring of three processes makes the numbers from 0 on:
 //!
 //! ```
 //! use cellworks_csp::{Channel, Ended, Network, processes};
@@ -267,7 +266,7 @@ pub fn delta<T: Item + Clone>(
     })
 }
 
-/// Writes each item to both outputs, in the order in which the outputs are read.
+/// Writes each item to both outputs, in the order in which their readers are ready.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -310,8 +309,7 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from `left` and an item from `right`, in the order in which the two items come,
-/// and writes the result of `function` for the two items.
+/// Reads an item from each input, in any order, and writes the result of `function` for both.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -358,8 +356,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
     })
 }
 
-/// Reads a number from `left` and a number from `right`, in the order in which the two numbers
-/// come, and writes their sum (Listing 2 of the paper).
+/// Reads a number from each input, in any order, and writes the sum (Listing 2 of the paper).
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -392,10 +389,9 @@ pub fn add<T: Item + Add<Output = T>>(
     combine(process, left, right, output, T::add)
 }
 
-/// Passes items on, and writes a copy of each item to `side` until the channel `side` ends. The
-/// observer that reads `side` may end before the other processes.
+/// Passes items on, and writes a copy of each item to `side` until the channel `side` ends.
 ///
-/// If `side` has no [buffer](crate::Channel::buffered), the process waits for the observer.
+/// If `side` has no [buffer](crate::Channel::buffered), the process waits for the reader of `side`.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -440,10 +436,9 @@ pub fn tee<T: Item + Clone>(
     })
 }
 
-/// Passes on the items of all inputs fairly: while an item waits, at most one item of each other
-/// input is passed on before the waiting item.
+/// Passes on the items of all inputs, until all inputs are closed or one input is poisoned.
 ///
-/// The process ends when all inputs are closed, or when one input is poisoned.
+/// The process is fair: while an item waits, it passes on at most one item of each other input.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
@@ -500,11 +495,11 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time every `period`, counted from the start of the process. If the process still
-/// waits for its reader when the next time comes, the process leaves out that time.
+/// Writes the time every `period`, counted from the start of the process. A time that comes while
+/// the process still waits for its reader is left out.
 ///
-/// The process notices only at its next write that its reader has ended, so the process may outlive
-/// the reader by a period. While a process waits for a time, its network is not in a deadlock.
+/// The process notices the end of its channel at its next write, up to one period later. A network
+/// in which a process waits for a time is not in a deadlock.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};

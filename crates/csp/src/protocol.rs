@@ -2,9 +2,8 @@
 //!
 //! A *step* is one change of the channel's state under the channel's lock, by a reader, a writer or
 //! an alternation. The *sides* of a channel are its readers and its writers. The *partner* of a
-//! process is a process on the other side with which it can exchange an item now. A *guard* is the
-//! entry of an alternation in the list of a channel. An alternation is *active* while it does not
-//! wait.
+//! process is a process on the other side that can exchange an item with it now. A *guard* is the
+//! entry of an alternation in the list of a channel. An *active* alternation does not wait.
 //!
 //! ```text
 //!      writers that wait ──► buffer ──► readers that wait        a node each, on the stack of the process
@@ -20,8 +19,8 @@
 //! Readers wait only while the buffer is empty, and writers only while it is full. When a process
 //! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
-// In optimised builds, steps are always inlined, because results of functions go through memory. In
-// other builds, inlining would make frames too large for small stacks.
+// Steps are inlined in optimised builds, because results of functions go through memory. In other
+// builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -38,19 +37,17 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// The state of a channel, which the channel's lock protects. The fields that each step reads come
-/// first, because their cache lines move between two processors.
+/// The state of a channel, which the channel's lock protects. The first fields are those that each
+/// step reads, because their cache lines move between processors.
 #[repr(C)]
 pub(crate) struct State<T> {
-    /// Whether the channel has no buffer and no guards and has not ended. In such a channel, a step
-    /// depends only on which processes wait.
+    /// Whether the channel has no buffer and no guards, and has not ended.
     is_plain: bool,
     ended: Option<Ended>,
     /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
-    /// How many items the buffer can hold.
     capacity: usize,
     buffer: Buffer<T>,
     read_guards: Vec<Arc<Guard<T>>>,
@@ -59,11 +56,9 @@ pub(crate) struct State<T> {
     writer_ends: usize,
 }
 
-/// The result of the step of a reader or a writer.
 pub(crate) enum Met {
     /// The item has been exchanged.
     Done,
-    /// No process can exchange an item now.
     NoPartner,
     Ended(Ended),
 }
@@ -99,13 +94,12 @@ impl<T> State<T> {
         }
     }
 
-    /// Returns whether the channel has a buffer for at least one item.
     pub(crate) fn has_buffer(&self) -> bool {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first waiting alternation in `guards`. Moves the guard of this
-    /// alternation to the end of the list, so that each alternation gets its turn.
+    /// Exchanges an item with the first waiting alternation in `guards`, and moves its guard to the
+    /// end of the list, so that each alternation gets its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -119,10 +113,9 @@ impl<T> State<T> {
         Some(waker)
     }
 
-    /// Performs the step of a writer, or of an active alternation that writes: if a reader or the
-    /// buffer can take the item, moves the item out of `parcel`.
-    // The item is passed by reference. As a part of the result it would be written and read in
-    // pieces of different sizes, which the store queue of a CPU does not forward.
+    /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
+    /// buffer can take the item, moves it out of `parcel`. The item is not a part of the result,
+    /// because a CPU cannot forward a value that is written and read in pieces of different sizes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -133,7 +126,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Earlier items go first. A waiting alternation may not have checked the channel yet.
+        // Earlier items go first: a waiting alternation may not have checked the channel yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -171,10 +164,9 @@ impl<T> State<T> {
         }
     }
 
-    /// Moves the item of a waiting writer into the buffer, which has room again.
+    /// Moves the item of a waiting writer into the buffer, which has room.
     fn refill(&mut self, woken: &mut Woken) {
-        // The item must be in the buffer before the writer goes on, because the writer may then
-        // write to the ring without the lock.
+        // The writer goes on only when the item is in the buffer, because it may then use the ring.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -189,13 +181,11 @@ impl<T> State<T> {
         Self::mark_ready(&self.write_guards, woken);
     }
 
-    /// Returns whether a reader may find an item, or would find that the channel has ended.
     pub(crate) fn may_be_read(&self) -> bool {
         let has_writers = !self.writers.is_empty() || !self.write_guards.is_empty();
         has_writers || !self.is_drained() || self.ended.is_some()
     }
 
-    /// Returns the buffer, if it is a ring.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         self.is_buffered.then(|| self.buffer.ring()).flatten()
@@ -234,8 +224,7 @@ impl<T> State<T> {
         met
     }
 
-    /// Performs the step of a reader or a writer that does not wait, and registers `user` at the
-    /// ring.
+    /// Performs the step of a process that does not wait, and registers `user` at the ring buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -258,7 +247,6 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the item of a waiting writer or alternation. Returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_from_writer(&mut self, place: &mut Option<Parcel<T>>) -> Option<Waker> {
         let take = |offered: &mut Option<_>| *place = offered.take();
@@ -272,7 +260,7 @@ impl<T> State<T> {
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Returns whether an alternation could find only another alternation as its partner.
+    /// Returns whether only another alternation could be the partner of an alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -316,9 +304,8 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// Counts one end less on a side. The last end of a side closes the channel. For the last
-    /// reader, returns the items in the buffer, which the caller drops after it has released the
-    /// lock.
+    /// Removes an end of a side, and closes the channel if it was the last one. For the last
+    /// reader, returns the items in the buffer, which the caller must drop without the lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
         *ends -= 1;
@@ -334,7 +321,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of an ended channel, where both sides are excluded.
+    /// Takes the items out of the buffer of an ended channel, from which both sides are excluded.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -342,7 +329,7 @@ impl<T> State<T> {
         std::iter::from_fn(|| self.buffer.pop_front()).collect()
     }
 
-    /// Lists a guard, whose alternation is notified from now on when the channel may be ready.
+    /// Lists a guard. Its alternation is notified when the channel may be ready.
     pub(crate) fn add_guard(&mut self, side: Side, guard: &Arc<Guard<T>>) {
         self.exclude(side.other());
         for other in self.guards(side.other()).iter() {
@@ -358,10 +345,8 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. If alternations wait on the other side,
-    /// either wakes each of them, so that it checks the channel, or returns true, so that the
-    /// caller checks the channel. An alternation that does not wait yet calls this method before it
-    /// waits.
+    /// Called before an alternation waits with `guard`. Wakes alternations that wait on the other
+    /// side, so that they check the channel, or returns true if the caller must check the channel.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // The guards of both alternations are marked as ready already.
@@ -380,8 +365,7 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets each side use the ring without the lock, if no process and no guard is on the other
-    /// side.
+    /// Lets each side use the ring buffer, if no process or guard is on the other side.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -393,8 +377,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock from now on. Returns whether the channel has a ring. If so, the
-    /// side may have used the ring without the lock until now.
+    /// Makes a side take the lock from now on. Returns whether the channel has a ring buffer.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))
@@ -406,8 +389,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the channel's [word](crate::lock) for the time after the lock is released. May move
-    /// the only waiting process from its queue into the word.
+    /// Returns the [word](crate::lock) that the channel gets when the lock is released. May move
+    /// the only waiting process from its queue into this word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {
@@ -417,8 +400,7 @@ impl<T> State<T> {
         self.rest_plain()
     }
 
-    // This function is not inlined, because inlining made a message of an alternation 1 ns slower.
-    // Channels of an alternation never use this function.
+    // Not inlined, because inlining made a message of an alternation 1 ns slower.
     #[inline(never)]
     fn rest_plain(&mut self) -> Word {
         for side in [Side::Reader, Side::Writer] {

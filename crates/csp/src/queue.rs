@@ -5,9 +5,8 @@
 //! ```
 //!
 //! The channel's lock protects the queue and its nodes, with two exceptions. A waiting process
-//! reads the outcome in its own node without the lock. If only one process waits, its node may be
-//! in the channel's [word](crate::lock) instead of a queue. Then the process that takes the node
-//! out of the word has exclusive access to the node.
+//! reads the outcome in its own node without the lock. The node of the only waiting process may be
+//! in the channel's [word](crate::lock), and belongs to the process that takes it out of the word.
 
 use std::ptr;
 
@@ -16,7 +15,6 @@ use crate::parcel::Parcel;
 use crate::sync::Ordering;
 use crate::waker::Waker;
 
-/// The processes that wait at one side of a channel, in the order in which they came.
 pub(crate) struct Queue<T> {
     first: *const Node<T>,
     last: *const Node<T>,
@@ -33,18 +31,15 @@ impl<T> Queue<T> {
         self.first.is_null()
     }
 
-    /// Adds a node to the end of the queue, with the waker of its process and, for a writer, the
-    /// item.
+    /// Adds a node to the end of the queue, with its waker and, for a writer, the item.
     ///
     /// # Safety
     ///
-    /// The node is idle. The node and the waker stay where they are until the node is removed or
-    /// served.
+    /// The node is idle. The node and the waker stay in place until the node is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn push(&mut self, node: &Node<T>, waker: &Waker, parcel: Option<Parcel<T>>) {
         node.set(Outcome::Waits, Ordering::Relaxed);
-        // SAFETY: no other process knows this node yet. The caller promises that node and waker
-        // stay in place.
+        // SAFETY: no other process can access this node yet, and node and waker stay in place.
         unsafe {
             node.waker.with_mut(|place| *place = waker);
             if let Some(parcel) = parcel {
@@ -54,27 +49,25 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds a node to the end of the queue. The node already has its waker and its item.
+    /// Adds a node, which already has its waker and its item, to the end of the queue.
     ///
     /// # Safety
     ///
-    /// The node is [waiting](Node::waiting) and in no queue. The node and its waker stay where they
-    /// are until the node is removed or served.
+    /// The node is [waiting](Node::waiting) and in no queue. The node and its waker stay in place
+    /// until the node is removed or served.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn append(&mut self, node: *const Node<T>) {
         if self.is_empty() {
             self.first = node;
         } else {
-            // SAFETY: links are accessed only under the lock. The caller has the lock, because it
-            // has a `&mut` to the queue, which the lock protects. Nodes in the queue are in their
-            // places.
+            // SAFETY: links are accessed only under the channel's lock, which the caller has,
+            // because it has a `&mut` to the queue. Nodes in the queue stay in place.
             unsafe { (*self.last).next.with_mut(|place| *place = node) };
         }
         self.last = node;
     }
 
-    /// Removes a node that was not served. Returns whether the node was in the queue. Nodes have no
-    /// link to the previous node, because removals are rare.
+    /// Removes a node that was not served. Returns whether the queue had the node.
     #[cold]
     pub(crate) fn remove(&mut self, node: &Node<T>) -> bool {
         // SAFETY: as in `append`.
@@ -109,16 +102,14 @@ impl<T> Queue<T> {
         is_only.then(|| std::mem::replace(&mut self.first, ptr::null()))
     }
 
-    /// Removes the node of the process that has waited longest, and [serves](Node::serve) this
-    /// node. Returns the waker of the process.
+    /// Removes the first node, [serves](Node::serve) it, and returns the waker of its process.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn serve(
         &mut self,
         outcome: Outcome,
         exchange: impl FnOnce(&mut Option<Parcel<T>>),
     ) -> Option<Waker> {
-        // SAFETY: a node in the queue is in its place until it is removed, and this function
-        // removes the node.
+        // SAFETY: a node in the queue stays in place until it is removed, which happens here.
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
@@ -136,7 +127,7 @@ mod tests {
 
     #[test]
     fn whoever_leaves_the_others_are_served_in_order() {
-        // The bits of `leaving` say which of the first three processes leave early.
+        // Bit `i` of `leaving` is set if the process `i` leaves early.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));
             let wakers: [Waker; 4] = std::array::from_fn(|number| Waker {

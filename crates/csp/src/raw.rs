@@ -33,19 +33,15 @@ pub(crate) struct RawChannel<T, L> {
     made_at: &'static Location<'static>,
 }
 
-/// A number that no process has.
 const NONE: u64 = u64::MAX;
 
-/// A number that no network has.
 const NO_NETWORK: u32 = u32::MAX;
 
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
-// threads. Items and pointers to nodes go from one process to another. For items this is allowed
-// because items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
-// the lock, by the process that has taken them out of the word, or as `Node` says. All other fields
-// are `Sync`.
+// threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
+// the lock, after removal from the word, or as `Node` says. All other fields are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
@@ -84,20 +80,15 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of this side. A CPU does not wait for this
-    /// store, even if another core has the cache line.
+    /// Records that a process is going to use an end of this side. No CPU waits for this store.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)
             .store(identity.user(), Ordering::Relaxed);
     }
 
-    /// Records that the process of an alternation uses this side, and records the network of the
-    /// process. The caller has the lock, so the check of the last user costs nothing.
-    ///
-    /// # Panics
-    ///
-    /// Panics in the same cases as [`join_network`](Self::join_network).
+    /// Records that the process of an alternation uses this side. If the process is a new user,
+    /// calls [`join_network`](Self::join_network). The caller has the lock.
     #[inline(always)]
     pub(crate) fn record_user_under_lock(&self, side: Side, identity: &Identity<'_>) {
         let last = self.last_user(side);
@@ -114,11 +105,8 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// Records the network of a process that is going to use the channel.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the channel belongs to another network that still runs.
+    /// Records the network of a process that is going to use the channel. Panics if the channel
+    /// belongs to another network that still runs.
     #[cold]
     #[inline(never)]
     pub(crate) fn join_network(&self, identity: &Identity<'_>) {
@@ -168,17 +156,15 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
     }
 }
 
-/// The locked state of a channel. The channel is locked as long as this value lives.
+/// The state of a channel, which is locked as long as this value lives.
 pub(crate) struct Locked<'a, T, L: Lock>(&'a RawChannel<T, L>);
 
 impl<T, L: Lock> Locked<'_, T, L> {
-    /// Moves the node in `word` into the queue of its side.
     #[inline(never)]
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: the node was in the word, so its process waits, and no queue has the
-                // node.
+                // SAFETY: a node in the word is of a waiting process, and is in no queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -212,7 +198,7 @@ impl<T, L: Lock> std::ops::DerefMut for Locked<'_, T, L> {
 
 pub(crate) struct ChannelEnd<T, L> {
     pub channel: std::sync::Arc<RawChannel<T, L>>,
-    /// The channel's ring, if the channel is one-to-one and its buffer is a ring.
+    /// The channel's ring buffer, if the channel has one.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
     /// The number of the network whose processes have last used the end, or [`NO_NETWORK`].
@@ -230,14 +216,8 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// Called when a process is going to use the end. A channel belongs to one network as long as
-    /// this network runs, so the end remembers the network, and need not read the channel, whose
-    /// cache line another core may have. Local ends need no check, because they never leave their
-    /// group.
-    ///
-    /// # Panics
-    ///
-    /// Panics in the same cases as [`RawChannel::join_network`].
+    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only for a new
+    /// network, because another core may have the channel's cache line. Local ends need no check.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

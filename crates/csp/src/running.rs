@@ -7,10 +7,9 @@ use std::sync::Mutex;
 use crate::process::Identity;
 use crate::sync::locked;
 
-/// The line of the source that runs each network, by the number of the network.
+/// The line of the source that runs each network, by network number.
 static NETWORKS: Mutex<BTreeMap<u32, &'static Location<'static>>> = Mutex::new(BTreeMap::new());
 
-/// Marks a network as running as long as this value lives.
 pub(crate) struct Running(u32);
 
 impl Running {
@@ -26,7 +25,6 @@ impl Drop for Running {
     }
 }
 
-/// Returns the line of the source that runs a network, if this network still runs.
 pub(crate) fn location_of(network: u32) -> Option<&'static Location<'static>> {
     locked(&NETWORKS).get(&network).copied()
 }

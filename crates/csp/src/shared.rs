@@ -16,20 +16,18 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, which is unique in this program. The next number belongs to the
-    /// network's [outside threads](outside_of).
+    /// The number of the network, which no other network of this program has. The next number is
+    /// for the network's [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
     pub names: Names,
-    /// The data for processes that start other processes.
     pub starting: Arc<Starting>,
-    /// The exchange of the [transport](crate::transport), if processors share no memory.
+    /// The data of the [transport](crate::transport), if processors share no memory.
     pub exchange: OnceLock<Exchange>,
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
-/// Returns the network number in the wakers of the outside threads of a network.
 pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }

@@ -1,6 +1,5 @@
 //! The sides of a channel, and the processes that use them.
 
-/// One of the two sides of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Reader,
@@ -16,7 +15,6 @@ impl Side {
     }
 }
 
-/// The user of a side of a channel: a process and its OS thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub thread: usize,

@@ -6,12 +6,11 @@
 //!        └──► Started ── join ◄──── a channel with room for what f returns ◄─────────┘
 //! ```
 //!
-//! Each SPE of the network has a queue of processes to start. A process that puts a body into a
-//! queue also wakes the program of the SPE. If processors share no memory, this wake-up is a
-//! request to the PPE, and the PPE passes the request on.
+//! A process that puts a body into the queue of an SPE also wakes the program of this SPE. If
+//! processors share no memory, the wake-up is a request to the PPE, which passes it on.
 //!
-//! The bodies in the queues have the network's own lifetime, so the compiler checks all lifetimes
-//! here. A started process can borrow the same values as a process that was added before the run.
+//! The bodies in the queues have the lifetime `'env` of the network. Therefore a started process
+//! can borrow the same values as a process that was added before the run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -81,25 +80,22 @@ pub struct Starter<'env, S: Spe> {
     starts: Arc<Starts<'env, S>>,
 }
 
-/// A handle to a [started](Starter::start) process, which goes on even if the handle is dropped.
+/// A handle to a [started](Starter::start) process, which goes on if the handle is dropped.
 #[derive(Debug)]
 pub struct Started<R> {
     result: Reader<R>,
 }
 
-/// The processes that wait to be started on the SPEs of a network.
 pub(crate) struct Starts<'env, S: Spe>(Mutex<Queues<'env, S>>);
 
 struct Queues<'env, S: Spe> {
-    /// The number of the network, while the network runs.
     network: Option<u32>,
-    /// A queue for each SPE of the network.
     of_spes: BTreeMap<SpeId, QueueOfSpe<'env, S>>,
 }
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// The processes for which a request is on its way between processors that share no memory.
+    /// Processes whose requests are on their way, if processors share no memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
@@ -118,28 +114,23 @@ impl<'env, S: Spe> Starter<'env, S> {
     }
 
     /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
-    /// new process runs for the first time when another process of its SPE waits or yields.
+    /// new process runs when another process of its SPE waits or yields.
     ///
-    /// The new process is like a process that was added before the run: the network does not end
-    /// before the new process has ended, and fails if the new process panics or ends with an error
-    /// of its own. [`Started::join`] waits for the new process and returns its result. If the
-    /// `Started` is dropped, the new process goes on and its result is dropped.
+    /// The network ends after the new process, and fails if the new process panics or ends with an
+    /// error of its own. [`Started::join`] waits for the result of the new process.
     ///
-    /// `body` cannot borrow from the calling process, because its borrows must outlive the network.
+    /// `body` cannot borrow from the calling process, which may end before the new process.
     ///
-    /// If the local store has no room for the new stack, the new process does not run, its ends are
-    /// dropped, and the network fails with
-    /// [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
+    /// If the local store has no room for the new stack, `body` is dropped with its ends, and the
+    /// network fails with [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
-    /// On a simulated Cell, another thread of the SPE starts the new process, which takes the time
-    /// of creating a cooperative thread. If the new process is for another SPE, a request goes to
-    /// the PPE and from there to that SPE.
+    /// On a simulated Cell, a start takes the time of creating a cooperative thread. A start on
+    /// another SPE also takes a request to the PPE and from there to that SPE.
     ///
     /// # Panics
     ///
-    /// Panics if `process` belongs to another network than the starter, or if the network has
-    /// neither a process nor a [group](crate::Network::group) on the SPE `at`. An empty group is
-    /// enough.
+    /// Panics if `process` belongs to another network, or if the network has neither a process nor
+    /// a [group](crate::Network::group), which may be empty, on the SPE `at`.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,
@@ -215,13 +206,12 @@ impl<'env, S: Spe> Starter<'env, S> {
 }
 
 impl<R: Item> Started<R> {
-    /// Waits for the process to end, and returns its result. While the caller waits, the other
-    /// processes of this processor run. `process` is the calling process.
+    /// Waits for the process to end, and returns its result. `process` is the calling process.
     ///
     /// # Errors
     ///
     /// Returns an error if the process has ended without a result: [`Ended::Poisoned`] if a channel
-    /// was poisoned, and [`Ended::Closed`] if a channel was closed or the process failed or
+    /// was poisoned, and [`Ended::Closed`] if a channel was closed, or the process failed or
     /// panicked. A failure or panic is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
@@ -251,7 +241,6 @@ impl<S: Spe> Default for Starts<'_, S> {
 }
 
 impl<'env, S: Spe> Starts<'env, S> {
-    /// Called when the network begins to run on the SPEs `spes`.
     pub fn open(&self, network: u32, spes: impl IntoIterator<Item = SpeId>) {
         let mut queues = locked(&self.0);
         queues.network = Some(network);
@@ -267,8 +256,8 @@ impl<'env, S: Spe> Starts<'env, S> {
             .collect();
     }
 
-    /// Called when the network has ended. Drops the processes that a cancelled run has not started,
-    /// because these processes may hold starters, which hold this value.
+    /// Called when the network has ended. Drops the processes that were not started, because these
+    /// processes may hold starters, which hold this value.
     pub fn close(&self) {
         let mut queues = locked(&self.0);
         queues.network = None;
@@ -278,7 +267,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         drop(of_spes);
     }
 
-    /// Queues a process to start on `at`, for the process `starter` of `network`.
+    /// Queues a process to start on `at`. `starter` and `network` are those of the calling process.
     #[track_caller]
     fn put(
         &self,
@@ -312,8 +301,8 @@ impl<'env, S: Spe> Starts<'env, S> {
         );
     }
 
-    /// Starts processes on `spe` by `start` until all processes of the network have ended. Called
-    /// on the first thread of the SPE's program.
+    /// Starts processes on `spe` by `start`, until all processes of the network have ended. Runs on
+    /// the first thread of the SPE's program.
     pub fn serve(
         &self,
         spe: &S,
@@ -357,7 +346,6 @@ impl<'env, S: Spe> Starts<'env, S> {
         }
     }
 
-    /// Returns whether a process is queued to start on `at`.
     fn has_some(&self, at: SpeId, shared: &NetworkState) -> bool {
         let queues = locked(&self.0);
         let queue = queues.of_spes.get(&at);

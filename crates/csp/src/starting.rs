@@ -1,7 +1,4 @@
-//! The programs that start processes while their network runs, and the count of living processes.
-//!
-//! The queues of processes to start are in [`crate::start`], which knows the types of the bodies.
-//! This module has the data that carriers and processes need.
+//! The data by which programs of SPEs start processes, and the count of living processes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,12 +17,11 @@ pub(crate) struct Starting {
     living: AtomicUsize,
 }
 
-/// The program of an SPE.
 #[derive(Debug, Default)]
 struct Program {
     /// The waker of the thread that starts processes, or `None` until this thread is ready.
     waker: Option<Waker>,
-    /// How many requests from other processors the thread has not taken.
+    /// The number of requests from other processors that the thread has not taken.
     delivered: usize,
 }
 
@@ -42,8 +38,7 @@ impl Living {
 
 impl Drop for Living {
     fn drop(&mut self) {
-        // The order is `AcqRel`, so that a thread that reads 0 also sees everything that the
-        // processes did before they ended.
+        // The order is `AcqRel`, so that a thread that reads 0 sees all that the processes did.
         if self.0.living.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
@@ -57,12 +52,11 @@ impl Drop for Living {
 }
 
 impl Starting {
-    /// Returns whether all processes have ended, so that no process can start another process.
     pub fn is_over(&self) -> bool {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// Records that the program of `spe` starts processes from now on, on the thread of `waker`.
+    /// Records that the thread of `waker` starts the processes of `spe` from now on.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
@@ -74,7 +68,7 @@ impl Starting {
         programs.get(&spe).and_then(|program| program.waker)
     }
 
-    /// Called when a request of another processor has come to `spe`. Returns the waker to wake.
+    /// Counts a request from another processor to `spe`. Returns the waker of the thread to wake.
     pub fn deliver(&self, spe: SpeId) -> Option<Waker> {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();
@@ -90,7 +84,6 @@ impl Starting {
             .is_some_and(|program| program.delivered > 0)
     }
 
-    /// Takes a request that has come to `spe`. Returns whether there was a request.
     pub fn take_delivered(&self, spe: SpeId) -> bool {
         let mut programs = locked(&self.programs);
         let program = programs.entry(spe).or_default();

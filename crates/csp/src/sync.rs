@@ -1,5 +1,4 @@
-//! The types that threads share, for all files of the crate: types of std, or of loom or shuttle
-//! when the crate is model-checked.
+//! Types that threads share: those of std, or in model checks those of loom or shuttle.
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use self::modelled::*;
@@ -13,8 +12,7 @@ pub(crate) use cellworks_machine::barrier;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-/// Locks a mutex of std, even if a process panicked while it had the mutex. The data in this
-/// crate's mutexes is valid after a panic, too.
+/// Locks a mutex of std. A panic leaves the data in the mutexes of this crate valid.
 pub(crate) fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -29,7 +27,6 @@ mod real {
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 
-    /// Pauses, so that another thread can finish a few instructions.
     pub(crate) fn spin() {
         std::hint::spin_loop();
     }
@@ -63,8 +60,8 @@ mod cell {
     }
 }
 
-/// The barrier between a side of a [ring](crate::way::ring) and the process that excludes this
-/// side. A model may leave out one half of the barrier, to show that the model then fails.
+/// The barrier between a side of a [ring buffer](crate::way::ring) and the process that excludes
+/// this side. A model may leave out one half, to show that it then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -128,8 +125,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// Returns the number of this thread of a model, which stands for an OS thread. The number is
-    /// not 0, and no other thread has it.
+    /// Returns a number other than 0 that no other thread of a model has.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {
@@ -151,9 +147,8 @@ mod modelled {
         }
     }
 
-    /// Executes a fence after a sequentially consistent store, which orders the store before later
-    /// loads. Loom models sequential consistency only for fences. Sequentially consistent loads
-    /// then need no fence, as on x86-64.
+    /// Executes a fence after a sequentially consistent store, because loom models sequential
+    /// consistency only for fences. Sequentially consistent loads then need no fence, as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {
             atomic::fence(Ordering::SeqCst);

@@ -5,20 +5,17 @@ use crate::link::Link;
 /// Calls a closure for each guard of an alternation, with the operation of the guard.
 pub(crate) type EachGuard<'a> = dyn Fn(&mut dyn FnMut(Waiting<'_>)) + 'a;
 
-/// What a process waits for.
 #[derive(Clone, Copy)]
 pub(crate) enum Waiting<'a> {
     Read(&'a dyn Link),
     Write(&'a dyn Link),
-    /// Waits for one of the guards of an alternation.
     Alternation(&'a EachGuard<'a>),
-    /// Waits for the creation of a channel with this name.
+    /// Waits until a channel with this name is created.
     Creation(&'a dyn fmt::Display),
     /// Waits for a process to start. Only the program of an SPE waits in this way.
     Start,
 }
 
-/// The reason of a wait.
 // Several types implement this trait, because the smaller types need fewer stores to the stack.
 pub(crate) trait Why {
     fn waiting(&self) -> Waiting<'_>;

@@ -1,8 +1,7 @@
 //! Records of what processes waited for, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. This call records what the process waits
-//! for, and its thread. The machine's report also names the waiting threads, so each wait in the
-//! machine's report can be assigned to a process or to another thread.
+//! A deadlock cancels each process in a call that waits. This call records its thread, by which a
+//! wait in the machine's report is assigned to the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -14,14 +13,13 @@ use crate::side::Side;
 use crate::sync::locked;
 use crate::waiting::Waiting;
 
-/// The records of a network that runs.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Known>);
 
 /// The records of a network whose run has ended in a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// The processes that were cancelled while they waited, by their numbers.
+    /// The processes that were cancelled during a wait, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
     /// For each side of a channel, the cancelled processes that had an end of this side.
     pub holders: BTreeMap<Held, Vec<u32>>,
@@ -29,7 +27,6 @@ pub(crate) struct Known {
     pub ended: BTreeSet<u32>,
 }
 
-/// A process that was cancelled while it waited.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     /// The waiting thread, as [`Waiting::thread`](cellworks_machine::Waiting::thread) names it.
@@ -39,12 +36,11 @@ pub(crate) struct Entry {
     pub at: &'static Location<'static>,
 }
 
-/// An operation that a process waits to perform.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that another process would have to use. `None` means that no channel is created yet.
+    /// The end that another process would have to use, or `None` before the channel is created.
     pub wants: Option<Held>,
     /// The number of the process that last used the wanted end.
     pub last_user: Option<u32>,
@@ -67,8 +63,7 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records what a process waited for when it was cancelled. If the process catches the
-    /// cancellation and waits again, only the first wait is kept.
+    /// Records what a process waited for when it was cancelled, if no wait is recorded yet.
     pub(crate) fn record(
         &self,
         number: u32,
@@ -96,7 +91,6 @@ impl Waits {
         self.known().ended.insert(number);
     }
 
-    /// Records that a cancelled process had these ends.
     pub(crate) fn had(&self, number: u32, ends: Vec<Held>) {
         let mut known = self.known();
         for end in ends {

@@ -37,6 +37,7 @@ pub mod program;
 mod read;
 pub mod reproduction;
 mod scale;
+#[cfg(feature = "schema")]
 pub mod schema;
 pub mod sweep;
 pub mod table;
@@ -47,7 +48,6 @@ use std::iter::repeat;
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Advice, Finding, Matrix, Measurement, MemoryMatrix, Reference};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use compare::Comparison;
@@ -70,7 +70,8 @@ pub use words::Words;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The part that the results of all commands have in common.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// The version of the JSON.
     pub schema_version: u32,
@@ -88,7 +89,8 @@ pub struct Envelope {
 }
 
 /// The results of `cellworks stats`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// What all results have in common.
     #[serde(flatten)]
@@ -117,7 +119,8 @@ pub struct Report {
 }
 
 /// The machine that was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineInfo {
     /// The title of the machine. For this computer it is the name of the processor.
     pub name: String,
@@ -145,7 +148,8 @@ pub struct MachineInfo {
 }
 
 /// The parameters of a simulation. The same simulation always gives the same numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulation {
     /// The name of the machine's description, such as `qs20`.
     pub description: String,
@@ -156,7 +160,8 @@ pub struct Simulation {
 }
 
 /// A Cell of the machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellInfo {
     /// The numbers of the SPEs of this Cell.
     pub spes: Vec<usize>,
@@ -166,7 +171,8 @@ pub struct CellInfo {
 }
 
 /// The program and the computer that measured, and the time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// The version of the command.
     pub cellworks_version: String,
@@ -187,7 +193,8 @@ pub struct Environment {
 }
 
 /// The state of the computer that was measured. A value that could not be read is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conditions {
     /// The average number of threads that wanted to run in the last minute before the run.
     pub load_average: Option<f64>,
@@ -219,7 +226,8 @@ pub struct Conditions {
 }
 
 /// A CPU that was not measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuLeftOut {
     /// The number of the CPU.
     pub cpu: u32,
@@ -228,7 +236,8 @@ pub struct CpuLeftOut {
 }
 
 /// Whether the numbers are reliable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trust {
     /// Whether the numbers are reliable. They are if `reasons` is empty.
     pub trustworthy: bool,
@@ -240,7 +249,8 @@ pub struct Trust {
 }
 
 /// The kind of a reason why numbers are not reliable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReasonKind {
     /// The measurement did not have the computer for itself: other programs used its CPUs, CPUs
@@ -271,7 +281,8 @@ pub struct Reason {
 
 /// The counters of the parts of a simulated machine from the beginning of the run to its end,
 /// including warm-up and the start of programs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
     /// The length of the run in simulated time.
     pub elapsed_ns: f64,
@@ -286,7 +297,8 @@ pub struct Counters {
 
 /// The use of time by an SPE and its MFC. An SPE waits when all threads of its program wait. The
 /// kind of the wait is that of the thread that began to wait last.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeCounters {
     /// The time in which the SPE ran a program.
     pub computing_ns: f64,
@@ -309,7 +321,8 @@ pub struct SpeCounters {
 }
 
 /// The use of a part that several SPEs share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResourceCounters {
     /// The name, such as `Cell 0, ring 2`.
     pub name: String,
@@ -322,7 +335,8 @@ pub struct ResourceCounters {
 }
 
 /// A measurement that is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotMeasured {
     /// The name of the measurement.
     pub what: String,

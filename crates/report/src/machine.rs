@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 use maud::{Markup, html};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::columns_within;
@@ -14,7 +13,8 @@ use crate::text::{bold, figures, parts_of, quota, ranges, size};
 use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION, Words};
 
 /// The output of `cellworks machine`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineReport {
     /// The version of the JSON.
     pub schema_version: u32,
@@ -39,7 +39,8 @@ pub struct MachineReport {
 }
 
 /// A CPU: a hardware thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuInfo {
     /// The number of the CPU.
     pub cpu: u32,
@@ -60,7 +61,8 @@ pub struct CpuInfo {
 }
 
 /// A cache.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheInfo {
     /// The level of the cache. Level 1 is next to the core.
     pub level: u32,
@@ -73,7 +75,8 @@ pub struct CacheInfo {
 }
 
 /// A NUMA node: memory and the CPUs beside it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NumaNodeInfo {
     /// The number of the node.
     pub node: u32,
@@ -87,7 +90,8 @@ pub struct NumaNodeInfo {
 }
 
 /// A limit on CPU time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaInfo {
     /// The CPU time that the container or the user may use, as a number of CPUs.
     pub cpus: f64,
@@ -96,7 +100,8 @@ pub struct QuotaInfo {
 }
 
 /// The interconnect of the elements of each Cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterconnectInfo {
     /// `rings`, `mesh`, `crossbar` or `matrix`.
     pub kind: String,
@@ -105,7 +110,8 @@ pub struct InterconnectInfo {
 }
 
 /// An element of a Cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ElementInfo {
     /// The name, such as `SPE 3` or `memory 0`.
     pub name: String,

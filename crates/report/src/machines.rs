@@ -1,7 +1,6 @@
 //! The built-in machines: a list of them as a table, CSV and JSON.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SCHEMA_VERSION;
@@ -25,7 +24,8 @@ const CSV_HEADER: &str =
 const GAP: u16 = 2;
 
 /// The output of `cellworks machines`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machines {
     /// The version of the JSON.
     pub schema_version: u32,
@@ -36,7 +36,8 @@ pub struct Machines {
 }
 
 /// A machine that can be simulated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SimulatedMachine {
     /// The name of the machine as a value of `--machine`.
     pub name: String,

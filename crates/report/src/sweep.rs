@@ -6,13 +6,13 @@
 //!   time of each run                 └─► json::render       for scripts
 //! ```
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ProgramReport, program};
 
 /// The times of many mappings of tasks to SPEs, and the results that follow from them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepReport {
     /// The numbers, and the curves of the sorted times. The time of a mapping is the average of its
     /// runs. For all mappings with packets of one size: `worst_to_best` and `median_to_best` are
@@ -31,7 +31,8 @@ pub struct SweepReport {
 }
 
 /// The runs of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepInfo {
     /// The pattern of exchange: `ring`, another pattern, or the name of a file with a graph.
     #[serde(default = "ring")]
@@ -62,7 +63,8 @@ fn ring() -> String {
 }
 
 /// The times of a mapping.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MappingTimes {
     /// The size of packets.
     pub packet_bytes: u32,

@@ -4,7 +4,6 @@
 use std::fmt;
 
 use cellworks_machine::mfc::Direction;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A primitive that can be measured.
@@ -14,9 +13,8 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Function::DmaListGet.to_string(), "dmalistget");
 /// assert_eq!(Function::from_name("dmaout"), Some(Function::DmaPut));
 /// ```
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Function {
     /// Starting an empty program on an SPE, and learning that it has ended.
@@ -229,9 +227,8 @@ impl fmt::Display for Function {
 }
 
 /// The carrier of data from SPE to SPE in a matrix.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Primitive {
     /// A word in the inbound mailbox.
@@ -245,7 +242,8 @@ pub enum Primitive {
 }
 
 /// How the receiving SPE waits until the variable in main memory has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Polling {
     /// The SPE reads the variable until it has the expected value, and then writes the answer.

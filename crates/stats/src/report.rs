@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::function::{Function, Polling, Primitive};
 use crate::settings::Settings;
 
 /// One measured operation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The function that was measured.
     pub function: Function,
@@ -73,7 +73,8 @@ pub struct Measurement {
 }
 
 /// The place of data that a measurement accesses again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Storage {
     /// A cache holds all of the data.
@@ -86,7 +87,8 @@ pub enum Storage {
 
 /// A state of the computer during a measurement, such as two virtual CPUs on one core. A
 /// measurement has one state or two.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct State {
     /// The median in this state.
     pub ns: f64,
@@ -97,7 +99,8 @@ pub struct State {
 /// The times of two reference operations between the same two SPEs. A run repeats these operations
 /// before, between and after its measurements. If the times change, the state of the computer has
 /// changed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
     /// The two SPEs.
     pub spes: [usize; 2],
@@ -112,7 +115,8 @@ pub struct Reference {
 }
 
 /// A range of times of one operation, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// The lower end in nanoseconds.
     pub low: f64,
@@ -121,7 +125,8 @@ pub struct Interval {
 }
 
 /// The circumstances of a measurement. A field that has no meaning for the function is `None`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
     /// The number of SPEs that take part. In a transfer between SPEs, one of them is SPE 0, which
     /// only lends its local store.
@@ -140,7 +145,8 @@ pub struct Parameters {
 }
 
 /// The two ends of a communication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Between {
     /// The PPE at one end, and SPEs at the other end.
     #[serde(rename = "ppe-spe")]
@@ -154,7 +160,8 @@ pub enum Between {
 }
 
 /// Whether SPEs share buffers or variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Buffers {
     /// All SPEs use the same buffer or variable.
@@ -164,7 +171,8 @@ pub enum Buffers {
 }
 
 /// Times of one operation in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// The mean, which the paper reports: the time of all loops, without the time of reading the
     /// clock in them, divided by the number of their operations.
@@ -180,7 +188,8 @@ pub struct Latency {
 }
 
 /// A quantity that follows from several measurements.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The name of the quantity, such as `cache_bytes`.
     pub name: String,
@@ -193,7 +202,8 @@ pub struct Finding {
 }
 
 /// A recommendation, and the figures that support it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The subject, such as `threads`.
     pub topic: String,
@@ -213,7 +223,8 @@ pub enum Measured {
 }
 
 /// The one-way times between all pairs of SPEs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matrix {
     /// The primitive that carries the data.
     pub primitive: Primitive,
@@ -236,7 +247,8 @@ pub struct Matrix {
 }
 
 /// Pairs of SPEs that are equally far apart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixClass {
     /// The name of the distance, such as `same Cell` or, on a machine with two Cells, `other Cell`.
     pub name: String,
@@ -253,7 +265,8 @@ pub struct MatrixClass {
 }
 
 /// The memory module that holds a variable or a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Home {
     /// The memory module. `None` if each pair used the module nearest to the sending SPE.
     pub module: Option<usize>,
@@ -264,7 +277,8 @@ pub struct Home {
 
 /// The latency and bandwidth of every memory module, read by one SPE of each place. The places are
 /// the NUMA nodes with CPUs on a computer, and the Cells with SPEs on a machine without caches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryMatrix {
     /// The bytes of the block that is read in each memory module.
     pub block_bytes: usize,
@@ -281,7 +295,8 @@ pub struct MemoryMatrix {
 }
 
 /// A place from which one SPE reads memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryRow {
     /// The reading SPE.
     pub spe: usize,
@@ -292,7 +307,8 @@ pub struct MemoryRow {
 }
 
 /// The latency and bandwidth with which one SPE reads one memory module.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryCell {
     /// The median time of a load from a random address in the block. Each address depends on the
     /// load before. On a machine whose SPEs read memory only by DMA, it is the time to get a node

@@ -3,7 +3,6 @@
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::function::{Kind, Primitive};
@@ -12,7 +11,8 @@ use crate::function::{Kind, Primitive};
 /// lets [`plan`](crate::Request::plan) choose the number. In [`Parameters`](crate::Parameters),
 /// `None` means that the function has no such number. The help of each flag ([`Setting::help`])
 /// describes which values a request may set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// The size of a block, of an element of a list, or of a variable.
     pub block_bytes: Option<usize>,

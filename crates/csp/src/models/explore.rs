@@ -1,6 +1,5 @@
-//! Runs a model in many schedules. Loom runs all schedules up to a number of preemptions, and
-//! models loads that return old values. Shuttle runs a sample of all schedules, and models only
-//! sequential consistency.
+//! Runs a model in many schedules. Loom runs all schedules up to a number of preemptions, with all
+//! values that a load may return. Shuttle runs a sample, with sequential consistency only.
 
 #[cfg(loom)]
 pub(super) use self::exhaustive::check;
@@ -9,8 +8,6 @@ pub(super) use self::sampled::check;
 
 #[cfg(loom)]
 mod exhaustive {
-    /// Runs a model in every schedule with up to `preemptions` preemptions, and with every value
-    /// that each load may return.
     pub(crate) fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = preemptions;
@@ -29,15 +26,13 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// How many schedules of each kind run for a model, unless an environment variable sets another
-    /// number.
+    /// The number of schedules of each kind for a model, unless `CELLWORKS_SCHEDULES` is set.
     const SCHEDULES: usize = 300;
 
     /// The most steps of a model. A model with more steps fails, because it probably never ends.
     const MOST_STEPS: usize = 100_000;
 
-    /// Runs a model in three kinds of schedules: random schedules, schedules with few preemptions
-    /// at random steps, and schedules that repeat themselves.
+    /// Runs a model in random schedules, schedules with few preemptions, and [`TimeSlices`].
     pub(crate) fn check(_: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
         let schedules = match std::env::var("CELLWORKS_SCHEDULES") {
             Ok(number) => number
@@ -48,8 +43,7 @@ mod sampled {
         let mut config = Config::new();
         config.stack_size = 1 << 17;
         config.max_steps = MaxSteps::FailAfter(MOST_STEPS);
-        // Shuttle warns that it checks only sequential consistency. Loom checks the other memory
-        // orders: see docs/csp.md.
+        // Shuttle warns that it checks only sequential consistency. Loom checks other orders.
         config.silence_warnings = true;
         let model = Arc::new(model);
         let kinds: [Box<dyn Scheduler + Send>; 3] = [
@@ -63,19 +57,16 @@ mod sampled {
         }
     }
 
-    /// Schedules that begin at random and then repeat themselves: the threads run in turns, each
-    /// for a number of steps from a short list. If two threads can block each other for ever, they
-    /// do so in one of these schedules. In a random schedule, one of the two threads would soon go
-    /// on.
+    /// Schedules that begin at random and then repeat themselves: the threads run in turns, for
+    /// numbers of steps from a short list. Two threads that can block each other for ever do so in
+    /// one of these schedules, but would soon go on in a random schedule.
     ///
-    /// After a thread has yielded, the next thread runs for a random number of steps. Otherwise a
-    /// polling thread could have a spinning lock whenever another thread tries to take this lock.
+    /// After a yield, the next thread runs for a random number of steps. Otherwise a polling thread
+    /// could have a spinning lock whenever another thread tries to take this lock.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
-        /// How many steps at the start are still random.
         random_steps: u64,
-        /// The numbers of steps for which the threads run, one after the other.
         slices: Vec<u64>,
         slice: usize,
         /// How many steps of the present slice are left.

@@ -5,7 +5,6 @@ use std::panic::Location;
 
 use crate::end::Ended;
 
-/// An action of a process: the name of the process, and the line of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(super) process: String,
@@ -19,8 +18,7 @@ impl fmt::Display for Act {
 }
 
 /// The error of a process that has misused a named channel. Misuse is a mistake of the program, so
-/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores the
-/// error.
+/// [`Network::run`](crate::Network::run) fails with this error even if the process ignores it.
 ///
 /// `?` turns a `NamedError` into an [`Ended::Poisoned`], so that the process ends.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,30 +37,27 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end for one process that another process has taken.
+    /// A process tried to take an end that only one process may have and another process has taken.
     Taken {
         /// The process that has the end.
         process: String,
         /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end of kind [`Any`](crate::Any), although the end is for one
-    /// process.
+    /// A process tried to take an end of kind [`Any`](crate::Any) that only one process may have.
     OneProcess,
-    /// A process tried to take an end for items of another type than the channel carries.
+    /// A process tried to take an end for another type of items.
     Item {
         /// The type that the process wanted.
         wanted: &'static str,
         /// The type for which the channel was created.
         carried: &'static str,
     },
-    /// The run was cancelled before the channel was created, and the unwinding process could not
-    /// wait.
+    /// The run was cancelled before the channel was created.
     NotCreated,
 }
 
 impl NamedError {
-    /// Makes the error for the mistake of `by` with the channel `id`, which `created` created.
     pub(super) fn new(id: u64, by: Act, created: Option<Act>, mistake: Mistake) -> Self {
         Self(Box::new(Misuse {
             id,

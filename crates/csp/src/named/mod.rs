@@ -4,12 +4,8 @@
 //!   create(7, (writer, reader)) ──► the network keeps both ends
 //!                                     └──► writer(7), reader(7): waits until the channel is created
 //! ```
-//!
-//! If only one process may have an end, the network hands this end out once. If several processes
-//! may have the end, the network keeps the end and hands out new ends. When the creator of the
-//! channel has ended, the network drops the kept end, so that the channel can close.
 
-// Rejected: a look-up, which takes a lock, for every operation, as in the functions of the paper.
+// Rejected: a look-up with a lock for every operation, as in the functions of the paper.
 
 pub(crate) mod error;
 pub(crate) mod registry;
@@ -38,10 +34,9 @@ impl<P: Place> Process<'_, P> {
     /// Gives both ends of a channel to the network, so that processes of the network can look up
     /// the ends by `id`. Processes that wait for this channel go on.
     ///
-    /// If only one process may have an end, the first process that asks gets this end. If several
-    /// processes may have the end, each process that asks gets one. The network keeps one more end
-    /// until the calling process has ended, so that the channel does not close before all processes
-    /// have taken their ends. After that, the channel closes as other channels do.
+    /// If only one process may have an end, the first process that asks gets it. Otherwise each
+    /// process that asks gets an end, and the network keeps one until the calling process has
+    /// ended, so that the channel does not close too early.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
@@ -131,14 +126,13 @@ impl<P: Place> Process<'_, P> {
         Ok(())
     }
 
-    /// Takes the reader of a named channel. Waits until the channel is created. The kind `E` is
+    /// Takes the reader of a named channel, and waits until the channel is created. The kind `E` is
     /// [`One`](crate::One), or [`Any`](crate::Any) if the channel was created for several readers.
     ///
     /// # Errors
     ///
-    /// Returns a [`NamedError`] if the channel carries items of another type. If the channel is for
-    /// one reader, also returns an error if another process has taken this reader, or if `E` is
-    /// [`Any`](crate::Any).
+    /// Returns a [`NamedError`] if the channel carries items of another type, or if only one
+    /// process may have the reader, and the reader was taken or `E` is [`Any`](crate::Any).
     #[track_caller]
     pub fn reader<T: Item + 'static, E: Kind>(&self, id: u64) -> Result<Reader<T, E>, NamedError> {
         self.take::<T, E, _>(id, Side::Reader, Reader::one_more)
@@ -165,7 +159,7 @@ impl<P: Place> Process<'_, P> {
         self.wait_for_creation(id);
         let mut registry = self.shared().names.registry();
         let Some(named) = registry.created.get_mut(&id) else {
-            // The run has failed before the channel was created.
+            // The run was cancelled before the channel was created.
             return Err(self.mistake(id, by, None, Mistake::NotCreated));
         };
         let taken = match Arc::clone(&named.channel).downcast::<RawChannel<T, Spin>>() {
@@ -174,7 +168,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // The new end is made before the kept end is dropped, which might be the last end.
+                // The kept end may be the last one, so it is dropped after the new end was made.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }
@@ -227,7 +221,6 @@ impl<P: Place> Process<'_, P> {
         NamedError::new(id, by, named.map(|named| named.created.clone()), mistake)
     }
 
-    /// Makes the error the failure of the network.
     fn failed(&self, error: NamedError) -> NamedError {
         self.shared()
             .fail(Moment::now(), Failure::Named(error.clone()));

@@ -25,7 +25,6 @@ pub(super) struct Wanting {
 }
 
 pub(super) struct Named {
-    /// The number of the process that created the channel.
     pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
@@ -42,7 +41,6 @@ pub(super) struct OneSide {
     taken: Option<Act>,
 }
 
-/// An end that the network keeps, without its type.
 pub(super) type KeptEnd = Box<dyn AnyType + Send>;
 
 impl Names {
@@ -50,8 +48,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended. From now on the network keeps no ends of the channels that
-    /// this process created, if a process has taken an end of the same side.
+    /// Called when a process has ended. Drops the kept ends of the channels that the process
+    /// created, except ends of sides that no process has taken yet.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;
@@ -62,7 +60,7 @@ impl Names {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));
             }
         }
-        // The lock is released first, because dropping the last end of a side wakes processes.
+        // Dropped without the lock, because dropping the last end of a side wakes processes.
         drop(registry);
         drop(unneeded);
     }
@@ -77,9 +75,8 @@ impl OneSide {
         }
     }
 
-    /// Records that the process `by` takes an end of this side. `for_several` says that this end
-    /// has the kind [`Any`](crate::Any). Returns the end that the network keeps if the network no
-    /// longer needs this end, or an error if the process must not take an end.
+    /// Records that `by` takes an end of this side. `for_several` means that this end has the kind
+    /// [`Any`](crate::Any). Returns the kept end if the network no longer needs it.
     pub(super) fn take(
         &mut self,
         by: &Act,

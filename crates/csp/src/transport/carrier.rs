@@ -1,4 +1,4 @@
-//! Carriers: each moves the messages and items of the processes of one processor.
+//! Carriers: a carrier moves the messages and items of the processes of one processor.
 
 use std::fmt;
 
@@ -9,13 +9,11 @@ use crate::parcel::Origin;
 use crate::waiting::Waiting;
 use crate::waker::Woken;
 
-/// The process that calls a carrier.
 #[derive(Clone, Copy)]
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the step may find nothing to do, because the process does not wait. Examples are a
-    /// check of a guard, and a call of `try_read`.
+    /// Whether the step may change nothing, as in a check of a guard or a call of `try_read`.
     pub attempts: bool,
 }
 
@@ -23,7 +21,7 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the state of the channel. Only a step of an asker that
+    /// Whether the step has changed the channel. Only a step of an asker that
     /// [`attempts`](Asker::attempts) may change nothing.
     pub changes: bool,
 }
@@ -40,8 +38,7 @@ pub(super) fn step_at_line(
         update();
         return step().woken;
     }
-    // Unlike an update, a read does not end the reservations of SPEs that are about to change the
-    // line.
+    // Unlike an update, a read does not end the reservations of other SPEs.
     read();
     let stepped = step();
     if stepped.changes {
@@ -51,10 +48,8 @@ pub(super) fn step_at_line(
 }
 
 pub(crate) trait Carrier {
-    /// Called when a process starts.
     fn begin(&self, process: u32);
 
-    /// Called when a process has ended.
     fn end(&self, process: u32);
 
     /// Performs a step at the channel that `what` names, and wakes processes.
@@ -75,8 +70,7 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the program of this SPE, with the process number `program`, takes a request to
-    /// start a process.
+    /// Called when the process `program` of this SPE takes a request to start a process.
     fn receive_start(&self, program: u32);
 
     /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.
@@ -89,13 +83,11 @@ pub(crate) trait Carrier {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool;
 
-    /// Makes room for an item that a process is going to write.
+    /// Reserves room for an item that a process is going to write.
     fn pack(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> Origin;
 
-    /// Moves an item to this processor.
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize);
 
-    /// Counts an item that was read.
     fn count_communication(&self);
 
     /// Called when the processes of the SPE have ended, or, for the carrier of the main process,
@@ -105,8 +97,7 @@ pub(crate) trait Carrier {
 
 /// The carrier of the main process, which also serves the SPEs.
 pub(crate) trait MainCarrier: Carrier {
-    /// Takes words out of the outbound mailboxes, as a condition of waits. Returns whether a word
-    /// came.
+    /// Takes words out of the outbound mailboxes. Returns whether a word came.
     fn collect(&self) -> bool;
 
     /// Serves the requests of the words that [`collect`](Self::collect) has taken.

@@ -32,8 +32,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Returns the mailbox through which an SPE sends words to the PPE. The SPE handler of the
-    /// paper uses libspe2, which reads the interrupt mailbox through the kernel.
+    /// Returns the mailbox through which an SPE sends words to the PPE. The paper's SPE handler
+    /// uses libspe2, which reads the interrupt mailbox through the kernel.
     pub(crate) const fn mailbox(self) -> Outbound {
         match self {
             Self::Direct => Outbound::Plain,
@@ -42,17 +42,16 @@ impl Transport {
     }
 }
 
-/// The number of items, messages and bytes that the [transport](Transport) of a network has moved.
-/// All numbers are 0 if processors share memory.
+/// The numbers of items, messages and bytes that the [transport](Transport) of a network has moved.
+/// All are 0 if processors share memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Items that were read.
     pub communications: u64,
-    /// Messages from SPEs to the PPE. With [`Coordinator`](Transport::Coordinator) these are
-    /// requests. With [`Direct`](Transport::Direct) these are wake-ups of the main process.
+    /// Messages from SPEs to the PPE: requests with [`Coordinator`](Transport::Coordinator), and
+    /// wake-ups of the main process with [`Direct`](Transport::Direct).
     pub requests: u64,
-    /// Bytes of items that were moved by DMA, between local stores, or to and from main memory. The
-    /// bytes of a flushed item count twice: when the item is flushed and when it is read.
+    /// Bytes of items that DMA moved. A flushed item counts twice: when flushed and when read.
     pub bytes_moved: u64,
     /// Items that were flushed to main memory because a local store was full.
     pub items_flushed: u64,

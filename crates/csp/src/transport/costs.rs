@@ -1,47 +1,41 @@
 //! The time that the software of the transports takes. No paper has published these times, so all
-//! values are assumed, except [`THREAD_WAKE`], which is fitted. The machine simulates the time of
-//! the hardware. `docs/simulated-cell.md` lists the values.
+//! values are assumed, except the fitted [`THREAD_WAKE`]: see `docs/simulated-cell.md`.
 
 use cellworks_machine::Cycles;
 
 /// A step of the [protocol](crate::protocol) on an SPE: some 60 instructions on queues in a local
-/// store. A third are loads of 6 cycles each, and two are branches without a hint, of 18 cycles
-/// each (IBM's programming tutorial: latencies of the SPU).
+/// store. A third are loads of 6 cycles, and two are branches of 18 cycles without a hint (IBM's
+/// programming tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Building a request on an SPE, or reading an answer: some 30 instructions.
 pub(crate) const SPE_REQUEST: Cycles = Cycles(60);
 
-/// The work of the SPE handler for a request, without the accesses to mailboxes: some 300
-/// instructions of the PPE, which issues in order. The handler finds the channel in a table and
-/// performs the step, or passes the request on.
+/// The work of the SPE handler for a request, without mailbox accesses: some 300 instructions of
+/// the PPE, which issues in order, to find the channel and to perform or pass on the step.
 pub(crate) const HANDLER: Cycles = Cycles(500);
 
 /// The work of the request coordinator for a request: as much as [`HANDLER`], and a lock on each of
-/// the two queues of the coordinator (section 2.1 of the paper: "a pair per participating
-/// component").
+/// two queues (section 2.1 of the paper: "a pair per participating component").
 pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 
 /// Waking a thread of the PPE that waits for a condition variable, including the context switch.
 ///
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
-/// paper). The writer and the reader make one request each. Each request wakes the request
-/// coordinator and then its process, so there are four wake-ups. A quarter of the time is 36.25 us,
-/// or 116,000 cycles at 3.2 GHz. The work of the coordinator is less than a hundredth of the time.
-/// The SPE handler is not woken, because the handler spins (section 4.3).
+/// paper). The writer and the reader make one request each, which wakes the request coordinator and
+/// then the process: four wake-ups of 36.25 us, or 116,000 cycles at 3.2 GHz. The coordinator's
+/// work is less than 1 % of the time. The SPE handler is not woken, because it spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
-/// Words of a request in an SPE's outbound mailbox: the kind of the request and the process, the
-/// channel, and the item.
+/// Words of a request in an SPE's outbound mailbox: kind and process, channel, and item.
 pub(crate) const REQUEST_WORDS: usize = 3;
 
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// The pause of a process that has found no guard ready and does not wait. A check of a guard takes
-/// the channel's line away from an SPE that is about to change the line, and ends the reservation
-/// of this SPE. Without a pause, repeated checks could keep a slower SPE from the line for ever, as
-/// on real machines. The pause is several times as long as an atomic update of a line.
+/// The pause of a process that has found no guard ready and does not wait. Each check of a guard
+/// ends the reservation of an SPE that is about to change the channel's line. Without a pause,
+/// repeated checks could keep a slower SPE from the line for ever, as on real machines.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

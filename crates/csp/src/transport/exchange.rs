@@ -1,8 +1,7 @@
 //! The exchange: the data that the processors of a network share about messages and items.
 //!
-//! On a real machine these data would be spread over the lines of channels, tables of the PPE, and
-//! local stores. A processor that uses data of the exchange also performs the operation of the
-//! machine that would move these data.
+//! On a real machine these data would be in the lines of channels, tables of the PPE and local
+//! stores. A processor that uses the data also performs the operation that would move them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -21,16 +20,15 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// The number of lines of main memory for channels. In larger networks, channels share lines.
+/// The lines of main memory for channels, which share lines in larger networks.
 const CHANNEL_LINES: usize = 4096;
 
-/// The number of lines for alternating processes. In larger networks, processes share lines.
+/// The lines of main memory for alternating processes, which share lines in larger networks.
 const PROCESS_LINES: usize = 1024;
 
-/// The number of bytes of main memory for items that wait to be read.
+/// The bytes of main memory for items that wait to be read.
 const ITEM_BYTES: usize = 64 << 20;
 
-/// The processes that have used one side of a channel so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Users {
     #[default]
@@ -56,13 +54,11 @@ struct Channel {
     writer: Users,
 }
 
-/// How a step of a channel must be performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Both processes of the channel are on the processor of the calling process.
     Local,
     Shared {
-        /// The line that holds the channel's state.
         line: EffectiveAddress,
         /// Whether the channel's only reader and only writer are on SPEs and have never changed.
         is_simple: bool,
@@ -75,11 +71,9 @@ pub(crate) struct Exchange {
     channels: Mutex<BTreeMap<u64, Channel>>,
     pub items: Mutex<Items>,
     pub requests: Requests,
-    /// Processes that have got a message, and have not handled this message.
+    /// Processes with a message that they have not handled.
     arrived: Mutex<BTreeSet<u32>>,
-    /// Processes that wait in an alternation.
     alternating: Mutex<BTreeSet<u32>>,
-    /// The processors of the processes that have not ended.
     processors: Mutex<BTreeMap<u32, Processor>>,
     /// The number of SPEs whose processes have not ended, plus one for the main process.
     pub programs: AtomicUsize,
@@ -117,8 +111,7 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` must perform the step that `what` names, and records that `process`
-    /// uses the channel.
+    /// Returns how `process` performs the step of `what`, and records its use of the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -149,8 +142,7 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // All requests of processes on the PPE go through the coordinator (section 2.1 of the
-            // paper).
+            // The coordinator gets all requests of processes on the PPE (section 2.1 of the paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;
@@ -161,7 +153,6 @@ impl Exchange {
         Route::Shared { line, is_simple }
     }
 
-    /// Returns the line for a process that waits in an alternation.
     pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
         let line = CHANNEL_LINES + process as usize % PROCESS_LINES;
         self.memory.at(line * LINE_BYTES)
@@ -181,15 +172,13 @@ impl Exchange {
         locked(&self.processors).get(&process).copied()
     }
 
-    /// Returns the processes on a processor.
     pub fn processes_on(&self, processor: Processor) -> Vec<u32> {
         let processors = locked(&self.processors);
         let here = processors.iter().filter(|(_, place)| **place == processor);
         here.map(|(process, _)| *process).collect()
     }
 
-    /// Called when a request to start a process has come to an SPE. Returns the waker of the thread
-    /// that takes the request, if this thread is ready.
+    /// Counts a request to start a process on an SPE. Returns the waker of the thread to wake.
     pub fn deliver_start(&self, at: SpeId) -> Option<Waker> {
         self.starting.deliver(at)
     }
@@ -199,7 +188,7 @@ impl Exchange {
         locked(&self.arrived).insert(process);
     }
 
-    /// Returns whether a message has come for a process, which handles the message now.
+    /// Returns whether a message has come for a process, and marks the message as handled.
     pub fn take_arrived(&self, process: u32) -> bool {
         locked(&self.arrived).remove(&process)
     }

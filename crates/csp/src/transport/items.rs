@@ -14,14 +14,12 @@ use crate::parcel::Origin;
 /// The alignment of large items, so that DMA moves whole lines.
 const LINE_ALIGN: u32 = 128;
 
-/// The most bytes that one DMA command moves.
 const COMMAND_BYTES: usize = cellworks_machine::mfc::MAX_TRANSFER_BYTES as usize;
 
-/// The name of an item's room in the report of a full local store.
+/// The name of an item's memory in the report of a full local store.
 pub(crate) const HOLDER: &str = "an item of a channel";
 
-/// Returns the size and the alignment of the room for an item. The size is a multiple of a
-/// quadword, because DMA moves whole quadwords.
+/// Returns the size and the alignment of the room for an item. DMA moves whole quadwords.
 pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     let align = if bytes >= LINE_ALIGN as usize {
         LINE_ALIGN
@@ -31,10 +29,9 @@ pub(crate) fn room_of(bytes: usize) -> (usize, u32) {
     (bytes.next_multiple_of(16), align)
 }
 
-/// A constructor of DMA commands.
 pub(crate) type CommandOf = fn(LsAddr, EffectiveAddress, u32, Tag) -> RawCommand;
 
-/// Issues, by `issue`, the commands that move an item for a process. Returns their tag group.
+/// Issues the commands that move an item for a process, and returns their tag group.
 pub(crate) fn issue_all<E: fmt::Debug>(
     process: u32,
     of: CommandOf,
@@ -60,13 +57,12 @@ pub(crate) fn issue_all<E: fmt::Debug>(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
-    /// In the local store of an SPE.
     Local {
         spe: SpeId,
         lsa: LsAddr,
         ea: EffectiveAddress,
     },
-    /// In main memory, at this offset in the area for items.
+    /// At this offset in the area for items in main memory.
     Main { start: u32 },
 }
 
@@ -75,17 +71,17 @@ struct Entry {
     is_being_fetched: bool,
 }
 
-/// The items of a network that were packed and not fetched.
+/// The items of a network that were written and not fetched.
 pub(crate) struct Items {
     next: u32,
     entries: BTreeMap<u32, Entry>,
-    /// The fetched items whose room in the local store of an SPE is not free yet.
+    /// Fetched items that still occupy memory in the local store of an SPE.
     fetched: BTreeMap<SpeId, BTreeSet<u32>>,
     main: Space,
     main_at: EffectiveAddress,
 }
 
-/// Returns the signal bit that says that an item was fetched. Numbers equal modulo 32 share a bit.
+/// Returns the signal bit for the fetch of an item. Numbers equal modulo 32 share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -112,26 +108,24 @@ impl Items {
         Origin::new(self.next)
     }
 
-    /// Returns the place of an item's bytes, if the item still waits to be read.
+    /// Returns the place of an item's bytes, or `None` if the item was fetched.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
     }
 
-    /// Returns whether an item waits and no process has begun to fetch this item.
     pub fn is_waiting(&self, origin: Origin) -> bool {
         let entry = self.entries.get(&origin.number());
         entry.is_some_and(|entry| !entry.is_being_fetched)
     }
 
-    /// Called when a process begins to fetch an item. From now on the item must not move.
+    /// Called when a process begins to fetch an item, which must not move from now on.
     pub fn begin_fetch(&mut self, origin: Origin) -> Option<Bytes> {
         let entry = self.entries.get_mut(&origin.number())?;
         entry.is_being_fetched = true;
         Some(entry.bytes)
     }
 
-    /// Called when an item was fetched. Frees the room of the item in main memory. An SPE frees
-    /// room in its local store when it gets the signal of the reader.
+    /// Called when an item was fetched. Frees the room of the item in main memory.
     pub fn end_fetch(&mut self, origin: Origin) {
         let Some(entry) = self.entries.remove(&origin.number()) else {
             return;
@@ -149,7 +143,7 @@ impl Items {
         self.entries.remove(&origin.number());
     }
 
-    /// Returns the items of an SPE that were fetched according to a signal to this SPE.
+    /// Returns the items of an SPE that were fetched according to `signal`.
     pub fn take_fetched(&mut self, spe: SpeId, signal: u32) -> Vec<Origin> {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();
@@ -172,13 +166,12 @@ impl Items {
         self.main.release(start);
     }
 
-    /// Returns the address of the room in main memory that begins at `start`.
     pub fn main_address(&self, start: u32) -> EffectiveAddress {
         self.main_at + u64::from(start)
     }
 
-    /// Called when the bytes of an item were copied to main memory. Returns false if the item no
-    /// longer waits, or if a reader is fetching the item from the local store.
+    /// Called when the bytes of an item were copied to main memory. Returns false if the item was
+    /// fetched from the local store meanwhile, or is being fetched.
     pub fn flushed(&mut self, origin: Origin, start: u32) -> bool {
         match self.entries.get_mut(&origin.number()) {
             Some(entry) if !entry.is_being_fetched => {
@@ -190,8 +183,8 @@ impl Items {
     }
 }
 
-/// The error of an item that has no room: a local store is full even after all waiting items were
-/// flushed, or the area of main memory for items is full.
+/// The error of an item without room: a local store is full after all waiting items were flushed,
+/// or the area for items in main memory is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
@@ -205,7 +198,7 @@ pub struct NoRoomForItem {
     pub channel: String,
     /// The number of bytes of the item.
     pub bytes: usize,
-    /// The processor that needed the room: an SPE in its local store, or the PPE in main memory.
+    /// The processor that had no room: an SPE in its local store, or the PPE in main memory.
     pub at: Processor,
     /// The free bytes of the full memory, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,
@@ -229,7 +222,6 @@ fn room(no_room: &NoRoom) -> String {
     text
 }
 
-/// Ends a process and its network, because an item of the channel `link` has no room.
 pub(crate) fn no_room_for_item(
     asker: Asker<'_>,
     link: &dyn Link,
@@ -237,7 +229,7 @@ pub(crate) fn no_room_for_item(
     at: Processor,
     no_room: NoRoom,
 ) -> ! {
-    // This call unwinds without a panic, so that no message is printed.
+    // Unwinds without a panic, so that no message is printed.
     std::panic::resume_unwind(Box::new(NoRoomForItem {
         process: asker.name.to_owned(),
         channel: link.name(),

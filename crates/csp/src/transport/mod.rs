@@ -12,11 +12,11 @@
 //!     │ ◄── signal 2: it is fetched ────┘                    SPE b ◄───────────────    all other steps
 //! ```
 //!
-//! The [protocol](crate::protocol) is the same on all machines: items are Rust values, which change
-//! their owner in ordinary memory. If [SPEs are confined to their local
-//! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport performs the operations
-//! of the machine that would move items and messages. On a simulated machine these operations take
-//! time. A transport also lets no process go on before the message for this process has arrived.
+//! The [protocol](crate::protocol) is the same on all machines: items are Rust values in ordinary
+//! memory. If [SPEs are confined to their local
+//! stores](cellworks_machine::Spe::is_confined_to_local_store), a transport also performs the
+//! operations of the machine that would move items and messages. On a simulated machine these
+//! operations take time. No process goes on before its message has arrived.
 //!
 //! | what | direct | coordinator |
 //! |---|---|---|
@@ -27,15 +27,12 @@
 //! | both processes are on one SPE | nothing but instructions | the same |
 //! | a process starts on another SPE | a word to the PPE, and a signal | a request, and an answer |
 //!
-//! **Items** wait in the local store of their writer, which reserves room for each item. The reader
-//! reserves room too, gets the bytes by DMA, and signals the writer's SPE, which then frees the
-//! writer's room. The reader's room is freed when the reader's program has the item. The program of
-//! an SPE ends only when its items were fetched, or when no process is left that could fetch them.
-//! If an SPE has no room for an item, it first flushes its waiting items to main memory, the oldest
-//! first, and readers get the flushed items there. Items of the PPE wait in main memory. To read an
-//! item of an SPE, the PPE makes the MFC of this SPE put the item into main memory (proxy queue).
-//!
-//! [`Transport`] says which registers, mailboxes and tag groups a transport uses.
+//! **Items** wait in the local store of their writer. The reader reserves room, gets the bytes by
+//! DMA, and signals the writer's SPE, which then frees the writer's room. The reader's room is
+//! freed when its program has the item. The program of an SPE ends when its items were fetched, or
+//! when no process is left that could fetch them. If a local store has no room for an item, the SPE
+//! first flushes waiting items to main memory, the oldest first. Items of the PPE wait in main
+//! memory. For an item that the PPE reads, the MFC of the SPE puts the item there (proxy queue).
 
 mod carrier;
 mod choice;
@@ -61,11 +58,9 @@ use spe::SpeCarrier;
 
 use crate::starting::Starting;
 
-/// Functions that make the carriers of a network on a Cell.
+/// The functions that make the carriers of a network on a Cell.
 pub(crate) struct Carriers<M: Machine> {
-    /// Makes the exchange, for a number of programs.
     pub exchange: NewExchange<M>,
-    /// Makes the carrier of the processes of an SPE.
     pub of_spe: CarrierOfSpe<M::Spe>,
     /// Makes the carrier of the main process, before programs start on the SPEs.
     pub of_main: CarrierOfMain<M::Core>,
@@ -77,7 +72,7 @@ pub(crate) type CarrierOfSpe<S> = for<'a> fn(&'a S, &'a Exchange) -> Box<dyn Car
 
 type CarrierOfMain<C> = for<'a> fn(&'a C, &'a Exchange, Vec<SpeId>) -> Box<dyn MainCarrier + 'a>;
 
-/// Returns the functions that make carriers, which use the mailboxes, signals and MFCs of a Cell.
+/// The [`OnCell`] operation that returns the [`Carriers`] of a Cell.
 pub(crate) struct CarriersOfCell;
 
 impl<M: Machine> OnCell<M> for CarriersOfCell {

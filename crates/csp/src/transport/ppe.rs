@@ -1,5 +1,5 @@
-//! The carrier of the main process. This carrier also does the work of the paper's SPE handler and
-//! request coordinator, which take turns on the PPE.
+//! The carrier of the main process, which also does the work of the paper's SPE handler and request
+//! coordinator. Both take turns on the PPE.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -27,9 +27,8 @@ use crate::waker::Woken;
 pub(crate) struct PpeCarrier<'a, C> {
     core: &'a C,
     exchange: &'a Exchange,
-    /// The SPEs of the network.
     spes: Vec<SpeId>,
-    /// Words that were read from outbound mailboxes and not handled yet, with their SPEs.
+    /// Words of outbound mailboxes that were read and not handled, with their SPEs.
     words: RefCell<VecDeque<(SpeId, u32)>>,
     /// The words of incomplete requests, by the SPEs that sent these words.
     requests: RefCell<BTreeMap<SpeId, Vec<u32>>>,
@@ -38,7 +37,7 @@ pub(crate) struct PpeCarrier<'a, C> {
 }
 
 impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
-    /// Makes the carrier. Call this function before programs start on `spes`.
+    /// Makes the carrier. Must be called before programs start on `spes`.
     pub fn new(core: &'a C, exchange: &'a Exchange, spes: Vec<SpeId>) -> Self {
         let this = Self {
             core,
@@ -77,7 +76,6 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, handles a request.
     fn handle(&self, spe: SpeId, request: &[u32]) {
         let (asked, process) = Asked::of(request[0]);
         self.core.compute(HANDLER);
@@ -91,7 +89,6 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
             Asked::Start => self.pass_start_on(SpeId::new(process as u16)),
             Asked::SimpleStep | Asked::Step => {
                 let Some(stepped) = self.exchange.requests.perform(process) else {
-                    // The request was cancelled meanwhile.
                     return;
                 };
                 if stepped.waits {
@@ -144,8 +141,8 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`. The compare-and-swap never finds the expected
-    /// value, so it stores nothing, and affects neither reservations nor copies of the line.
+    /// Reads a line, as an SPE does by `getllar`. The compare-and-swap never stores, because no
+    /// word has the expected value, so it affects neither reservations nor copies of the line.
     fn read_line(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,
@@ -341,8 +338,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may still keep items for other processes, and checks whether such processes
-            // are left.
+            // The SPE may keep items for other processes until these processes have ended.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -12,7 +12,6 @@ use crate::sync::locked;
 
 type Step = dyn FnMut() -> Stepped;
 
-/// The requests, at most one for each process, by the numbers of the processes.
 #[derive(Default)]
 pub(crate) struct Requests(Mutex<BTreeMap<u32, Request>>);
 
@@ -24,9 +23,8 @@ enum Request {
 struct StepPointer(NonNull<Step>);
 
 // SAFETY: a step uses the channel, items, and the frame of its process. The channel has a lock for
-// all processors, because the PPE is not asked for steps at channels of one SPE. Items are `Send`.
-// Only `perform` calls the step, while the process is in `ask` and does not use its frame: see
-// `perform`.
+// all processors, because steps at channels of one SPE are never asked for. Items are `Send`. Only
+// `perform` calls the step, while the process is in `ask` and does not use its frame.
 unsafe impl Send for StepPointer {}
 
 /// Takes a request back when the call of [`Requests::ask`] returns or unwinds.
@@ -42,8 +40,8 @@ impl Drop for Asking<'_> {
 }
 
 impl Requests {
-    /// Offers `step` while `wait` runs. Another processor performs the step by
-    /// [`perform`](Self::perform). Returns whether the step was performed.
+    /// Lets another processor [`perform`](Self::perform) `step` while `wait` runs. Returns whether
+    /// the step was performed.
     pub fn ask(
         &self,
         process: u32,
@@ -51,9 +49,8 @@ impl Requests {
         wait: impl FnOnce(),
     ) -> bool {
         let step = NonNull::from(step);
-        // SAFETY: only the lifetime changes. `asking` removes the pointer before this call returns
-        // or unwinds, under the mutex under which `perform` calls the step. Therefore the step is
-        // never called after this call.
+        // SAFETY: only the lifetime changes. `asking` removes the pointer before this call ends,
+        // under the mutex under which `perform` calls the step, so the step is never called later.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };
@@ -68,8 +65,7 @@ impl Requests {
         matches!(request, Some(Request::Performed { .. }))
     }
 
-    /// Performs the step that a process has asked for, if the process has not taken the request
-    /// back.
+    /// Performs the step that a process asks for, or returns `None` if the request was taken back.
     pub fn perform(&self, process: u32) -> Option<Stepped> {
         let mut requests = locked(&self.0);
         let request = requests.get_mut(&process)?;
@@ -85,7 +81,7 @@ impl Requests {
         Some(stepped)
     }
 
-    /// Returns `None` before the step of a process, and afterwards whether the process has to wait.
+    /// Returns whether the process has to wait, or `None` before its step was performed.
     pub fn outcome(&self, process: u32) -> Option<bool> {
         match locked(&self.0).get(&process) {
             Some(Request::Performed { waits }) => Some(*waits),

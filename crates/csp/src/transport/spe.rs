@@ -27,26 +27,23 @@ const WAKE: SignalRegister = SignalRegister::One;
 /// The register for signals that an item was fetched: see [`signal_of`].
 const FETCHED: SignalRegister = SignalRegister::Two;
 
-/// Returns the bit of a signal that says that a process may go on. Other processes with the same
-/// bit check their conditions, too, and find that they must wait.
+/// Returns the signal bit for a process that may go on. Several processes may share a bit.
 pub(crate) fn wake_bit(process: u32) -> u32 {
     1 << (process % 32)
 }
 
-/// The kind of a request to the PPE, in the low bits of the first word. The other bits are the
-/// number of the process that asks.
+/// The kind of a request to the PPE: the low bits of the first word, below the process number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
     /// The step of a channel between two processes that never change.
     SimpleStep,
-    /// Any other step.
     Step,
     /// An alternation begins to wait.
     Wait,
-    /// The process named in the second word may go on.
+    /// The process in the second word may go on.
     Wake,
-    /// The program of an SPE must start a process. The word has the SPE in place of the process.
+    /// An SPE must start a process. The first word has the SPE in place of the process.
     Start,
 }
 
@@ -57,7 +54,6 @@ impl Asked {
         process << ASKED_BITS | self as u32
     }
 
-    /// Returns the kind and the process number in the first word of a request.
     pub(crate) fn of(word: u32) -> (Self, u32) {
         let asked = match word & ((1 << ASKED_BITS) - 1) {
             0 => Self::SimpleStep,
@@ -73,17 +69,14 @@ impl Asked {
 pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     spe: &'a S,
     exchange: &'a Exchange,
-    /// The rooms of the items that wait in this local store, by the numbers of the items. A new
-    /// item has a higher number than older items.
+    /// The rooms of the items that wait in this local store, by item number, the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// How many transfers from or to this local store are under way. The end of a transfer frees
-    /// room.
+    /// The number of running transfers from or to this local store. Each frees room at its end.
     transfers: Cell<usize>,
-    /// How many messages to the PPE were begun. Messages are sent one at a time, in the order in
-    /// which they were begun, so that a process that sends often cannot block the other processes.
+    /// The number of messages to the PPE that were begun. Messages are sent in this order.
     messages: Cell<u64>,
     sent: Cell<u64>,
-    /// How many processes wait for their turn to send, or for room in the local store.
+    /// How many processes wait to send, or for room in the local store.
     queued: Cell<usize>,
     /// How many words of an incomplete answer have come.
     answer: Cell<usize>,
@@ -107,7 +100,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         Processor::Spe(self.spe.id())
     }
 
-    /// Takes the signals and words for the processes of this SPE, in the condition of each wait.
+    /// Takes signals and words for the processes of this SPE. Called in the condition of each wait.
     fn collect(&self) {
         match self.exchange.transport {
             Transport::Direct => {
@@ -140,7 +133,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         for word in words {
             let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
-                // The PPE may be waiting for room in the inbound mailbox for its answers.
+                // The PPE may be waiting for room for an answer in the inbound mailbox.
                 self.collect();
                 self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
@@ -153,7 +146,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         self.tell_queued();
     }
 
-    /// Waits until another process of this SPE makes `ready` true.
     fn wait_in_queue(&self, why: &str, ready: &mut dyn FnMut() -> bool) {
         self.queued.set(self.queued.get() + 1);
         self.spe.wait_until(&why, &mut || {
@@ -205,8 +197,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step, and waits for the answer. If the process has to wait for another
-    /// process after the step, no answer comes, and this call returns.
+    /// Asks the PPE for a step, and waits for the answer. No answer comes if the process has to
+    /// wait for another process after the step.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -225,15 +217,14 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
             });
         });
         if !is_performed {
-            // A destructor in a run that is being cancelled does not wait, and takes no simulated
-            // time.
+            // A destructor in a cancelled run neither waits nor takes simulated time.
             self.wake(step().woken);
             return;
         }
         self.spe.compute(SPE_REQUEST);
     }
 
-    /// Frees the room of items that were fetched. Returns whether an item's room was freed.
+    /// Frees the room of fetched items. Returns whether room was freed.
     fn free_fetched(&self) -> bool {
         let Some(signal) = self.spe.try_read_signal(FETCHED) else {
             return false;
@@ -246,7 +237,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         !fetched.is_empty()
     }
 
-    /// Reserves room for an item in this local store, and flushes waiting items if there is none.
+    /// Reserves room for an item in this local store. If there is no room, flushes waiting items.
     fn make_room(&self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> LocalBuffer {
         let local_store = self.spe.local_store();
         let (room, align) = room_of(bytes);
@@ -270,8 +261,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Flushes the oldest waiting item of this local store to main memory. Returns false if no item
-    /// waits.
+    /// Flushes the oldest waiting item to main memory. Returns false if no item waits.
     fn flush_oldest(&self, asker: Asker<'_>, link: &dyn Link) -> bool {
         let mut rooms = self.rooms.borrow_mut();
         let mut items = locked(&self.exchange.items);
@@ -304,7 +294,6 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         true
     }
 
-    /// Moves an item between its room in this local store and the address `ea`.
     fn transfer(
         &self,
         asker: Asker<'_>,
@@ -500,8 +489,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         self.exchange.count_communication();
     }
 
-    /// Keeps the items that the processes have written until the items were fetched, or until no
-    /// process is left that could fetch them. Drops late messages for the processes.
+    /// Waits until the items of this SPE were fetched, or no process is left to fetch them.
     fn finish(&self) {
         let is_left = || self.exchange.programs.load(Ordering::Acquire) > 0;
         if !is_left() {
@@ -520,8 +508,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Records, in its destructor, that the processes of an SPE or the main process have ended or will
-/// never begin. A destructor also runs after a panic.
+/// Records in its destructor, also after a panic, that the processes of an SPE or the main process
+/// have ended or will never begin.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

@@ -1,5 +1,4 @@
-//! The way of an item if processors share no memory. A [carrier](crate::transport) moves the
-//! messages and items of a processor.
+//! The way of an item if processors share no memory: through a [carrier](crate::transport).
 
 use super::wait;
 use crate::end::Ended;
@@ -21,7 +20,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     parcel: Parcel<T>,
 ) -> Result<(), Refused<T>> {
     wait::write_by(channel, process, parcel, |node, parcel| {
-        // SAFETY: `write_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `write_by` keeps the node in place until the node was served or removed.
         unsafe { step(channel, Side::Writer, node, process, parcel) }
     })
 }
@@ -34,7 +33,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
 ) -> Result<Parcel<T>, Ended> {
     wait::read_by(channel, process, |node, parcel| {
-        // SAFETY: `read_by` keeps the node in its place until it was served or removed.
+        // SAFETY: `read_by` keeps the node in place until the node was served or removed.
         unsafe { step(channel, Side::Reader, node, process, parcel) }
     })
 }
@@ -51,7 +50,7 @@ unsafe fn step<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: &mut Option<Parcel<T>>,
 ) -> Met {
-    // The user is recorded before the step, because another processor may perform the step.
+    // Before the step, because another processor may perform the step.
     channel.record_user(side, process.identity());
     process.perform(&channel.waiting(side), |woken| {
         // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! The ways of an item through a channel. Only this module chooses between the ways.
+//! The ways of an item through a channel, and the choice between these ways.
 //!
 //! | way | items | cost |
 //! |---|---|---|
@@ -7,15 +7,13 @@
 //! | [`step`] | all other items | a step of the [protocol](crate::protocol) under the lock |
 //! | [`carrier`] | all items, if processors share no memory | a step of the protocol, with messages |
 //!
-//! 1. This way is open while neither side waits, and no alternation is on the other side: see
+//! 1. While no process waits at the channel, and no alternation uses the other end: see
 //!    [`Ring`](ring::Ring).
-//! 2. This way is open while the channel has no guards and has not ended: see [`crate::lock`].
+//! 2. While the channel has no guards and has not ended: see [`crate::lock`].
 //!
-//! All ways have the same result as a step under the lock. A process without a partner
-//! [waits](wait).
-//!
-//! Reads and writes that do not wait, or wait until a deadline, use the ring or a step: see
-//! [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
+//! All ways have the same result as a step under the lock. A process that finds no partner
+//! [waits](wait). Calls that do not wait, or wait until a deadline, use the ring buffer or a step:
+//! see [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;
@@ -46,9 +44,8 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, without the ring.
-// The CPU mispredicts each return after a switch of stacks, so the whole rendezvous is inlined into
-// the program.
+/// Writes an item as [`write`] does, without the ring buffer. Inlined into the program, because a
+/// CPU mispredicts each return after a switch of stacks.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(

@@ -1,5 +1,5 @@
-//! Reads and writes that do not wait, or wait until a deadline. These calls use the ring, or
-//! perform a step of the [protocol](crate::protocol) under the channel's lock.
+//! Reads and writes that do not wait, or wait until a deadline: through the ring buffer, or by a
+//! step of the [protocol](crate::protocol) under the channel's lock.
 
 use cellworks_machine::Time;
 
@@ -122,7 +122,7 @@ fn wait_until<T, L: Lock, P: Place>(
 ) -> Met {
     let polls = process.would_poll::<L>();
     let node = Node::new(polls);
-    // If this call unwinds, the frame takes the node out of the queue.
+    // If this call unwinds, `frame` takes the node out of the queue.
     let frame = InFrame {
         channel,
         side,
@@ -130,7 +130,7 @@ fn wait_until<T, L: Lock, P: Place>(
     };
     let what: Waiting<'_> = channel.waiting(side);
     let met = process.perform(&what, |woken| {
-        // SAFETY: the frame above keeps the node in its place until the node is served or removed.
+        // SAFETY: `frame` keeps the node in its place until the node is served or removed.
         unsafe {
             channel
                 .lock()
@@ -144,8 +144,7 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // A program may make this call in a loop with a deadline that has passed. Then each call
-        // must give other processes a turn.
+        // In a loop of calls whose deadline has passed, each call must let other processes run.
         process.yield_ready();
     }
     // SAFETY: the node was served or removed.

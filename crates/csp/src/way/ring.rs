@@ -1,5 +1,5 @@
-//! The ring: the buffer of a channel with one writer and one reader. The two sides (the writer and
-//! the reader) use the ring without the channel's lock as long as no process waits.
+//! The ring: the buffer of a channel with one writer and one reader. These two *sides* use the ring
+//! without the channel's lock as long as no process waits.
 //!
 //! ```text
 //!   a side: the writer or the reader           the process with the channel's lock
@@ -11,13 +11,12 @@
 //! ```
 //!
 //! Because of the two barriers, either the side sees that it must take the lock, or the process
-//! with the lock sees that the side is busy. Before a process waits, lists a guard or ends the
-//! channel, it [excludes](Ring::exclude) the other side, and then checks the ring once more. When
-//! the lock is released and no reason to exclude a side is left, [`Ring::let_in`] admits this side
-//! again.
+//! with the lock sees that the side is busy. A process [excludes](Ring::exclude) the other side
+//! before it waits, lists a guard of an alternation or ends the channel, and then checks the ring
+//! once more. [`Ring::let_in`] admits the sides again that need not be excluded any more.
 //!
-//! The ring records the OS thread and the process of each side. If the thread or the process
-//! changes, the side must take the lock. If both sides are on one OS thread, they need no barrier.
+//! If the OS thread or the process of a side changes, the side must take the lock. If both sides
+//! are on one OS thread, they need no barrier.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -33,30 +32,28 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The most bytes of a ring. A ring allocates its memory at once, so larger buffers are queues.
+/// The largest size of a ring in bytes. A ring is allocated at once, so larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
-/// How often a side polls the count of the other side before it takes the lock to wait. A side
-/// polls only if the other side is on another OS thread. In loom, further polls show nothing new.
+/// The number of times that a side polls the `count` of the other side before it takes the lock and
+/// waits. In loom, further polls show nothing new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The most pauses that a side makes before it polls. If both sides are equally fast, a cache line
-/// moves between them for each item, which takes longer than all other work for the item. Therefore
-/// a side that finds few items pauses longer before its next poll, to find more items at once. On
-/// the Zen 4 of docs/performance.md a pause takes 26 ns and an item 4 ns.
+/// The largest number of pauses before a poll. A side that has found few items pauses, to find more
+/// items in one poll: moving a cache line for each item takes longer than all other work. On the
+/// Zen 4 of docs/performance.md a pause takes 26 ns, and an item 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
-/// After this many items of a ring, a process lets the other processes of its core run once. The
-/// number is a power of two. This number is larger than for other
-/// [channels](Process::count_communication), because an item of a ring takes less time.
+/// After this many items of a ring, a process lets the other processes of its core run once. A
+/// power of two. Other channels have a smaller number, because their items take more time.
 const TURN: usize = 256;
 
-/// The memory for one item. Only one thread at a time accesses a slot.
+/// The memory for one item, which one thread at a time accesses.
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// A buffer of a fixed number of items.
 pub(crate) struct Ring<T> {
-    /// The slots. The number of slots is a power of two, and at least `capacity`.
+    /// The slots. Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
     capacity: usize,
     writer: CachePadded<End>,
@@ -67,21 +64,20 @@ pub(crate) struct Ring<T> {
 
 /// The data that a side changes with each item, without the lock.
 struct End {
-    /// The number of items that the side has written or read. The other side polls this count, so
-    /// the count has a cache line of its own.
+    /// The number of items that the side has written or read. On a cache line of its own, because
+    /// the other side polls this number.
     count: CachePadded<AtomicUsize>,
     /// `count` plus one while the side is busy, so that the store that raises `count` also ends the
-    /// busy state. A second store would take time, because a CPU finishes stores in order, and an
-    /// earlier store may wait for a cache line of slots.
+    /// busy state. A second store might have to wait for an earlier store to a slot.
     intent: AtomicUsize,
-    /// The count of the other side when this side last read it. Only this side accesses the field.
+    /// The `count` of the other side when this side last read it. Only this side uses this field.
     others: Cell<usize>,
-    /// How many pauses this side makes before a poll. Only this side accesses the field.
+    /// The number of pauses before the next poll. Only this side uses this field.
     patience: Cell<u32>,
 }
 
 /// The data of a side that is written under the channel's lock: whether the side must take the
-/// lock, and the OS thread and the process of the side. Before the first user, both numbers are 0.
+/// lock, and the OS thread and the process of the side. Both are 0 before the first use.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
@@ -89,9 +85,8 @@ struct Gate {
 }
 
 // SAFETY: only one thread at a time accesses a slot: a busy side that has read `takes_lock` as
-// false after it became busy, or a thread that has the channel's lock as each method asks. `others`
-// and `patience` are used only by their side. Each side has one end, which its user borrows
-// exclusively. Items go from one process to another, which is allowed because they are `Send`.
+// false after it became busy, or a thread that has the channel's lock as each method requires.
+// `others` and `patience` belong to the exclusive user of a side. Items are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -106,8 +101,8 @@ impl End {
         })
     }
 
-    /// Whether the side is busy. The caller has executed the heavy barrier, so a side that becomes
-    /// busy later sees that it must take the lock.
+    /// Returns whether the side is busy. The caller has executed the heavy barrier, so a side that
+    /// becomes busy later sees that it must take the lock.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -130,15 +125,14 @@ impl Gate {
     }
 }
 
-/// The busy state of a side. [`done`](Self::done) or dropping this value ends the busy state.
+/// The busy state of a side, which ends with [`done`](Self::done) or when this value is dropped.
 struct Busy<'a> {
     end: &'a End,
-    /// The count of the side when it became busy.
     count: usize,
 }
 
 impl Busy<'_> {
-    /// Counts `items`, which is not 0, as written or read, and so ends the busy state.
+    /// Counts `items` (at least 1) as written or read, which ends the busy state.
     #[inline(always)]
     fn done(self, items: usize) {
         let count = self.count.wrapping_add(items);
@@ -155,8 +149,8 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// How many items ahead of its item the reader prefetches slots. Reading this number of items
-    /// takes about as long as moving a cache line.
+    /// The distance, in items, at which a reader prefetches slots. Reading so many items takes
+    /// about as long as moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
@@ -197,8 +191,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// Returns the slots for `items` items from the number `count` on, in two parts. The second
-    /// part begins at the start of the ring, if the first part reaches the end of the ring.
+    /// Returns the slots for `items` items from the number `count` on. The second part has the
+    /// slots that wrap around to the start of the ring.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -213,16 +207,15 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // The order is `Release`: a thread in `is_busy` may have loaded an older `count` and take
-        // the side for not busy. This thread must see all that the side did before this store.
+        // The order is `Release`: if a thread in `is_busy` loads an older `count`, and takes the
+        // side for not busy, this thread must see all that the side did before this store.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
         (!gate.takes_lock.load(Ordering::Acquire)).then_some(busy)
     }
 
-    /// Returns how many slots a writer, or how many items a reader, finds. `own` is the count of
-    /// this side, and `others` the count of the other side.
+    /// Returns how many free slots a writer finds, or how many items a reader finds.
     #[inline(always)]
     fn found(&self, side: Side, own: usize, others: usize) -> usize {
         match side {
@@ -231,17 +224,16 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the result of [`found`](Self::found) for the last known count of the other side.
+    /// Returns [`found`](Self::found) for the count of the other side that this side last read.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // `others` is out of date if the reader has taken items under the lock meanwhile.
+        // `others` is out of date if the reader has taken items under the lock.
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Returns how many slots or items a busy side finds. The result is 0 only if the ring has no
-    /// free slot for the writer, or no item for the reader.
+    /// Returns how many free slots or items a busy side finds. Returns 0 only if there is none.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
@@ -250,8 +242,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the result of [`available`](Self::available). If the side knows of less than `most`
-    /// slots or items, reads the count of the other side again.
+    /// Returns the same as [`available`](Self::available), but first reads the count of the other
+    /// side again if fewer than `most` slots or items are known.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -267,8 +259,7 @@ impl<T> Ring<T> {
         self.found(side, own, end.others.get())
     }
 
-    /// Polls as [`poll`](Self::poll) does, but pauses first if the previous polls have found few
-    /// items.
+    /// Calls [`poll`](Self::poll), after some pauses if earlier polls have found few items.
     #[cold]
     fn poll_patiently(&self, side: Side, own: usize) -> usize {
         let ((gate, end), (others, _)) = (self.gate(side), self.gate(side.other()));
@@ -293,9 +284,7 @@ impl<T> Ring<T> {
         found
     }
 
-    /// Ends the turn of the process when the side's count, which the caller has just raised, is a
-    /// multiple of [`TURN`]. Must not be called for an item that does not go through the ring,
-    /// because such an item does not raise the count.
+    /// Calls [`Process::end_turn`] after every [`TURN`] items that went through the ring.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -304,8 +293,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if the ring is full or the writer must take the
-    /// lock.
+    /// Puts an item into the ring. Returns the item if there is no room or the lock is needed.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -322,8 +310,7 @@ impl<T> Ring<T> {
         Ok(())
     }
 
-    /// Moves items from the front of `items` into the ring, until the ring is full. If the writer
-    /// must take the lock, moves no item.
+    /// Moves items from `items` into the ring until it is full. Moves none if the lock is needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -338,9 +325,8 @@ impl<T> Ring<T> {
         for part in self.parts(busy.count, put) {
             for (slot, item) in part.iter().zip(&mut from) {
                 let item = ptr::from_ref(item).cast::<MaybeUninit<T>>();
-                // SAFETY: as in `put`. The original item is forgotten below. The item is copied as
-                // bytes, because two copies as `T` would break rules of the language. For example,
-                // a box must be the only pointer to its contents.
+                // SAFETY: as in `put`. The original item is forgotten below. Until then the
+                // copy is not a `T`, because two copies of a box, for example, are not allowed.
                 slot.with_mut(|slot| unsafe { slot.write(item.read()) });
             }
         }
@@ -365,9 +351,7 @@ impl<T> Ring<T> {
         Some(item)
     }
 
-    /// Takes up to `most` items out of the ring and appends these items to `items`, which must have
-    /// room. Returns how many items were taken. The result is 0 if the ring is empty or the reader
-    /// must take the lock.
+    /// Moves up to `most` items into `items`, which must have room, and returns their number.
     pub(crate) fn take_many(&self, user: User, most: usize, items: &mut Vec<T>) -> usize {
         let Some(busy) = self.enter(&self.reader_gate, &self.reader, user) else {
             return 0;
@@ -391,9 +375,9 @@ impl<T> Ring<T> {
         taken
     }
 
-    /// Polls until the ring has room for a writer or an item for a reader, but at most [`POLLS`]
-    /// times. Returns whether the side should try again. If the other side is on the same OS
-    /// thread, or this side must take the lock, returns false.
+    /// Polls at most [`POLLS`] times until the writer finds room or the reader an item, and returns
+    /// whether the side should try again. Returns false at once if both sides are on one OS thread,
+    /// or this side must take the lock.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -435,14 +419,13 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock from now on, and waits until this side is not busy. `thread` is
-    /// the caller's OS thread.
+    /// Makes a side take the lock, and waits until it is not busy. The caller runs on `thread`.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // A side without a user is not busy. A side whose user is on this OS thread is not busy
-        // now, and a new user on another thread would first take the lock.
+        // A side without a user is not busy. A user on this OS thread is not busy now, and a user
+        // on another thread would first take the lock.
         if its == 0 || its == thread {
             return;
         }
@@ -453,7 +436,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the sides for which the argument is true use the ring without the lock.
+    /// Lets the writer, the reader or both use the ring without the lock.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -468,8 +451,7 @@ impl<T> Drop for Ring<T> {
         let mut read = self.reader.count.load(Ordering::Acquire);
         let written = self.writer.count.load(Ordering::Acquire);
         while read != written {
-            // SAFETY: the slots between the two counts hold items, and this is the last reference
-            // to the ring.
+            // SAFETY: the slots between the two counts hold items, and no other reference is left.
             self.slot(read)
                 .with_mut(|slot| unsafe { (*slot).assume_init_drop() });
             read = read.wrapping_add(1);
@@ -477,8 +459,7 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into the channel's ring. Returns the item if the channel has no ring, or if the
-/// ring has no room after some polls.
+/// Puts an item into the ring. Returns the item if there is no ring or no room.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -518,8 +499,7 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the channel's ring. Returns `None` without a ring, or if polls find no
-/// item.
+/// Takes an item out of the channel's ring. Returns `None` without a ring or an item.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -537,16 +517,13 @@ pub(super) fn read<T, P: Place>(
     }
 }
 
-/// The buffer of a channel: the items that the channel has accepted and no process has read. The
-/// channel's lock protects the buffer.
+/// The items that were written to a channel and not read. The channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
-    /// The buffer of a channel with one writer and one reader. A side that is not excluded may use
-    /// the ring without the lock.
+    /// A ring, which a side that is not excluded may use without the lock.
     Ring {
         ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory and all sides take
-        /// the lock.
+        /// The origin of the item in each slot, if processors share no memory. Used under the lock.
         origins: Box<[Origin]>,
     },
 }
@@ -577,7 +554,7 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// Appends an item. The caller is the writer, or serves a waiting writer. The buffer has room.
+    /// Appends an item to a buffer with room. The caller is the writer, or serves a waiting writer.
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
@@ -632,7 +609,6 @@ mod tests {
         process: 2,
     };
 
-    /// A ring that both sides may use without the lock.
     fn ring(capacity: usize) -> Ring<Box<u64>> {
         let ring = Ring::new(capacity).unwrap();
         ring.register(Side::Writer, WRITER);

@@ -1,10 +1,8 @@
 //! The wait of a process that has found no partner at a channel.
 
-// Rejected: two ways to save 9 to 15 of the 20 instructions (about 1 ns, CommsTime 1.09) by which a
-// wait on one core records which process to wake. One way decides only on an idle core how to poll.
-// The other way has separate code for a partner on another core. Times rose and fell by 1 ns
-// without a pattern (8 builds, Zen 4). Between two cores, a ping-pong took 77 ns with this code not
-// inlined, and 60 ns with the late decision, instead of 44 ns.
+// Rejected: to decide how to poll only on an idle core, and to have separate code for a partner on
+// another core. Each saved 9 to 15 instructions of a wait (about 1 ns), but times rose and fell by
+// 1 ns (8 builds, Zen 4), and a ping-pong between cores took 60 and 77 ns instead of 44 ns.
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -18,10 +16,9 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// The wait of a process at a channel, in the frame of the call that waits. When this call returns
-/// or unwinds, the destructor takes the node out of the queue or the [word](crate::lock). If
-/// another process has already taken the node out, the destructor waits until this process has
-/// served the node.
+/// The wait of a process at a channel, in the frame of the call that waits. When this call ends,
+/// the destructor takes the node out of the queue or the [word](crate::lock) of the channel, or
+/// waits until the process that has taken the node out has served the node.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -31,15 +28,13 @@ pub(super) struct InFrame<'a, T, L: Lock> {
 impl<T, L: Lock> Drop for InFrame<'_, T, L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
-        // The node is usually idle or served here. The node still waits only if the run was
-        // cancelled.
+        // The node still waits only if the run was cancelled.
         if self.node.outcome() == Outcome::Waits {
             leave(self.channel, self.side, self.node);
         }
     }
 }
 
-/// Writes an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write_by<T, L: Lock, P: Place>(
@@ -63,7 +58,6 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     }
 }
 
-/// Reads an item by `step`. If the step finds no partner, waits.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn read_by<T, L: Lock, P: Place>(
@@ -154,8 +148,7 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends the wait of a process. Returns false if the process was already served or the channel has
-/// ended.
+/// Ends a wait. Returns false if the process was served before, or the channel has ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
@@ -166,7 +159,7 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     let has_left = state.queue(side).remove(node);
     drop(state);
     if !has_left {
-        // Another process has taken the node out of the word, and is going to serve the node.
+        // Another process has taken the node out of the word, and will serve it.
         let backoff = Backoff::new();
         while node.outcome() == Outcome::Waits {
             backoff.snooze();
@@ -175,8 +168,8 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// Ends a wait that seems to have failed, so that the item in the node belongs to the process
-/// again. Returns how the channel has ended.
+/// Ends a wait that seems to have failed, so that the process has the item in the node again.
+/// Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {

@@ -1,7 +1,7 @@
 //! The way of an item through the word of a channel: see [`crate::lock`].
 
-// Rejected, because none of them made communications on one core faster: fewer taken branches,
-// fewer stores, other distances between stacks, and a second ring of processes in the same SPE.
+// Rejected, because communications on one core did not become faster: fewer taken branches, fewer
+// stores, and other distances between stacks.
 
 use super::wait;
 use crate::end::Ended;
@@ -16,13 +16,12 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// How often a writer polls again when it finds no waiting reader. A writer polls only if its last
-/// reader was on another core, because this reader may be about to wait. Giving an item to a
-/// waiting reader takes less time than waiting until a reader fetches the item
-/// (docs/performance.md).
+/// The number of times that a writer polls for a waiting reader, if its last reader was on another
+/// core. Giving an item to a waiting reader takes less time than waiting until a reader fetches the
+/// item (docs/performance.md).
 const POLLS: u32 = 8;
 
-/// The reasons why the word did not exchange an item.
+/// The reasons why a process did not exchange an item through the word.
 pub(super) enum Otherwise<S, E> {
     /// A step under the lock is needed. A writer gets its item back.
     Step(S),
@@ -38,8 +37,8 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core, because such a partner may
-/// always be ready. A partner on this core becomes ready only while this process waits.
+/// Counts a communication if the last partner was on another core, where it may always be ready. A
+/// partner on this core becomes ready only while this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
@@ -47,8 +46,8 @@ fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     }
 }
 
-/// If `word` has the node of a process that waits on `side`, takes the node out of the channel's
-/// word. The caller must then [serve](Node::serve) the node.
+/// If a process waits on `side` with a node in `word`, takes the node out of the channel's word.
+/// The caller must then [serve](Node::serve) the node.
 #[inline(always)]
 fn take_out<T, L: Lock>(
     channel: &RawChannel<T, L>,
@@ -95,7 +94,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
         }
-        // SAFETY: no other process knows the node.
+        // SAFETY: no other process can access the node.
         let mut back = unsafe { node.take_parcel() };
         parcel = take_parcel(&mut back);
     }

@@ -14,7 +14,6 @@ mod views;
 use std::collections::BTreeMap;
 
 use cellworks_stats::{STATES_RATIO_MIN, State};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,7 +33,8 @@ pub use views::{csv, table};
 ///
 /// `machine` and `environment` are those of A. The machine and the environment of B are in `other`.
 /// `trust` and `complete` hold only if they hold for both reports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// What all results have in common.
     #[serde(flatten)]
@@ -59,7 +59,8 @@ pub struct Comparison {
 }
 
 /// The names of two reports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// The name of the report to which ratios are relative. For several runs, it is the name of the
     /// first run and the number of further runs.
@@ -79,7 +80,8 @@ impl Compared {
 }
 
 /// The machine and the environment of B.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Other {
     /// The machine of B.
     pub machine: MachineInfo,
@@ -88,7 +90,8 @@ pub struct Other {
 }
 
 /// All measurements, or all results of a program, in a few numbers, without findings and matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The number of measurements or results that have a ratio.
     pub compared: usize,
@@ -109,7 +112,8 @@ pub struct Summary {
 }
 
 /// One value of B divided by that of A.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ratio {
     /// The kind of the value.
     pub kind: Kind,
@@ -141,7 +145,8 @@ pub struct Ratio {
 }
 
 /// A range of ratios, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RatioInterval {
     /// The lower end.
     pub low: f64,
@@ -151,7 +156,8 @@ pub struct RatioInterval {
 
 /// Whether a time or a rate of B differs from that of A by more than the intervals. If each side
 /// has one run, the verdict compares two runs, which need not show a difference of the machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// The intervals of A and B do not overlap, and B takes less time or has a higher rate.

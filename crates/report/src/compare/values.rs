@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Parameters};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,7 +10,8 @@ use crate::median::median;
 use crate::{Measured, Report};
 
 /// The kind of the values of a ratio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// The medians of a measurement.
@@ -25,7 +25,8 @@ pub enum Kind {
 }
 
 /// The range of the values of several runs, in the unit of the value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// The number of runs that have the value.
     pub runs: usize,

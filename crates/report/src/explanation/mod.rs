@@ -12,7 +12,6 @@ mod tests;
 mod views;
 
 use cellworks_stats::Finding;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
@@ -22,7 +21,8 @@ pub(crate) use views::CSV_HEADER;
 pub use views::{csv, html, table};
 
 /// The differences between two placements of the same tasks. A is the placement named first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationReport {
     /// What all results have in common. The machine has an SPE for each place.
     #[serde(flatten)]
@@ -49,7 +49,8 @@ pub struct ExplanationReport {
 }
 
 /// A placement that is compared with another placement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedPlacement {
     /// The name of the placement: a file, a list or a mapping.
     pub name: String,
@@ -58,7 +59,8 @@ pub struct ExplainedPlacement {
 }
 
 /// The data that one task sends to another task, and the cost of the data.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedPair {
     /// The sending task.
     pub from: usize,
@@ -73,7 +75,8 @@ pub struct ExplainedPair {
 }
 
 /// The load of a link or of a port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkLoad {
     /// The name, such as `link from SPE 1 to SPE 3`, `out of CPU 2` or `into CPU 2`.
     pub name: String,

@@ -12,7 +12,6 @@ mod trials;
 mod views;
 
 use cellworks_stats::Finding;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
@@ -24,7 +23,8 @@ pub(crate) use views::{amount, listed, on_costs, rows_on_page};
 pub use views::{csv, html, table};
 
 /// The best placement that a search has found, and its quality.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementReport {
     /// What all results have in common. The machine has an SPE for each place.
     #[serde(flatten)]
@@ -58,7 +58,8 @@ pub struct PlacementReport {
 }
 
 /// The tasks and the places of a problem.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementProblem {
     /// The file with the tasks, as the user named it, or the name of a pattern.
     pub file: String,
@@ -80,7 +81,8 @@ pub struct PlacementProblem {
 }
 
 /// A task that is fixed to a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FixedTask {
     /// The number of the task.
     pub task: usize,
@@ -89,7 +91,8 @@ pub struct FixedTask {
 }
 
 /// The CPU of each task, in the notations of other programs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuBinding {
     /// The CPU of task 0, of task 1 and so on, by its number in the operating system.
     pub cpus: Vec<usize>,

@@ -1,13 +1,13 @@
 //! The times of a command with several placements.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::median::median;
 
 /// The times of a command with several placements, and without a binding to CPUs. Each round runs
 /// the command once in each of these ways. Runs of one round have the same index.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementTrials {
     /// The command and its arguments.
     pub command: Vec<String>,
@@ -18,7 +18,8 @@ pub struct PlacementTrials {
 }
 
 /// The times of a command with a placement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementTrial {
     /// The place of task 0, of task 1 and so on.
     pub placement: Vec<usize>,

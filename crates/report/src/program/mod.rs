@@ -11,7 +11,6 @@ mod tests;
 mod views;
 
 use cellworks_stats::Finding;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Envelope, NotMeasured};
@@ -20,7 +19,8 @@ pub use page::html;
 pub use views::{csv, table};
 
 /// The results of a program, from one run or from several runs with different parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramReport {
     /// What all results have in common.
     #[serde(flatten)]
@@ -38,7 +38,8 @@ pub struct ProgramReport {
 }
 
 /// Curves over one quantity.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramFigure {
     /// The title.
     pub title: String,
@@ -51,7 +52,8 @@ pub struct ProgramFigure {
 }
 
 /// The quantity of an axis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureAxis {
     /// The name of the quantity, in a few words.
     pub label: String,
@@ -60,7 +62,8 @@ pub struct FigureAxis {
 }
 
 /// A curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FigureCurve {
     /// The name of the curve, which distinguishes it from the other curves.
     pub name: String,

@@ -13,7 +13,6 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +26,8 @@ pub use views::{csv, table};
 /// Published numbers of papers, with the numbers of simulated machines. `machine` is the machine of
 /// the first paper. `trust` and `complete` hold if every simulation gave a number. If some numbers
 /// were left out, `complete` does not hold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduction {
     /// What all results have in common.
     #[serde(flatten)]
@@ -45,7 +45,8 @@ pub struct Reproduction {
 }
 
 /// A paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PaperInfo {
     /// The name of the paper on the command line.
     pub name: String,
@@ -56,7 +57,8 @@ pub struct PaperInfo {
 }
 
 /// One published number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduced {
     /// The name of the number, which is unique in its paper.
     pub name: String,
@@ -100,7 +102,8 @@ pub struct Reproduced {
 }
 
 /// The origin of the simulated value of a known number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// A parameter was chosen to reproduce the number.
@@ -112,7 +115,8 @@ pub enum Relation {
 }
 
 /// How a published value has to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Published {
     /// The value is exact as printed.
@@ -126,7 +130,8 @@ pub enum Published {
 }
 
 /// A relation that a paper states in words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShapeRange {
     /// The values of the ratio, and the range in which the ratio must be.
     pub rule: String,
@@ -137,7 +142,8 @@ pub struct ShapeRange {
 }
 
 /// A summary of all numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReproductionSummary {
     /// The numbers to which a parameter was fitted.
     pub calibration: Errors,
@@ -154,7 +160,8 @@ pub struct ReproductionSummary {
 }
 
 /// The sizes of the errors of simulated values, without their signs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Errors {
     /// The number of published numbers that have an error.
     pub numbers: usize,
@@ -177,7 +184,8 @@ pub struct Errors {
 }
 
 /// A figure of a paper.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReproducedFigure {
     /// The name of the paper.
     pub paper: String,
@@ -193,7 +201,8 @@ pub struct ReproducedFigure {
 }
 
 /// A part of a figure, with its own axes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReproducedPanel {
     /// The title, which names what the curves have in common.
     pub title: String,
@@ -202,7 +211,8 @@ pub struct ReproducedPanel {
 }
 
 /// A simulated curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curve {
     /// The name of the curve, which distinguishes it from the other curves.
     pub name: String,
@@ -211,7 +221,8 @@ pub struct Curve {
 }
 
 /// A point of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CurvePoint {
     /// The position of the point on the horizontal axis.
     pub x: u64,
