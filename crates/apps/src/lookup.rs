@@ -343,7 +343,9 @@ fn by_hand<S: Spe, L: LookUp>(
             Step::Read(state, at) => under_way.push_back((state, spe.stage_ahead(&words[at])?)),
             Step::Found(found) => {
                 sum = sum.wrapping_add(found);
-                under_way.extend(probes.next().map(begin).transpose()?);
+                if let Some(probe) = probes.next() {
+                    under_way.push_back(begin(probe)?);
+                }
             }
         }
     }

@@ -35,6 +35,7 @@ impl AtomicOp {
     /// assert_eq!(AtomicOp::Subtract(1).apply(0), u32::MAX);
     /// assert_eq!(AtomicOp::CompareAndSwap { expected: 3, new: 4 }.apply(5), 5);
     /// ```
+    #[inline]
     pub const fn apply(self, word: u32) -> u32 {
         match self {
             Self::Add(by) => word.wrapping_add(by),

@@ -45,13 +45,17 @@ mod imp {
 
     #[inline]
     pub(super) fn light() {
-        let way = match WAY.load(Ordering::Relaxed) {
-            UNKNOWN => choose(),
-            way => way,
-        };
-        if way == KERNEL {
+        if WAY.load(Ordering::Relaxed) == KERNEL {
             compiler_fence(Ordering::SeqCst);
         } else {
+            light_without_the_kernel();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn light_without_the_kernel() {
+        if WAY.load(Ordering::Relaxed) == FENCES || choose() == FENCES {
             fence(Ordering::SeqCst);
         }
     }

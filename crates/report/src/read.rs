@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 
@@ -172,11 +172,12 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 }
 
 /// Parses a report, and replaces its control characters by `\u{fffd}`.
-fn parsed<R: Serialize + DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
-    let report: R = serde_json::from_slice(text)?;
-    let mut json = serde_json::to_value(report)?;
+fn parsed<R: DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
+    // The lines in errors have to be those of the file.
+    serde_json::from_slice::<R>(text)?;
+    let mut json = serde_json::from_slice(text)?;
     show(&mut json);
-    serde_json::from_value(json)
+    serde_json::from_slice(&serde_json::to_vec(&json)?)
 }
 
 fn show(value: &mut Value) {

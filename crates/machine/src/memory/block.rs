@@ -82,6 +82,12 @@ pub struct Block {
     _backing: Box<dyn Backing>,
 }
 
+#[cold]
+#[inline(never)]
+fn misaligned(offset: usize) -> ! {
+    panic!("a word at offset {offset} is not aligned to 4 bytes");
+}
+
 // SAFETY: `Backing` is `Send + Sync`, and every thread may access the bytes at `base`.
 unsafe impl Send for Block {}
 // SAFETY: as for `Send`. All accesses to the bytes are atomic or made by machine code.
@@ -127,16 +133,25 @@ impl Block {
         !self.versions.is_empty()
     }
 
-    /// Returns the address of the byte at `offset`, after a check of `bytes` bytes from there.
-    #[inline]
-    fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
-        assert!(
-            offset <= self.bytes && bytes <= self.bytes - offset,
+    // A function of its own, because a locked instruction waits until the arguments of the panic
+    // are stored.
+    #[cold]
+    #[inline(never)]
+    fn outside(&self, offset: usize, bytes: usize) -> ! {
+        panic!(
             "bytes {offset}..{} lie outside a block of {} bytes",
             offset.saturating_add(bytes),
             self.bytes
         );
-        // SAFETY: the assert keeps the result inside the allocation, or one past its end.
+    }
+
+    /// Returns the address of the byte at `offset`, after a check of `bytes` bytes from there.
+    #[inline]
+    fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
+        if offset > self.bytes || bytes > self.bytes - offset {
+            self.outside(offset, bytes);
+        }
+        // SAFETY: the check keeps the result inside the allocation, or one past its end.
         unsafe { self.base.as_ptr().add(offset) }
     }
 
@@ -202,10 +217,9 @@ impl Block {
     #[inline]
     fn word(&self, offset: usize) -> &AtomicU32 {
         let at = self.at(offset, 4).cast::<AtomicU32>();
-        assert!(
-            at.is_aligned(),
-            "a word at offset {offset} is not aligned to 4 bytes"
-        );
+        if !at.is_aligned() {
+            misaligned(offset);
+        }
         // SAFETY: the checks above make the word in bounds and aligned. All accesses to it are
         // atomic or made by machine code (`Backing`), and it lives as long as `self`.
         unsafe { &*at }

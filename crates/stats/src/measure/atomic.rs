@@ -240,6 +240,7 @@ impl Updater {
         })
     }
 
+    #[inline]
     fn operation(&mut self) -> AtomicOp {
         match self.function {
             Function::FetchAdd => AtomicOp::Add(OPERAND),
@@ -257,6 +258,7 @@ impl Updater {
 impl<S: CellSpe> Work<S> for Updater {
     type Left = u32;
 
+    #[inline]
     fn operate(&mut self, spe: &S) -> Result<(), SpeError> {
         let operation = self.operation();
         let before = if self.words == 1 {
