@@ -39,7 +39,7 @@ pub struct Ratio {
     #[arg(long, default_value = "10k,100k,1m")]
     pub operations: u64,
 
-    /// How many steps are timed; one step before and one step after are not timed.
+    /// How many steps are timed; 8 steps before and 8 steps after are not timed
     #[arg(long)]
     pub steps: u64,
 }
