@@ -13,8 +13,8 @@
 //! evict each other's data from the cache. [`InFlight::Automatic`] measures the best number.
 //!
 //! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside` to handle
-//! messages from other threads. A *portion* is the inputs between two looks outside. A *batch* is a
-//! sequence of inputs that are processed with the same number of threads. A *trial* measures a
+//! messages from other OS threads. A *portion* is the inputs between two looks outside. A *batch*
+//! is a sequence of inputs that are processed with the same number of threads. A *trial* measures a
 //! batch. A *flow* is the shared state of the threads. A thread *holds* the flow while it takes an
 //! input or calls the *sink*, the closure for results.
 
@@ -23,7 +23,7 @@
 // Rejected: a body that stages by a captured SPE. Each call of `stage` would check whether other
 // pieces are in flight, so a look-up would take 2.39 ns instead of 0.58 ns.
 // Rejected: a trait with a generic method as the body, because programs could not pass closures.
-// Rejected: taking inputs in advance for one piece, because an input may depend on its result.
+// Rejected: taking inputs in advance for one piece. An input may depend on the last result.
 // Rejected: prefetching into the second-level cache. On a Zen 5, these prefetches do not shorten a
 // miss in 64 MiB of data, and lengthen a miss in 4 GiB of data 1.2 to 1.6 times.
 
@@ -91,7 +91,7 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. All pieces in flight were completed, and at most one more begun.
+    /// The body panicked. The other pieces in flight were completed. At most one more was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The index of the input, from 0.
@@ -288,7 +288,7 @@ struct Flow<'a, S, I, R, F, K> {
     /// The threads that wait to hold the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// The number of taken inputs from which on threads check the fields below.
+    /// A thread checks the fields below only if at least this many inputs have been taken.
     stop: Cell<usize>,
     /// The number of taken inputs at which the batch is complete.
     end: Cell<usize>,
@@ -333,8 +333,7 @@ const HOLD_SHARE: u128 = 64;
 /// The number of inputs in the first portion, because the time of an input is not known yet.
 const FIRST_PORTION: usize = 16;
 
-/// The largest number of inputs in a portion if slices are not used in place. Portions are limited
-/// because later inputs may take longer than the measured inputs.
+/// The largest portion if slices are not used in place, because later inputs may take longer.
 const PORTION_MAX: usize = 1 << 14;
 
 /// The largest ratio of a portion to the previous portion if slices are used in place.
@@ -809,7 +808,7 @@ where
     }
 }
 
-/// A guard that records the index of an input if a panic drops it. Without a panic it is forgotten.
+/// A guard that records the index of an input on a panic. Without a panic, the guard is forgotten.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,

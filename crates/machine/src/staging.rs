@@ -173,8 +173,7 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `SpeCore::hold` returned a pointer to initialised bytes, aligned for T, that is
-        // valid while the hold and the borrow live. Both outlive `self`. Any bytes are a `T`
-        // (`Pod`).
+        // valid while hold and borrow live. Both outlive `self`. Any bytes are a `T` (`Pod`).
         unsafe { self.view.as_ref() }
     }
 }

@@ -106,8 +106,7 @@ impl Topology {
         }
     }
 
-    /// Returns the same machine with at least `count` memory modules. No added module is near a
-    /// Cell.
+    /// Returns the machine with at least `count` memory modules. Added modules are near no Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);

@@ -40,7 +40,7 @@ pub trait Wake: Wait {
     /// Returns the time since the start of the run.
     fn now(&self) -> Time;
 
-    /// Returns whether the run was cancelled. Then threads that wait are unwound.
+    /// Returns whether the run was cancelled. In a cancelled run, threads that wait are unwound.
     fn is_cancelled(&self) -> bool;
 
     /// Makes the waiting threads of `to` check their [conditions](Wait::wait_until) again. Needed
@@ -63,16 +63,16 @@ pub trait Wake: Wait {
     }
 
     /// Waits until `ready` returns true and another thread [wakes](Self::wake) this thread. A
-    /// [`notify`](Self::notify) need not call `ready`, so it stays fast with many waiting threads.
+    /// [`notify`](Self::notify) can skip this thread, so `notify` is fast even if many wait.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// Returns whether this thread should poll, to be woken faster by another core: wait by
+    /// Returns whether this thread should poll, so that another core wakes it faster. To poll, call
     /// [`wait_until`](Wait::wait_until), and give the waking thread a [polling](Sleeper::polling)
-    /// sleeper. True if no other thread of this core is ready and few threads poll.
+    /// sleeper. Returns true if no other thread of this core is ready and few threads poll.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
@@ -88,9 +88,9 @@ pub trait Wake: Wait {
     /// Makes one thread check its [condition](Wait::wait_until) again, which the caller has made
     /// true. Does nothing if the thread does not wait or has ended.
     ///
-    /// On a host, this takes a few nanoseconds within a core, and uses a queue to other cores. On a
-    /// simulated machine, this and [`notify`](Self::notify) take no time, so the caller must
-    /// simulate the communication between the processors.
+    /// On a host, this method takes a few nanoseconds within a core, and uses a queue to other
+    /// cores. On a simulated machine, this method and [`notify`](Self::notify) take no time, so the
+    /// caller must simulate the communication between the processors.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {
@@ -127,7 +127,7 @@ pub trait Wake: Wait {
         false
     }
 
-    /// Waits until `ready` returns true, or returns false at `deadline`. Such waits never deadlock.
+    /// Waits until `ready` returns true, or returns false at `deadline`. This wait never deadlocks.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -164,8 +164,8 @@ impl fmt::Debug for RemoteWaker {
 }
 
 /// The interface of a run for *outside threads*: OS threads that run no program of the run but wake
-/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts them, because it
-/// is not in a deadlock while an outside thread may still wake its programs.
+/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts these threads,
+/// because there is no deadlock while one of them may still wake a program.
 pub trait Outside: Send + Sync {
     /// See [`Wake::now`].
     fn now(&self) -> Time;
@@ -182,8 +182,8 @@ pub trait Outside: Send + Sync {
     fn admit(&self);
 
     /// Decrements the count of outside threads, before an outside thread ends or waits for a
-    /// program. That program must [`admit`](Self::admit) the thread again before it wakes the
-    /// thread. If all other threads of the run wait, this call ends the run as a deadlock.
+    /// program. Before that program wakes the thread, it must [`admit`](Self::admit) the thread
+    /// again. If all other threads of the run wait, this call ends the run as a deadlock.
     fn dismiss(&self);
 }
 
@@ -210,11 +210,11 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of the thread's SPE or [`PPE`], with the bit [`POLLS`]. One word is fast to copy.
+    /// The number of the SPE, or [`PPE`], with the bit [`POLLS`]. A single word is copied fast.
     processor: u32,
 }
 
-/// The number for the PPE, which no SPE has.
+/// The value of `processor` for the PPE, which is not the number of an SPE.
 const PPE: u32 = POLLS - 1;
 
 /// The bit for a thread that polls, above all numbers of SPEs.

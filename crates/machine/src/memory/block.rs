@@ -377,7 +377,7 @@ impl Block {
             let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
             let line = start / LINE_BYTES;
             let version = self.can_be_reserved().then(|| self.lock(line));
-            // SAFETY: `done + step <= bytes`, so source and target are in the bytes of the caller.
+            // SAFETY: `done + step <= bytes`, so source and target are in the caller's valid bytes.
             unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
             if let Some(version) = version {
                 self.unlock(line, version);
@@ -427,8 +427,7 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes, which other threads access only by atomics or
-/// `copy`.
+/// `to` and `from` must be valid for `bytes` bytes, which only atomics and `copy` access.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // Copies a naturally aligned word as a unit, by one load and one store, as the MFC does.

@@ -14,11 +14,10 @@ mod tests;
 impl RawCommand {
     /// Checks the command for an SPU's queue and a local store of `local_store_bytes` bytes.
     ///
-    /// If a command has several errors, a command error is returned first, then an alignment error,
-    /// then a range error (CBEA p.57 table 7-6 note 2). Commands of zero bytes and empty lists are
-    /// legal. A [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers
-    /// past the end of the local store are refused, whereas the hardware wraps to 0 (CBEA s.15.6
-    /// p.221).
+    /// Looks for command errors first, then alignment errors, then range errors (CBEA p.57 table
+    /// 7-6 note 2). Commands of zero bytes and empty lists are legal. A
+    /// [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers past the
+    /// end of the local store are refused, whereas the hardware wraps to 0 (CBEA s.15.6 p.221).
     ///
     /// # Errors
     ///
@@ -325,8 +324,7 @@ impl Transfer {
 }
 
 /// A list of up to 2,048 transfers, which share the tag group, the queue entry and the upper half
-/// of the address. A [`ListCursor`](super::ListCursor) reads the list (CBEA s.7.4 p.59, s.7.5.3
-/// p.60).
+/// of the address. A [`ListCursor`](super::ListCursor) reads it (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,

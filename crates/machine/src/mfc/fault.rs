@@ -7,8 +7,8 @@ use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_T
 use super::opcode::Opcode;
 
 /// The reason why the MFC refused a command. The message contains the command, the value, the rule
-/// and a legal example. In the architecture, the first four are interrupts and suspend the SPE's
-/// queue (CBEA p.57, p.113).
+/// and a legal example. In the architecture, the first four faults are interrupts and suspend the
+/// SPE's queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.

@@ -88,8 +88,7 @@ impl ElementTransfer {
     }
 
     /// Returns whether the list stalls after this transfer. If so, the machine must call
-    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element until the program
-    /// has acknowledged the stall.
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element during the stall.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
@@ -104,9 +103,8 @@ impl ElementTransfer {
 ///
 /// The data of each element starts in the local store at the next multiple of 16. If the element
 /// has fewer than 16 bytes, the low four bits of its effective address are added. All elements
-/// share the upper half of the effective address. An element is read only by [`next`](Self::next),
-/// so a program may change elements of a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7
-/// p.129).
+/// share the upper half of the effective address. [`next`](Self::next) reads one element, so a
+/// program may change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
@@ -144,8 +142,7 @@ impl ListCursor {
     ///
     /// # Errors
     ///
-    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. A fault ends the
-    /// list.
+    /// Returns the faults of a transfer, or [`MfcFault::ListCrosses4GiB`]. A fault ends the list.
     #[inline]
     pub fn next(
         &mut self,

@@ -139,8 +139,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // `after` is empty in a free slot, because it was empty when the slot's last
-                // command started.
+                // A free slot's `after` is empty, because the slot's last command could start.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -237,8 +236,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// Returns the commands that may start now, oldest first. The caller may start them as it
-    /// iterates.
+    /// Returns the commands that may start now, oldest first. They may be started during iteration.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }

@@ -65,8 +65,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Sets the effect of a new signal on an unread signal. The default is
-    /// [`SignalMode::Overwrite`].
+    /// Sets the effect of a signal on an unread signal. The default is [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///

@@ -30,7 +30,7 @@ pub trait PpeCore: Wake {
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
     /// Returns a handle to the run for OS threads that run none of its programs. Returns `None` if
-    /// time is simulated or SPEs need DMA, because these threads have neither.
+    /// time is simulated or SPEs need DMA, because these threads have no simulated time and no DMA.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }

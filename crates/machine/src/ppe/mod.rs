@@ -59,8 +59,8 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work`, which can use the features of a Cell, if this machine is a [Cell](CellMachine).
-    /// Otherwise returns `None`.
+    /// Runs `work`, which can use the features of a Cell, or returns `None` if the machine is no
+    /// Cell.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -153,7 +153,7 @@ pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a spawned program. If it is dropped, [`Machine::run`] returns any panic.
+/// A handle to a spawned program. If the handle is dropped, [`Machine::run`] returns any panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -196,9 +196,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Starts `program` on an SPE, after the programs that were started there earlier. The program
-    /// may borrow values that outlive the [run](Machine::run). At the start its MFC queue is empty,
-    /// and it has no reservation and no reserved part of the local store. The bytes of the local
-    /// store, words in mailboxes and signals remain from earlier programs.
+    /// may borrow values that outlive the [run](Machine::run). At its start, the MFC queue is
+    /// empty, and the SPE has no reservation and no reserved part of the local store. The bytes of
+    /// the local store, words in mailboxes and signals remain from earlier programs.
     ///
     /// # Panics
     ///

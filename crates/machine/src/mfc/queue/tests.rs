@@ -304,7 +304,7 @@ impl Model {
     }
 }
 
-/// Opcodes with each kind of order. Commands without an order occur more often.
+/// Opcodes with each kind of order. `Get` and `Put` occur twice, to be chosen more often.
 const OPCODES: &[Opcode] = {
     use Opcode::*;
     &[
