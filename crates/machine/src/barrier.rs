@@ -20,7 +20,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // The first choice of a thread is used, because both threads need the same barrier.
+        // The first choice is kept, because both threads must use the same kind of barrier.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,

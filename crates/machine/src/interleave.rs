@@ -20,8 +20,8 @@
 
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
-// Rejected: a body that stages by a captured SPE. Each call of `stage` would check whether other
-// pieces are in flight, so a look-up would take 2.39 ns instead of 0.58 ns.
+// Rejected: a body that captures an `Spe` and calls its `stage`. Each call would check whether
+// other pieces are in flight, so a look-up would take 2.39 ns instead of 0.58 ns.
 // Rejected: a trait with a generic method as the body, because programs could not pass closures.
 // Rejected: taking inputs in advance for one piece. An input may depend on the last result.
 // Rejected: prefetching into the second-level cache. On a Zen 5, these prefetches do not shorten a
@@ -109,12 +109,12 @@ impl fmt::Debug for InterleaveError {
 
 /// The SPE in the body of interleaved work: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// All methods of [`Spe`](crate::Spe) can be called. If only one piece is in flight and the machine
-/// uses slices in place, [`stage`](Self::stage) compiles to nothing.
+/// All methods of [`Spe`](crate::Spe) can be called. If only one piece is in flight and slices are
+/// used in main memory, [`stage`](Self::stage) compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether no other piece is in flight and slices are used in place. Each caller of the body
-    /// sets a constant, so that the loop for one piece compiles to a plain loop.
+    /// Whether no other piece is in flight and slices are used in main memory. Each caller of the
+    /// body sets a constant, so that the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -342,12 +342,12 @@ const PORTION_GROWTH: usize = 1 << 12;
 /// The duration of a portion for several threads, or if slices are not used in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// A larger number of threads must save more than `1 / LEAST_GAIN` of the time of an input, because
-/// other programs that use the memory slow a larger number of threads more.
+/// To be chosen, a larger number of threads must save more than `1 / LEAST_GAIN` of the time of an
+/// input, because other programs that use the memory slow a larger number more.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time that a trial measures
-/// for one piece. The trial counts inputs, so it is slower than the loop that is used later.
+/// To be chosen, several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time with
+/// one thread. A trial with one thread is slower than the later loop, which counts no inputs.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>

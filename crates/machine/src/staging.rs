@@ -34,7 +34,7 @@ use bytemuck::Pod;
 use crate::local_store::StageError;
 use crate::spe::core::{SpeCore, StageRequest};
 
-/// A get in progress. [`wait`](Self::wait) returns its view.
+/// A get in progress. [`wait`](Self::wait) returns the view of the data.
 #[must_use = "the data can be used once `wait` has handed it over"]
 pub struct Pending<'a, T, S: SpeCore> {
     staged: Staged<'a, T, S>,
@@ -67,7 +67,7 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 }
 
 /// A get in progress for a slice that will be put back. Dropping this value without
-/// [`wait`](Self::wait) puts nothing back. Its bytes in the local store are freed after the get.
+/// [`wait`](Self::wait) puts nothing back. The local bytes are freed after the get.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -186,8 +186,8 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     hold: S::Hold,
     memory: NonNull<T>,
     spe: &'a S,
-    // This type's destructor makes the compiler keep the target alive for the view. With a
-    // destructor on the hold only, the put could write to freed memory.
+    // Because the view has a destructor, the compiler keeps the target alive until the view is
+    // dropped. If only the hold had a destructor, the put could write to freed memory.
     _target: PhantomData<&'a mut [T]>,
 }
 
@@ -230,7 +230,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
 }
 
 /// A slice that is staged in tiles. The next tile is fetched while the program uses the current
-/// tile. A tile can be used until the next call of [`next`](Self::next), so two tiles need room.
+/// tile. A tile can be used until the next call of [`next`](Self::next), so two tiles must have
+/// room.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,

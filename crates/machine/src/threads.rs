@@ -272,7 +272,7 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
     /// Sets the size of the thread's stack in bytes. A simulated SPE rounds the size up to 16 bytes
     /// and reserves the stack in its local store. The default is [`THREAD_STACK_BYTES`]. A host
-    /// allocates at least 16 KiB. The default of a host is a setting.
+    /// allocates at least 16 KiB. On a host the default is a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self

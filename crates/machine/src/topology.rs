@@ -6,7 +6,7 @@ use std::fmt;
 use crate::capabilities::Capabilities;
 use crate::id::{CellId, ModuleId, SpeId};
 
-/// The parts of a machine. Programs should first use the SPEs of a Cell with the lowest ids.
+/// The parts of a machine. In each Cell, programs should first use the SPEs with the lowest ids.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};

@@ -55,7 +55,7 @@ pub trait Wake: Wait {
     /// Returns a handle to the calling thread, for [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets the calling thread's task for the report of a stack overflow, and returns the old task.
+    /// Sets the name of the thread's task for the report of a stack overflow. Returns the old name.
     /// Machines without such reports do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
@@ -98,8 +98,8 @@ pub trait Wake: Wait {
         }
     }
 
-    /// Does the same as [`wake`](Self::wake) if the thread can be woken directly on this core.
-    /// Otherwise does nothing and returns false.
+    /// Does the same as [`wake`](Self::wake) and returns true if the thread can be woken directly
+    /// on this core. Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
@@ -112,16 +112,16 @@ pub trait Wake: Wait {
     /// Returns a handle that wakes threads of this run from its programs and from destructors.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread.
-    /// This keeps the stack alive while unfinished programs borrow from it.
+    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. The
+    /// wait keeps the stack alive while unfinished programs borrow from the stack.
     ///
     /// The machine calls `done` repeatedly while other threads of the core unwind. The caller must
     /// have caught the panic of the cancellation. No simulated time passes.
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
     /// Waits for some nanoseconds, in which another core may fulfil a condition, and returns true.
-    /// Returns false without waiting if another thread of this core is ready, on a PPE, and where
-    /// time is simulated.
+    /// Returns false without waiting if another thread of this core is ready, if the caller is a
+    /// PPE, or if time is simulated.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false
@@ -236,7 +236,7 @@ impl Sleeper {
     }
 
     /// Returns this handle with a flag: whether the thread waits by
-    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) is enough to wake it.
+    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) wakes the thread.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };

@@ -1,7 +1,7 @@
 //! Trials, which measure the time of an input with a given number of threads.
 
-// Rejected: trials with 2 and 4 threads first. These trials take longest if the latency is large.
-// Rejected: a trial with only 8 threads. They can be slower than one thread where 64 are fastest.
+// Rejected: trials with 2 and 4 threads first. They take longest if the memory latency is large.
+// Rejected: a trial with only 8 threads, because 8 can be slower than 1 where 64 are fastest.
 
 use crate::time::{Span, Time};
 

@@ -1,7 +1,7 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
 //! Several threads may copy the same bytes at once. These copies are not data races in Rust,
-//! because they are machine code: the C library's `memmove`, or a load and a store instruction.
+//! because machine code copies: the C library's `memmove`, or a load and a store instruction.
 //!
 //! Each line has a *version*, which is odd while a processor writes the line under its lock, and
 //! even otherwise. A reservation records the version. A conditional store succeeds if it can change

@@ -11,7 +11,7 @@ const STALL_AND_NOTIFY: u32 = 1 << 31;
 
 /// An element of a list (CBEA s.7.4 p.59). In the local store it is two words in the machine's byte
 /// order. The first word has the stall-and-notify flag in its most significant bit, and the size in
-/// the others. The second word is the lower half of the effective address.
+/// the other bits. The second word is the lower half of the effective address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -102,9 +102,9 @@ impl ElementTransfer {
 /// An iterator over the transfers of a list.
 ///
 /// The data of each element starts in the local store at the next multiple of 16. If the element
-/// has fewer than 16 bytes, the low four bits of its effective address are added. All elements
-/// share the upper half of the effective address. [`next`](Self::next) reads one element, so a
-/// program may change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
+/// has fewer than 16 bytes, the low four bits of its effective address are added to this address.
+/// All elements share the upper half of the effective address. [`next`](Self::next) reads one
+/// element, so a program may change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,

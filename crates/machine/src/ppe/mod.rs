@@ -46,8 +46,8 @@ pub unsafe trait Machine: Sized {
     /// Returns the parts of the machine.
     fn topology(&self) -> &Topology;
 
-    /// Runs `main` on the PPE until it and every program that it spawned have ended. Programs may
-    /// borrow values that outlive the call.
+    /// Runs `main` on the PPE until `main` and every program that it spawned have ended. Programs
+    /// may borrow values that outlive the call.
     ///
     /// # Errors
     ///
@@ -59,8 +59,7 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work`, which can use the features of a Cell, or returns `None` if the machine is no
-    /// Cell.
+    /// Runs `work` with the features of a Cell, or returns `None` if the machine is no Cell.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -139,7 +138,7 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     }
 
     /// Returns the actual memory module of the byte at `ea`, which can differ from the requested
-    /// module. Returns `None` if it is unknown, for instance for untouched memory.
+    /// module. Returns `None` if the module is unknown, for instance for untouched memory.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 

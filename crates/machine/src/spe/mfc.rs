@@ -41,7 +41,7 @@ pub trait Mfc: Wait {
     /// illegal. A machine that executes these commands later returns the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` to `lsa`, and reserves it. Ends any other reservation.
+    /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.
     ///
     /// # Errors
     ///
