@@ -229,9 +229,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     }
 }
 
-/// A slice that is staged in tiles. The next tile is fetched while the program uses the current
-/// tile. A tile can be used until the next call of [`next`](Self::next), so two tiles must have
-/// room.
+/// A slice staged in tiles. The next tile is fetched while the program uses the current tile. A
+/// tile can be used until the next call of [`next`](Self::next), so room for two is enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,
