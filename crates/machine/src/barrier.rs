@@ -2,9 +2,9 @@
 //!
 //! Two threads each write their own word and then read the other thread's word. Without a full
 //! barrier in between, both threads may miss the other thread's write. The thread with frequent
-//! barriers calls [`light`], which costs almost nothing. The other thread calls [`heavy`], by which
-//! the kernel interrupts every core of this process (`membarrier(2)`, Linux 4.14). Without this
-//! system call, or under Miri, both functions are fences.
+//! barriers calls [`light`], which takes almost no time. The other thread calls [`heavy`], for
+//! which the kernel interrupts every core that runs this process (`membarrier(2)`, Linux 4.14).
+//! Without this system call, or under Miri, both functions are fences.
 
 // Rejected: the crate `membarrier` 0.2, because it links a Windows library on Linux.
 
@@ -20,7 +20,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // The first choice remains, because both threads must use the same kind of barrier.
+        // The first choice is kept, because both threads must use the same kind of barrier.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,
@@ -102,7 +102,7 @@ mod imp {
 }
 
 /// Executes the barrier of the thread with frequent barriers. The first call of [`light`] or
-/// [`heavy`] registers the process with the kernel, in up to tens of milliseconds.
+/// [`heavy`] registers the process with the kernel, which takes up to tens of milliseconds.
 #[inline]
 pub fn light() {
     imp::light();

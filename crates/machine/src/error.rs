@@ -10,14 +10,14 @@ use crate::time::{Span, Time};
 /// The payload of a panic, as `catch_unwind` returns it.
 pub type Payload = Box<dyn Any + Send>;
 
-/// The payload of the panic that unwinds the programs of a cancelled run, such as a failed run.
+/// The payload of the panic by which a cancelled run unwinds its programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
 /// The reason why a run failed.
 #[derive(thiserror::Error)]
 pub enum RunError {
-    /// The main program, or a program that was not joined, panicked first.
+    /// The main program, or a program that was not joined, panicked.
     #[error("{} panicked on {at}: {}", program, message(payload))]
     Panic {
         /// The processor of the program.
@@ -91,15 +91,15 @@ impl RunError {
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
-    /// Whether the main program was only unwound because this or a surrounding run was cancelled.
+    /// Whether the main program was unwound because this run or a surrounding run was cancelled.
     pub main_was_cancelled: bool,
     /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
-    /// The first [`RunError::Panic`] of a program that was not joined, during the main program.
+    /// The first [`RunError::Panic`] of an unjoined program before the main program ended.
     pub panic_before: Option<RunError>,
-    /// The first [`RunError::Panic`] of a program that was not joined, after the main program.
+    /// The first [`RunError::Panic`] of an unjoined program after the main program ended.
     pub panic_after: Option<RunError>,
-    /// The reason if the machine cancelled the run.
+    /// The reason why the machine cancelled the run, if it did so.
     pub cancelled_for: Option<RunError>,
 }
 
@@ -117,7 +117,7 @@ impl<R> RunEnd<R> {
     ///
     /// # Panics
     ///
-    /// Resumes the unwinding if a surrounding run was cancelled, but not this run.
+    /// Resumes the unwinding if a surrounding run was cancelled, but this run was not cancelled.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);

@@ -1,31 +1,31 @@
-//! Interleaved work: while some of many independent pieces of work wait for data, another computes.
+//! Interleaved work: while one of many independent pieces of work waits for data, another computes.
 //!
 //! ```text
 //!   inputs ──► thread 0: stage, wait ─────┐ follow, wait ──┐ result
 //!          ──► thread 1:   stage, wait ───┼─┐              │        ──► in input order,
 //!          ──► thread 2:     stage, wait ─┼─┼─┐            │            or as they are completed
 //!                                         ▼ ▼ ▼            ▼
-//!                         each goes on when its turn comes round: its data is there by then
+//!                         each thread continues in turn: its data has arrived by then
 //! ```
 //!
 //! A piece of work is sequential code that stages slices and waits for their data. With too few
-//! pieces *in flight* (begun and not ended) the core waits. With too many, they evict each other's
-//! data from the cache. [`InFlight::Automatic`] measures from time to time which number is best.
+//! pieces *in flight* (begun and not ended), the core waits for data. With too many, the pieces
+//! evict each other's data from the cache. [`InFlight::Automatic`] measures the best number.
 //!
-//! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside`. A
-//! *portion* is the inputs between two looks outside. A *batch* is a sequence of inputs that are
-//! processed with the same number of threads. A *trial* measures a batch. A *flow* is the shared
-//! state of the threads. A thread *holds* the flow while it takes an input or calls the *sink*, the
-//! closure for results.
+//! Terms in this module: a thread *looks outside* when it calls `SpeCore::look_outside` to handle
+//! messages from other OS threads. A *portion* is the inputs between two looks outside. A *batch*
+//! is a sequence of inputs that are processed with the same number of threads. A *trial* measures a
+//! batch. A *flow* is the shared state of the threads. A thread *holds* the flow while it takes an
+//! input or calls the *sink*, the closure for results.
 
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
-// Rejected: a body that captures the SPE. Its `stage` would check for other pieces on every call
-// (2.39 ns a look-up instead of 0.58). A trait with a generic method is fast but no closure.
-// Rejected: taking several inputs in advance when one piece is in flight, because an input may
-// depend on the last result.
-// Rejected: prefetching into the second-level cache. On a Zen 5 with 128 look-ups in flight, a miss
-// takes 2.45 ns with prefetches and 2.42 without (64 MiB), and 1.2 to 1.6 times as long in 4 GiB.
+// Rejected: a body that captures an `Spe` and calls its `stage`. Each call would check whether
+// other pieces are in flight, so a look-up would take 2.39 ns instead of 0.58 ns.
+// Rejected: a trait with a generic method as the body, because programs could not pass closures.
+// Rejected: taking inputs in advance for one piece. An input may depend on the last result.
+// Rejected: prefetching into the second-level cache. On a Zen 5, these prefetches do not shorten a
+// miss in 64 MiB of data, and lengthen a miss in 4 GiB of data 1.2 to 1.6 times.
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
@@ -50,8 +50,8 @@ use trial::{Trial, inputs_in};
 /// The number of pieces of work in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The fastest number by measurement, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX). Each
-    /// piece must have room in the local store for twice the data that a single piece has used.
+    /// The number that measurements find fastest, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX).
+    /// Numbers for which the local store may have no room are not tried.
     Automatic,
     /// A fixed number of pieces. 0 means 1.
     Fixed(usize),
@@ -83,7 +83,7 @@ pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled, and a destructor called this module while the stack unwinds.
+    /// The run was cancelled. Only destructors that run while the stack unwinds can get this error.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -91,10 +91,10 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The other pieces in flight were completed, and at most one more begun.
+    /// The body panicked. The other pieces in flight were completed. At most one more was begun.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
-        /// The number of the input, counted from 0.
+        /// The index of the input, from 0.
         index: usize,
         /// The payload of the panic.
         payload: Payload,
@@ -109,12 +109,12 @@ impl fmt::Debug for InterleaveError {
 
 /// The SPE in the body of interleaved work: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// All methods of [`Spe`](crate::Spe) can be called. If one piece is in flight and data need not be
-/// moved, [`stage`](Self::stage) compiles to nothing.
+/// All methods of [`Spe`](crate::Spe) can be called. If only one piece is in flight and slices are
+/// used in main memory, [`stage`](Self::stage) compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether no other piece is in flight and no data is moved. A constant in each caller of the
-    /// body, so that the loop for one piece compiles to a plain loop.
+    /// Whether no other piece is in flight and slices are used in main memory. Each caller of the
+    /// body sets a constant, so that the loop for one piece compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -128,8 +128,8 @@ impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Returns a slice after it has arrived in the local store. Other pieces of work run meanwhile.
-    /// If no other piece is in flight, other threads of the SPE may wait for some tenths of a
-    /// millisecond, and threads that the body starts even longer.
+    /// If no other piece is in flight, the other threads of the SPE may not run for some tenths of
+    /// a millisecond, and threads that the body has started even longer.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ where
         }
     }
 
-    /// Processes all inputs. Calls `sink` with the number and the result of each completed input.
+    /// Processes all inputs. Calls `sink` with the index (from 0) and the result of each input.
     ///
     /// # Errors
     ///
@@ -288,7 +288,7 @@ struct Flow<'a, S, I, R, F, K> {
     /// The threads that wait to hold the flow.
     waiting: RefCell<Vec<Sleeper>>,
     some_wait: Cell<bool>,
-    /// The number of taken inputs at which a thread has to check the fields below.
+    /// A thread checks the fields below only if at least this many inputs have been taken.
     stop: Cell<usize>,
     /// The number of taken inputs at which the batch is complete.
     end: Cell<usize>,
@@ -302,7 +302,7 @@ struct Flow<'a, S, I, R, F, K> {
     is_exhausted: Cell<bool>,
     /// The largest number of bytes that a single piece has used in the local store.
     most_staged: Cell<usize>,
-    /// The number of the first input at which a panic occurred.
+    /// The index of the first input at which a panic occurred.
     failed: Cell<Option<usize>>,
     result: PhantomData<fn() -> R>,
 }
@@ -315,13 +315,13 @@ struct Ends<I, K> {
 /// The value of `Flow::taken` while a thread holds the flow.
 const HELD: usize = usize::MAX;
 
-/// The numbers of threads to try. Those below [`FEW`] are tried only if more threads have no room.
+/// The numbers of threads to try. Those below [`FEW`] are tried only if `FEW` threads have no room.
 const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 
 /// The number of threads that is tried after one thread.
 const FEW: usize = 8;
 
-/// The slowdown of [`FEW`] threads against one thread above which larger numbers are not tried.
+/// More than [`FEW`] threads are tried only if `FEW` take at most this many times as long as one.
 const HOPELESS_LOSS: u128 = 2;
 
 /// The least time between trials: see also [`HOLD_SHARE`].
@@ -330,24 +330,24 @@ const HOLD: Span = Span::from_nanoseconds(50_000_000);
 /// The least ratio of the time between trials to the duration of the trials.
 const HOLD_SHARE: u128 = 64;
 
-/// The number of inputs in the first portion, when the time of an input is unknown.
+/// The number of inputs in the first portion, because the time of an input is not known yet.
 const FIRST_PORTION: usize = 16;
 
-/// The largest portion if data is not in place. Later inputs may take longer than measured inputs.
+/// The largest portion if slices are not used in place, because later inputs may take longer.
 const PORTION_MAX: usize = 1 << 14;
 
-/// The largest ratio of a portion to the last portion if data is in place.
+/// The largest ratio of a portion to the previous portion if slices are used in place.
 const PORTION_GROWTH: usize = 1 << 12;
 
-/// The duration of a portion for several threads, or if data is not in place.
+/// The duration of a portion for several threads, or if slices are not used in place.
 const TURN: Span = Span::from_nanoseconds(50_000);
 
-/// More threads must save more than `1 / LEAST_GAIN` of the time of an input, because they are
-/// slowed more by other programs that use the memory.
+/// To be chosen, a larger number of threads must save more than `1 / LEAST_GAIN` of the time of an
+/// input, because other programs that use the memory slow a larger number more.
 const LEAST_GAIN: u128 = 32;
 
-/// Several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time in the loop for one
-/// piece, because a trial overestimates this time: it counts inputs, and the final loop does not.
+/// To be chosen, several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time with
+/// one thread. A trial with one thread is slower than the later loop, which counts no inputs.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -398,7 +398,7 @@ where
         Ok(())
     }
 
-    /// Processes inputs one after the other, until `end` or the end of the trial.
+    /// Processes inputs one after the other, until `end` inputs are taken or the trial ends.
     fn work_alone(&self, end: usize) {
         let is_trial = self.trial.get().is_some();
         loop {
@@ -464,7 +464,7 @@ where
         }
     }
 
-    /// Returns the best number of threads and the time of an input, or `None` for too few inputs.
+    /// Returns the fastest number of threads and its time per input, or `None` for too few inputs.
     fn fastest(&self) -> Result<Option<(usize, Span)>, InterleaveError> {
         let Some(alone) = self.least_time(1)? else {
             return Ok(None);
@@ -492,8 +492,8 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Returns whether the local store has room for each thread's stack and, because pieces of work
-    /// differ, twice the data that one piece has used.
+    /// Returns whether the local store has room for a stack for each thread, and for twice the most
+    /// data that one piece has used, because pieces of work differ.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
@@ -505,16 +505,16 @@ where
         taken.saturating_add(self.portion.get()).min(self.end.get())
     }
 
-    /// Sets the duration of a portion. If it becomes shorter, portions start small again, because
-    /// the old number of inputs may be far too large.
+    /// Sets the duration of a portion. If the duration becomes shorter, portions start small again,
+    /// because the old number of inputs may be far too large.
     fn look_after(&self, span: Span) {
         if span < self.portion_span.replace(span) {
             self.portion.set(FIRST_PORTION);
         }
     }
 
-    /// Sets the next portion to the inputs that fit into `portion_span`, at most `most`. The last
-    /// `inputs` inputs have taken the time since `begin`.
+    /// Sets the number of inputs in the next portion to as many as fit into `portion_span`, at most
+    /// `most`. The last `inputs` inputs have taken the time since `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -524,7 +524,7 @@ where
         self.is_exhausted.get() || self.failed.get().is_some()
     }
 
-    /// Returns the time of an input, or `None` if inputs are too few or threads have no room.
+    /// Returns the time of an input, or `None` if inputs are too few or the threads have no room.
     fn least_time(&self, threads: usize) -> Result<Option<Span>, InterleaveError> {
         let trial = Trial::new(threads, self.taken.get());
         match self.work_on_batch(threads, usize::MAX, Some(trial)) {
@@ -538,8 +538,8 @@ where
 
     /// Processes inputs in one of several threads, until the batch is complete or no input is left.
     ///
-    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. The
-    /// CPU predicts the return of a long body, because all threads share a call site.
+    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. All
+    /// threads call a long body from the same place, so the CPU predicts its return.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -565,7 +565,7 @@ where
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            // A new pair is made, so that the input is in memory only on this slow path.
+            // Makes a new pair, so that the input is in memory only on this slow path.
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
@@ -574,7 +574,7 @@ where
         held.take()
     }
 
-    /// Passes any result to the sink and takes the next input, with all checks.
+    /// Does the same as `exchange`, with all checks. A thread's first call has no result.
     #[cold]
     #[inline(never)]
     fn exchange_slowly(&self, result: Option<(usize, R)>) -> Option<(usize, I::Item)> {
@@ -607,7 +607,7 @@ where
         self.hold(self.taken.get())
     }
 
-    /// Returns whether to look outside now. In trials, [`may_go_on`](Self::may_go_on) does so.
+    /// Returns whether to look outside now. In trials, `may_go_on` looks outside instead.
     fn is_to_look(&self, taken: usize) -> bool {
         let is_at_stop = taken >= self.stop.get() && taken < self.end.get();
         is_at_stop && self.trial.get().is_none() && !self.is_done()
@@ -658,7 +658,7 @@ where
         }
     }
 
-    /// Returns whether another input may be taken. In a trial, also reads the clock when it is due.
+    /// Returns whether another input may be taken. In a trial, also records times.
     #[cold]
     #[inline(never)]
     fn may_go_on(&self, taken: usize) -> bool {
@@ -670,7 +670,7 @@ where
         {
             let took = trial.take_time(taken, self.spe.now());
             if trial.times == 0 {
-                // The trial has all its times, so the batch ends after the next input.
+                // The trial has all its measurements, so the batch ends after the next input.
                 self.end.set(taken + 1);
                 trial.next = taken + 1;
             }
@@ -686,9 +686,9 @@ where
 
 /// Processes up to `next.left` inputs in a plain loop, with staged data in place.
 ///
-/// The loop should be as fast as one in the program itself. Therefore the function takes and
-/// returns the inputs and the sink by value and is not inlined: a sum in the sink can then stay in
-/// a register. The optimiser unrolls only loops with one exit, hence two loops.
+/// The loop should be as fast as a loop in the program itself. Therefore the function is not
+/// inlined, and takes and returns the inputs and the sink by value: a sum in the sink can then stay
+/// in a register. There are two loops, because the optimiser unrolls only loops with one exit.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,
@@ -711,7 +711,7 @@ where
     let is_exhausted = if most.is_some_and(|most| most <= next.left) {
         for input in inputs.by_ref() {
             sink(next.index(), body(spe, input));
-            // `left` can pass zero, if the iterator has more inputs than its `size_hint`.
+            // `left` wraps below 0 if the iterator has more inputs than its `size_hint`.
             next.left = next.left.wrapping_sub(1);
         }
         true
@@ -742,7 +742,7 @@ struct Worked<I, K> {
     is_exhausted: bool,
 }
 
-/// The exclusive right to use the inputs and the sink.
+/// A guard that exists while a thread holds the flow, and gives access to the inputs and the sink.
 struct Held<'a, 'b, S: SpeCore, I, R, F, K>
 where
     I: Iterator,
@@ -808,11 +808,11 @@ where
     }
 }
 
-/// A guard that records the input if its work panics. It is forgotten if the work returns.
+/// A guard that records the index of an input on a panic. Without a panic, the guard is forgotten.
 struct Failing<'a> {
     failed: &'a Cell<Option<usize>>,
     stop: &'a Cell<usize>,
-    /// The number of the input plus `left`, so that the loop only changes `left`.
+    /// The index of the input plus `left`, so that the loop changes only `left`.
     end: usize,
     left: usize,
 }

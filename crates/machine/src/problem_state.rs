@@ -1,7 +1,7 @@
 //! The problem-state areas: the main-memory addresses of SPEs' mailbox and signal registers.
 //!
-//! An SPE writes to another SPE's register by a `put` or `sndsig` of 4 bytes to its effective
-//! address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
+//! An SPE writes to another SPE's register by a `put` or `sndsig` of 4 bytes to the register's
+//! effective address (CBEA pages 99 to 103; IBM's programming tutorial, "SPE to SPE").
 
 use crate::id::SpeId;
 use crate::mfc::EffectiveAddress;
@@ -31,8 +31,8 @@ impl ProblemStateRegister {
         }
     }
 
-    /// Returns the effective address of the register in `spe`. In the local store, a word to send
-    /// must be at offset 12 of a quadword, to match the low four bits of this address.
+    /// Returns the effective address of the register in `spe`. A word to send must be at offset 12
+    /// of a quadword of the local store, to match the low four bits of this address.
     ///
     /// ```
     /// use cellworks_machine::{ProblemStateRegister, SpeId};

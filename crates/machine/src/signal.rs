@@ -1,8 +1,8 @@
 //! Signal notification: two 32-bit registers in each SPE, which the PPE and other SPEs write.
 //!
 //! A read waits for a word, returns it and empties the register (channels 3 and 4). In overwrite
-//! mode a new signal replaces an unread signal. In OR mode the register combines the bits of unread
-//! signals, for many senders (CBEA sections 8.7 and 9.10; CellStats section 2.2).
+//! mode a new signal replaces an unread signal. In OR mode the register collects the bits of all
+//! unread signals (CBEA sections 8.7 and 9.10; CellStats section 2.2).
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub enum SignalMode {
 }
 
 impl SignalMode {
-    /// Returns the content of the register after the signal `arriving`, given any `unread` word.
+    /// Returns the word in the register after the signal `arriving`. `unread` is the old word.
     pub const fn combine(self, unread: Option<u32>, arriving: u32) -> u32 {
         match (self, unread) {
             (Self::Or, Some(unread)) => unread | arriving,

@@ -9,19 +9,19 @@
 //!   &mut [T] ─ stage_out ───────────────────────► StagedMut ── commit, or drop ──► &mut [T]
 //! ```
 //!
-//! A *get* copies a slice into the local store when it is issued, and a *put* copies it back when
-//! the view is committed. A view for reading borrows the slice shared, and a view for writing
+//! A *get* copies a slice into the local store, and a *put* copies it back when the view is
+//! committed or dropped. A view for reading borrows the slice shared, and a view for writing
 //! exclusively. Leaking a view wastes room in the local store but is memory-safe.
 //!
 //! Simulated machines and *strict* hosts copy slices through local stores, and lose the writes of a
 //! leaked `StagedMut`. On other hosts the view *is* the slice in main memory.
 
-// Rejected: a destructor of typed views that waits, because a leaked view is never dropped. The
-// borrows cover every access to main memory, so no safety depends on destructors.
+// Rejected: destructors of typed views that wait, because a leaked view is never dropped. Instead,
+// the borrow of a view covers every access of the machine to main memory.
 // Rejected: a `Deref` that waits, because the switch of threads would be invisible. In
 // `cell.borrow_mut().push(f(&tile))` another thread could run while the cell is borrowed.
 // Rejected: `stream` as an `Iterator`. A program could keep items until the local store is full,
-// and `next` has no error to return. A stream lends its items instead.
+// and `next` could not return an error. A stream lends its items instead.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,14 +34,14 @@ use bytemuck::Pod;
 use crate::local_store::StageError;
 use crate::spe::core::{SpeCore, StageRequest};
 
-/// A get in progress. [`wait`](Self::wait) returns its view.
+/// A get in progress. [`wait`](Self::wait) returns the view of the data.
 #[must_use = "the data can be used once `wait` has handed it over"]
 pub struct Pending<'a, T, S: SpeCore> {
     staged: Staged<'a, T, S>,
     spe: &'a S,
 }
 
-// Inlined, because after a switch of threads the CPU mispredicts the return of each function.
+// Inlined, because the CPU mispredicts the return of a function in which threads were switched.
 impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
     #[inline(always)]
     pub(crate) fn new(
@@ -67,7 +67,7 @@ impl<'a, T: Pod, S: SpeCore> Pending<'a, T, S> {
 }
 
 /// A get in progress for a slice that will be put back. Dropping this value without
-/// [`wait`](Self::wait) puts nothing back. The local store is freed once the get has ended.
+/// [`wait`](Self::wait) puts nothing back. The local bytes are freed after the get.
 #[must_use = "the data can be changed once `wait` has handed it over"]
 pub struct PendingMut<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
@@ -116,8 +116,8 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
     }
 }
 
-/// A view of a slice in the local store, for reading. The type has no destructor, so it is
-/// covariant, and a variable that was declared before the slice can hold a view.
+/// A view of a slice in the local store, for reading. The type is covariant and has no destructor,
+/// so a variable that was declared before the slice can hold a view.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,
@@ -173,7 +173,7 @@ impl<T: Pod, S: SpeCore> Deref for Staged<'_, T, S> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: `SpeCore::hold` returned a pointer to initialised bytes, aligned for T, that is
-        // valid while hold and borrow live. Both outlast `self`, and any bytes are a T (Pod).
+        // valid while hold and borrow live. Both outlive `self`. Any bytes are a `T` (`Pod`).
         unsafe { self.view.as_ref() }
     }
 }
@@ -186,8 +186,8 @@ pub struct StagedMut<'a, T: Pod, S: SpeCore> {
     hold: S::Hold,
     memory: NonNull<T>,
     spe: &'a S,
-    // This type's destructor makes the compiler keep the target alive for the view. With a
-    // destructor on the hold only, the put could write to freed memory.
+    // Because the view has a destructor, the compiler keeps the target alive until the view is
+    // dropped. If only the hold had a destructor, the put could write to freed memory.
     _target: PhantomData<&'a mut [T]>,
 }
 
@@ -229,8 +229,8 @@ impl<T: Pod, S: SpeCore> Drop for StagedMut<'_, T, S> {
     }
 }
 
-/// A long slice that is staged tile by tile, the next tile while the program uses the current one.
-/// A tile can be used until the next call of [`next`](Self::next), so room for two tiles is enough.
+/// A slice staged in tiles. The next tile is fetched while the program uses the current tile. A
+/// tile can be used until the next call of [`next`](Self::next), so room for two is enough.
 pub struct Stream<'a, T, S: SpeCore> {
     spe: &'a S,
     tiles: std::slice::Chunks<'a, T>,

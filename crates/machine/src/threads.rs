@@ -10,8 +10,8 @@
 //! threads may share values that are not `Sync`. All threads end before their scope returns, so
 //! they may borrow the caller's values.
 
-// Rejected: a scope that its threads can use to start more threads. On every machine it would have
-// to outlive the function that gets it. A thread can open its own scope instead.
+// Rejected: a scope in which its threads can start more threads. On every machine the scope would
+// have to outlive the function that receives it. A thread can open its own scope instead.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -270,9 +270,9 @@ impl<'scope, 'env, S: SpeCore> ThreadScope<'scope, 'env, S> {
 }
 
 impl<'scope, S: SpeCore> ThreadBuilder<'_, 'scope, '_, S> {
-    /// Sets the size of the thread's stack in bytes. A simulated SPE reserves it in its local
-    /// store, rounded up to 16 bytes ([`THREAD_STACK_BYTES`] by default). On a host the real stack
-    /// has this size, but at least 16 KiB, and the default is a setting of the machine.
+    /// Sets the size of the thread's stack in bytes. A simulated SPE rounds the size up to 16 bytes
+    /// and reserves the stack in its local store. The default is [`THREAD_STACK_BYTES`]. A host
+    /// allocates at least 16 KiB. On a host the default is a setting of the machine.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::capabilities::Capabilities;
 use crate::id::{CellId, ModuleId, SpeId};
 
-/// The parts of a machine. Programs should use the SPEs with the lowest numbers of a Cell first.
+/// The parts of a machine. In each Cell, programs should first use the SPEs with the lowest ids.
 ///
 /// ```
 /// use cellworks_machine::{CellId, Distance, ModuleId, SpeId, SpeSite, Topology};
@@ -37,7 +37,7 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// A number for a core that SPEs may share (SMT, or one CPU). `None` for a core of its own.
+    /// The number of the core, if other SPEs may share it (as hardware threads, or on one CPU).
     pub core: Option<u32>,
     /// The user-visible name of the place, such as `CPU 3`. May be empty.
     pub place: String,
@@ -48,7 +48,7 @@ pub struct SpeSite {
 pub enum Distance {
     /// The same SPE.
     Same,
-    /// Two SPEs on one core, as hardware threads of a host's core.
+    /// Two SPEs on one core, such as two hardware threads of a host's core.
     SameCore,
     /// SPEs of one Cell. On a host, their cores share a last-level cache.
     SameCell,
@@ -78,7 +78,7 @@ impl Distance {
 
 impl Topology {
     /// Returns a machine: `cells[c]` is the memory module nearest to Cell `c`, and `spes[s]` is the
-    /// place of SPE `s`. Memory modules are numbered from 0 to the highest in `cells`.
+    /// place of SPE `s`. The memory modules are those from 0 to the highest in `cells`.
     ///
     /// # Panics
     ///
@@ -106,7 +106,7 @@ impl Topology {
         }
     }
 
-    /// Returns the same machine with at least `count` memory modules. Added ones are near no Cell.
+    /// Returns the machine with at least `count` memory modules. Added modules are near no Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
         self.modules = self.modules.max(count);
@@ -209,7 +209,7 @@ impl Topology {
         self.place_of_ppe.as_deref()
     }
 
-    /// Returns the same machine with last-level caches of `bytes` bytes for each Cell.
+    /// Returns the same machine with a last-level cache of `bytes` bytes for each Cell.
     #[must_use]
     pub fn with_last_level_cache(mut self, bytes: usize) -> Self {
         self.last_level_cache_bytes = Some(bytes);
@@ -233,7 +233,7 @@ impl Topology {
         }
     }
 
-    /// Returns the memory module nearest to a Cell. If its SPEs have different [nearest
+    /// Returns the memory module nearest to a Cell. If the Cell's SPEs have different [nearest
     /// modules](Self::module_of), this is the module of the SPEs that a program should use first.
     ///
     /// # Panics
@@ -243,8 +243,8 @@ impl Topology {
         self.cells[cell.index()]
     }
 
-    /// Returns the user-visible name of a distance on this machine. With two Cells, SPEs of
-    /// different Cells are in the `other Cell`. With more Cells, [`Distance::AcrossModules`] is
+    /// Returns the user-visible name of a distance on this machine. If the machine has two Cells,
+    /// the distance between them is `other Cell`. With more Cells, [`Distance::AcrossModules`] is
     /// `across Cells` if each Cell has its own nearest module.
     ///
     /// ```

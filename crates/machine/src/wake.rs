@@ -40,7 +40,7 @@ pub trait Wake: Wait {
     /// Returns the time since the start of the run.
     fn now(&self) -> Time;
 
-    /// Returns whether the run was cancelled. Then threads that wait are unwound.
+    /// Returns whether the run was cancelled. In a cancelled run, threads that wait are unwound.
     fn is_cancelled(&self) -> bool;
 
     /// Makes the waiting threads of `to` check their [conditions](Wait::wait_until) again. Needed
@@ -55,7 +55,7 @@ pub trait Wake: Wait {
     /// Returns a handle to the calling thread, for [`wake`](Self::wake).
     fn sleeper(&self) -> Sleeper;
 
-    /// Sets the calling thread's task for the report of a stack overflow, and returns the old task.
+    /// Sets the name of the thread's task for the report of a stack overflow. Returns the old name.
     /// Machines without such reports do nothing.
     fn set_task(&self, task: Option<String>) -> Option<String> {
         let _ = task;
@@ -63,16 +63,16 @@ pub trait Wake: Wait {
     }
 
     /// Waits until `ready` returns true and another thread [wakes](Self::wake) this thread. A
-    /// [`notify`](Self::notify) need not call `ready`, so it stays fast with many waiting threads.
+    /// [`notify`](Self::notify) can skip this thread, so `notify` is fast even if many wait.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// Returns whether this thread should poll, to be woken faster by another core: wait by
+    /// Returns whether this thread should poll, so that another core wakes it faster. To poll, call
     /// [`wait_until`](Wait::wait_until), and give the waking thread a [polling](Sleeper::polling)
-    /// sleeper. True if no other thread of this core is ready and few threads poll.
+    /// sleeper. Returns true if no other thread of this core is ready and few threads poll.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
@@ -88,9 +88,9 @@ pub trait Wake: Wait {
     /// Makes one thread check its [condition](Wait::wait_until) again, which the caller has made
     /// true. Does nothing if the thread does not wait or has ended.
     ///
-    /// On a host, this takes a few nanoseconds within a core, and uses a queue to other cores. On a
-    /// simulated machine, this and [`notify`](Self::notify) take no time, so the caller must
-    /// simulate the communication between the processors.
+    /// On a host, this method takes a few nanoseconds within a core, and uses a queue to other
+    /// cores. On a simulated machine, this method and [`notify`](Self::notify) take no time, so the
+    /// caller must simulate the communication between the processors.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {
@@ -98,8 +98,8 @@ pub trait Wake: Wait {
         }
     }
 
-    /// Does the same as [`wake`](Self::wake) if the thread can be woken directly on this core.
-    /// Otherwise does nothing and returns false.
+    /// Does the same as [`wake`](Self::wake) and returns true if the thread can be woken directly
+    /// on this core. Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
@@ -112,22 +112,22 @@ pub trait Wake: Wait {
     /// Returns a handle that wakes threads of this run from its programs and from destructors.
     fn remote_waker(&self) -> RemoteWaker;
 
-    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread.
-    /// This keeps the stack alive while unfinished programs borrow from it.
+    /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. The
+    /// wait keeps the stack alive while unfinished programs borrow from the stack.
     ///
     /// The machine calls `done` repeatedly while other threads of the core unwind. The caller must
     /// have caught the panic of the cancellation. No simulated time passes.
     fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
     /// Waits for some nanoseconds, in which another core may fulfil a condition, and returns true.
-    /// Returns false without waiting if another thread of this core is ready, on a PPE, and where
-    /// time is simulated.
+    /// Returns false without waiting if another thread of this core is ready, if the caller is a
+    /// PPE, or if time is simulated.
     #[inline(always)]
     fn wait_briefly(&self) -> bool {
         false
     }
 
-    /// Waits until `ready` returns true, or returns false at `deadline`. Such waits never deadlock.
+    /// Waits until `ready` returns true, or returns false at `deadline`. This wait never deadlocks.
     #[track_caller]
     fn wait_until_deadline(
         &self,
@@ -164,8 +164,8 @@ impl fmt::Debug for RemoteWaker {
 }
 
 /// The interface of a run for *outside threads*: OS threads that run no program of the run but wake
-/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts them, because it
-/// is not in a deadlock while an outside thread may still wake its programs.
+/// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts these threads,
+/// because there is no deadlock while one of them may still wake a program.
 pub trait Outside: Send + Sync {
     /// See [`Wake::now`].
     fn now(&self) -> Time;
@@ -182,8 +182,8 @@ pub trait Outside: Send + Sync {
     fn admit(&self);
 
     /// Decrements the count of outside threads, before an outside thread ends or waits for a
-    /// program. That program must [`admit`](Self::admit) the thread again before it wakes the
-    /// thread. If all other threads of the run wait, this call ends the run as a deadlock.
+    /// program. Before that program wakes the thread, it must [`admit`](Self::admit) the thread
+    /// again. If all other threads of the run wait, this call ends the run as a deadlock.
     fn dismiss(&self);
 }
 
@@ -210,11 +210,11 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of the thread's SPE or [`PPE`], with the bit [`POLLS`]. One word is fast to copy.
+    /// The number of the SPE, or [`PPE`], with the bit [`POLLS`]. A single word is copied fast.
     processor: u32,
 }
 
-/// The number for the PPE, which no SPE has.
+/// The value of `processor` for the PPE, which is not the number of an SPE.
 const PPE: u32 = POLLS - 1;
 
 /// The bit for a thread that polls, above all numbers of SPEs.
@@ -236,7 +236,7 @@ impl Sleeper {
     }
 
     /// Returns this handle with a flag: whether the thread waits by
-    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) is enough to wake it.
+    /// [`wait_until`](Wait::wait_until). If so, a [`notify`](Wake::notify) wakes the thread.
     #[inline]
     pub fn polling(self, polls: bool) -> Self {
         let flag = if polls { POLLS } else { 0 };

@@ -37,7 +37,7 @@ const BANDWIDTH: Metric = Metric {
     unit: "bytes/s",
 };
 
-/// The block of the largest DMA command, and enough memory for the buffers of all SPEs.
+/// The limits: blocks up to the largest DMA command, and memory for the buffers of all SPEs.
 const LIMITS: Limits = Limits {
     block_bytes_max: 16 << 10,
     local_store_bytes: LOCAL_STORE_BYTES,

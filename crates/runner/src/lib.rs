@@ -8,7 +8,7 @@
 //!
 //! For speed, programs, measurements and exchanges are compiled twice: for simulated machines
 //! ([`simulated`]) and for this computer ([`this_computer`]). Other crates use [`Runner`] and
-//! [`Chosen`], which hide the types, so that they do not compile the programs again.
+//! [`Chosen`], which hide the types, so that these crates do not compile the programs again.
 //!
 //! ```
 //! use cellworks_machine::Machine;

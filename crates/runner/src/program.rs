@@ -109,7 +109,7 @@ impl Kind {
         (self.read)(values)
     }
 
-    /// Returns the programs to run for `chosen`, without repetitions: see [`Program::complete`].
+    /// Returns the programs to run for `chosen`, each only once: see [`Program::complete`].
     ///
     /// # Panics
     ///
@@ -140,7 +140,7 @@ pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
 }
 
-/// Calls `visitor` with the type of the program with this name, or returns `None` if unknown.
+/// Calls `visitor` with the type of the program `name`. Returns `None` if the name is unknown.
 pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
     if name == DmaLatency::NAME {
         return Some(visitor.visit::<DmaLatency>());
@@ -192,7 +192,7 @@ impl Visitor for Described {
     }
 }
 
-/// Returns a copy of a program of type `P`.
+/// Returns a copy of `chosen`, which must be of type `P`.
 fn typed<P: Program>(chosen: &dyn Chosen) -> P {
     let chosen: &dyn Any = chosen;
     let typed: &P = chosen.downcast_ref().expect("all programs are of one kind");

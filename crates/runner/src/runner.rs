@@ -47,14 +47,14 @@ pub trait Runner {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError>;
 
-    /// Adds a reading of the reference to `reference`: see [`Readings::read`].
+    /// Measures the reference times of a run, and adds them to `reference`: see [`Readings::read`].
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Readings::read`].
     fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError>;
 
-    /// Runs tasks that exchange packets, and returns the time of a round in nanoseconds.
+    /// Runs tasks that exchange packets, and returns the time of a round of packets in nanoseconds.
     ///
     /// # Errors
     ///

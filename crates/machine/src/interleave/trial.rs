@@ -1,18 +1,18 @@
-//! Trials, which measure the time of inputs with a number of threads.
+//! Trials, which measure the time of an input with a given number of threads.
 
-// Rejected: trials with 2 and 4 threads first, which take longest where the latency is largest.
-// Rejected: a trial with only 8 threads, which can be slower than one where 64 are fastest.
+// Rejected: trials with 2 and 4 threads first. They take longest if the memory latency is large.
+// Rejected: a trial with only 8 threads, because 8 can be slower than 1 where 64 are fastest.
 
 use crate::time::{Span, Time};
 
-/// The number of measurements with each number of threads. The shortest counts.
+/// The number of measurements in a trial. The shortest is the result.
 const TIMES: usize = 3;
 
-/// The number of inputs in a measurement, at least [`TRIAL_INPUTS_PER_THREAD`] for each thread.
+/// The number of inputs in a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if more.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
-/// The least number of inputs in a round, in which every thread takes an input.
+/// The least number of inputs in a round. In a round every thread can take an input.
 const LEAST_ROUND: usize = 8;
 
 /// The longest duration of a measurement, unless a single round takes longer.
@@ -21,9 +21,9 @@ const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 /// The measurements of the time of an input with one number of threads.
 #[derive(Clone, Copy)]
 pub(super) struct Trial {
-    /// The number of inputs in a round, in which every thread takes an input.
+    /// The number of inputs in a round: one for each thread, and at least [`LEAST_ROUND`].
     round: usize,
-    /// The number of inputs in a measurement, which the duration of the second round may reduce.
+    /// The number of inputs in a measurement, reduced if the second round takes long.
     inputs: usize,
     /// The number of remaining measurements.
     pub(super) times: usize,
@@ -49,8 +49,8 @@ impl Trial {
         }
     }
 
-    /// Reads the clock after `next` inputs, and returns the time since the last call. The second
-    /// round determines the number of inputs in a measurement, because threads start in the first.
+    /// Records the time at `taken` inputs, and returns the time since the last call. Threads start
+    /// in the first round, so the second round determines the number of inputs in a measurement.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;
@@ -74,7 +74,7 @@ impl Trial {
     }
 }
 
-/// Returns how many inputs fit into `span`, at least 1. `inputs` inputs have taken the time `took`.
+/// Returns how many inputs fit into `span`, at least 1, if `inputs` inputs take the time `took`.
 pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
     let fit = span * inputs as u128 / took;
     usize::try_from(fit).unwrap_or(usize::MAX).max(1)
@@ -84,7 +84,7 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns a trial after clock readings that are these nanoseconds apart.
+    /// Returns a trial after clock readings at these intervals in nanoseconds.
     fn trial_of(threads: usize, times_ns: &[u64]) -> Trial {
         let mut trial = Trial::new(threads, 1_000);
         let mut now = Time::default();

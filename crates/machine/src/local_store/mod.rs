@@ -1,7 +1,7 @@
 //! Local stores, each the memory of one SPE.
 //!
-//! The SPE's program and its MFC use local-store addresses. Other processors use DMA, because local
-//! stores are mapped in main memory. Programs reserve addresses, so that buffers never overlap.
+//! An SPE's program and MFC use local-store addresses. Other processors use DMA to the effective
+//! addresses of the local store. Programs reserve ranges, so buffers never overlap.
 
 pub mod space;
 
@@ -31,7 +31,7 @@ pub enum LocalStoreUse {
     Release,
 }
 
-/// A callback for every use of the local store by the program, with the address and the size.
+/// A callback for every use of the local store by the program, with the address and size in bytes.
 pub type LocalStoreWatch = Rc<dyn Fn(LocalStoreUse, LsAddr, usize)>;
 
 /// A handle to the local store of one SPE. Clones refer to the same local store.
@@ -95,7 +95,7 @@ impl LocalStore {
         }
     }
 
-    /// Returns a handle that calls `watch` for every use, as do its clones. Used to find hazards.
+    /// Returns a handle that, like its clones, calls `watch` for every use. Used to find hazards.
     #[must_use]
     pub fn watched(mut self, watch: LocalStoreWatch) -> Self {
         self.watch = Some(watch);
@@ -123,13 +123,13 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`, and returns how many more bytes were reserved at the peak than before.
+    /// Runs `f`. Returns how many more bytes were reserved at the peak than before, and the result.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // Another thread may have restarted the peak when fewer bytes were reserved.
+        // Another thread may have called `begin_peak` meanwhile, when fewer bytes were reserved.
         ((peak as usize).saturating_sub(before), result)
     }
 

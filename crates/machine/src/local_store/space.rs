@@ -57,7 +57,7 @@ impl Space {
         }
     }
 
-    /// Reserves `bytes` bytes, or 1 instead of 0, at a multiple of `align`, and returns the first
+    /// Reserves `bytes` bytes (1 if `bytes` is 0) at a multiple of `align`, and returns the first
     /// address. The purpose `what` and the source line `at` appear in error messages.
     ///
     /// # Errors

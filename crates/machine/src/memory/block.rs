@@ -1,14 +1,14 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Several threads may copy the same bytes at once. These copies are no data races in Rust, because
-//! machine code makes them: the C library's `memmove`, or one load and one store instruction.
+//! Several threads may copy the same bytes at once. These copies are not data races in Rust,
+//! because machine code copies: the C library's `memmove`, or a load and a store instruction.
 //!
 //! Each line has a *version*, which is odd while a processor writes the line under its lock, and
 //! even otherwise. A reservation records the version. A conditional store succeeds if it can change
 //! the recorded version to the next, odd version.
 //!
-//! Every store must raise the versions of its lines, to end reservations. This costs a locked
-//! instruction for each line, so stores skip it until the first reservation on the block:
+//! Every store must raise the versions of its lines, to end reservations. Raising a version needs a
+//! locked instruction, so stores raise no versions until the first reservation on the block:
 //!
 //! ```text
 //!   a store                                  the first reservation
@@ -19,12 +19,12 @@
 //!   in_flight = false
 //! ```
 //!
-//! Either the store sees `watched`, or the reservation waits until the store has ended.
+//! Either the store reads `watched` as true, or the reservation waits until the store has ended.
 
 // Rejected: a reservation that compares contents. It would not notice a value that changes and
 // changes back, and pointer structures built on `putllc` rely on noticing such changes.
 // Rejected: locking each line in every put, which would distort measured copy costs. A locked
-// instruction takes 4 ns (measured), copying a line within the caches 1.7 ns (16 KB in 217 ns).
+// instruction takes 4 ns, and the copy of a line within the caches 1.7 ns (both measured).
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64 as StdAtomicU64};
@@ -48,7 +48,7 @@ pub unsafe trait Backing: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-/// A flag for each processor's MFC that is true while the processor stores to a block.
+/// The flag of one processor, which is true while the processor stores to a block.
 #[derive(Debug)]
 pub struct InFlight(AtomicBool);
 
@@ -61,7 +61,7 @@ impl InFlight {
 /// A line that was read with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedLine {
-    /// The block's serial number, which no later block at the same address has.
+    /// The block's serial number, which differs from that of a later block at the same address.
     block: u64,
     line: usize,
     version: u64,
@@ -75,9 +75,9 @@ pub struct Block {
     home: ModuleId,
     /// The version of each line. Empty for a local store, which has no reservations.
     versions: Box<[AtomicU64]>,
-    /// Whether a line was ever reserved. If so, stores must lock lines.
+    /// Whether a line of the block was ever reserved. If so, stores must lock lines.
     watched: AtomicBool,
-    /// Whether all stores without locks have ended.
+    /// Whether all stores that began before `watched` was set, and so lock no lines, have ended.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
@@ -133,8 +133,8 @@ impl Block {
         !self.versions.is_empty()
     }
 
-    // A function of its own, because a locked instruction waits until the arguments of the panic
-    // are stored.
+    // A separate function, so that callers do not store the panic's arguments to the stack. A
+    // locked instruction would wait for these stores.
     #[cold]
     #[inline(never)]
     fn outside(&self, offset: usize, bytes: usize) -> ! {
@@ -145,7 +145,7 @@ impl Block {
         );
     }
 
-    /// Returns the address of the byte at `offset`, after a check of `bytes` bytes from there.
+    /// Returns the address of `bytes` bytes at `offset`. Panics if these bytes leave the block.
     #[inline]
     fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
         if offset > self.bytes || bytes > self.bytes - offset {
@@ -197,9 +197,9 @@ impl Block {
         let to = self.at(offset, bytes);
         self.guarded(
             in_flight,
-            // SAFETY: `at` checked both ends.
+            // SAFETY: `at` checked the source and the target.
             || unsafe { copy(to, from, bytes) },
-            // SAFETY: `at` checked both ends.
+            // SAFETY: `at` checked the source and the target.
             || unsafe { self.write_locked(offset, from, bytes) },
         );
     }
@@ -247,8 +247,8 @@ impl Block {
         )
     }
 
-    /// Does the same as `fetch_update` after the first reservation. In a function of its own, to
-    /// save stores of registers to the stack, which a locked instruction waits for.
+    /// Does the work of `fetch_update` after the first reservation. A separate function, so that
+    /// the locked instruction in `fetch_update` does not wait for stores of registers to the stack.
     #[cold]
     #[inline(never)]
     fn fetch_update_locked(&self, offset: usize, op: AtomicOp) -> u32 {
@@ -330,7 +330,7 @@ impl Block {
         }
         let to = self.at(line * LINE_BYTES, LINE_BYTES);
         fence(Ordering::Release);
-        // SAFETY: `at` checked the target; the source is an array of a line.
+        // SAFETY: `at` checked the target, and `from` has the size of a line.
         unsafe { copy(to, from.as_ptr(), LINE_BYTES) };
         self.unlock(line, version);
         true
@@ -377,7 +377,7 @@ impl Block {
             let step = (LINE_BYTES - start % LINE_BYTES).min(bytes - done);
             let line = start / LINE_BYTES;
             let version = self.can_be_reserved().then(|| self.lock(line));
-            // SAFETY: `done + step <= bytes`, so both sides stay in the caller's valid bytes.
+            // SAFETY: `done + step <= bytes`, so source and target are in the caller's valid bytes.
             unsafe { copy(self.base.as_ptr().add(start), from.add(done), step) };
             if let Some(version) = version {
                 self.unlock(line, version);
@@ -427,10 +427,10 @@ fn zeroed_versions(lines: usize) -> Box<[AtomicU64]> {
 ///
 /// # Safety
 ///
-/// `to` and `from` must be valid for `bytes` bytes. Other threads may only use atomics or `copy`.
+/// `to` and `from` must be valid for `bytes` bytes, which only atomics and `copy` access.
 #[inline]
 unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
-    // One instruction copies a naturally aligned word, as the MFC does.
+    // Copies a naturally aligned word as a unit, by one load and one store, as the MFC does.
     #[cfg(target_arch = "x86_64")]
     macro_rules! word {
         ($class:ident, $modifier:literal) => {{
@@ -535,8 +535,8 @@ mod models {
                     block.reserve(0, &mut [0; LINE_BYTES], Vec::new)
                 })
             };
-            // loom does not track the word, and reorders only if both threads lock the line. In the
-            // first order this thread runs first, so its swap must store.
+            // loom does not track the word, so it reorders the threads only if both lock the line.
+            // In the first order that loom tries, this thread runs first, so its swap must store.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

@@ -14,14 +14,14 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of unmapped regions so far. A change empties the cache of every [`Translation`].
+    /// The number of unmap operations so far. A change empties the cache of every [`Translation`].
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
 
 /// A part of main memory that every processor of a machine can access by effective address. Clones
-/// share the same bytes. Dropping the last clone unmaps them, and later commands on them return
-/// [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
+/// share the same bytes. Dropping the last clone unmaps the bytes, and later commands on the bytes
+/// return [`MfcFault::DataStorage`](crate::mfc::MfcFault::DataStorage).
 #[derive(Clone)]
 pub struct Region(Arc<Mapped>);
 

@@ -15,8 +15,8 @@ impl fmt::Display for LsAddr {
     }
 }
 
-/// An address of a byte of main memory or of an SPE's local store and registers. Sums overflow past
-/// 2^64 as integers do. The range of a checked [`Command`](super::Command) never overflows.
+/// The address of a byte of main memory, or of an SPE's mapped local store or registers. Sums
+/// overflow past 2^64 as integers do. The range of a [`Command`](super::Command) never overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 

@@ -85,7 +85,7 @@ pub(super) fn check_effective_range(
     }
 }
 
-/// Returns the local-store line at `lsa`, without its low bits (CBEA p.57 table 7-6 note 1).
+/// Checks the local-store line that contains `lsa`, and returns its address (CBEA p.57, note 1).
 pub(super) fn check_line(
     opcode: Opcode,
     lsa: LsAddr,

@@ -14,10 +14,10 @@ mod tests;
 impl RawCommand {
     /// Checks the command for an SPU's queue and a local store of `local_store_bytes` bytes.
     ///
-    /// Command errors come before alignment errors, and these before range errors (CBEA p.57 table
+    /// Looks for command errors first, then alignment errors, then range errors (CBEA p.57 table
     /// 7-6 note 2). Commands of zero bytes and empty lists are legal. A
     /// [`ListCursor`](super::ListCursor) checks the elements of a list later. Transfers past the
-    /// end of the local store are refused. The hardware wraps them to 0 (CBEA s.15.6 p.221).
+    /// end of the local store are refused, whereas the hardware wraps to 0 (CBEA s.15.6 p.221).
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl RawCommand {
 
     /// Checks a command for the PPE's proxy queue, as [`check`](Self::check) does.
     ///
-    /// The queue takes no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The `s`
+    /// This queue accepts no lists (CBEA s.7.4 p.59) and no atomic commands (s.7.8 p.65). The `s`
     /// forms, which also start the SPU, are refused: use [`Ppe::spawn`](crate::Ppe::spawn).
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl RawCommand {
         self.check_for(self.check_proxy_opcode()?, local_store_bytes)
     }
 
-    /// Checks all rules except those for a certain queue.
+    /// Checks all rules that are the same for both queues.
     #[inline]
     fn check_for(&self, opcode: Opcode, local_store_bytes: u32) -> Result<Command, MfcFault> {
         assert!(
@@ -323,8 +323,8 @@ impl Transfer {
     }
 }
 
-/// A list of up to 2,048 transfers with one tag group, queue entry and upper half of the address. A
-/// [`ListCursor`](super::ListCursor) reads it in the local store (CBEA s.7.4 p.59, s.7.5.3 p.60).
+/// A list of up to 2,048 transfers, which share the tag group, the queue entry and the upper half
+/// of the address. A [`ListCursor`](super::ListCursor) reads it (CBEA s.7.4 p.59, s.7.5.3 p.60).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListTransfer {
     opcode: Opcode,
@@ -417,7 +417,7 @@ pub struct QueuedLinePut {
     ea: EffectiveAddress,
 }
 
-/// A command to the atomic cache about effective addresses, and a barrier of its tag group.
+/// A command to the atomic cache for a range of addresses. It is a barrier of its tag group.
 ///
 /// [`Opcode::Sdcrt`] and [`Opcode::Sdcrtst`] do nothing on a Cell (Handbook s.6.2.2.4 p.151) and
 /// take any size. [`Opcode::Sdcrz`] zeroes the lock lines of the range (CBEA s.7.7.3 p.64).

@@ -7,8 +7,8 @@ use super::limits::{LIST_ELEMENT_BYTES, MAX_LIST_BYTES, MAX_LIST_ELEMENTS, MAX_T
 use super::opcode::Opcode;
 
 /// The reason why the MFC refused a command. The message contains the command, the value, the rule
-/// and a legal example. In the architecture, all faults except the last two are interrupts and
-/// suspend the SPE's command queue (CBEA p.57, p.113).
+/// and a legal example. In the architecture, the first four faults are interrupts and suspend the
+/// SPE's queue (CBEA p.57, p.113).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
@@ -47,7 +47,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list. The hardware moves its first bytes.
+    /// A list element leaves the 4 GiB area of its list. The hardware moves the first bytes.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",
@@ -150,17 +150,17 @@ pub enum InvalidCommand {
         /// The word written to `MFC_Cmd`.
         word: u32,
     },
-    /// The command is an `s` form, which also starts the SPU, in an SPE's queue.
+    /// A command for an SPE's queue is an `s` form, which also starts the SPU.
     #[error(
         "{opcode}: it starts the SPU after the transfer, which only the proxy queue can; from an SPE use {use_instead}"
     )]
     ProxyOnly {
         /// The command.
         opcode: Opcode,
-        /// The same command without the start.
+        /// The same command without the start of the SPU.
         use_instead: Opcode,
     },
-    /// The command is a list or an atomic command in the proxy queue.
+    /// A command for the proxy queue is a list command or an atomic command.
     #[error(
         "{opcode}: the proxy queue, through which the PPE issues, takes no lists and no atomic commands; issue it from a \
          program on the SPE"
@@ -169,8 +169,8 @@ pub enum InvalidCommand {
         /// The command.
         opcode: Opcode,
     },
-    /// The command is an `s` form, which also starts the SPU, in the proxy queue. The hardware
-    /// accepts it, but programs of this project have no start address.
+    /// A command for the proxy queue is an `s` form, which also starts the SPU. This crate refuses
+    /// `s` forms, because its programs have no start address. The hardware accepts them.
     #[error(
         "{opcode}: it would start the SPU after the transfer, which a Cell allows here and this machine does not; use \
          {use_instead}, and `Ppe::spawn` to start a program"
@@ -178,7 +178,7 @@ pub enum InvalidCommand {
     StartsSpu {
         /// The command.
         opcode: Opcode,
-        /// The same command without the start.
+        /// The same command without the start of the SPU.
         use_instead: Opcode,
     },
     /// The tag is above 31.
@@ -373,7 +373,7 @@ mod tests {
         raw.check(LOCAL_STORE_BYTES).unwrap_err().to_string()
     }
 
-    /// Returns the fault's message for the last of these elements, in a list with data at `lsa`.
+    /// Returns the message of the fault that a list with these elements and data at `lsa` causes.
     #[track_caller]
     fn refused_element(lsa: LsAddr, elements: &[(u32, u32)]) -> String {
         let list_bytes = 8 * elements.len() as u32;

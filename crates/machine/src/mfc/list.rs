@@ -10,8 +10,8 @@ use super::limits::LIST_ELEMENT_BYTES;
 const STALL_AND_NOTIFY: u32 = 1 << 31;
 
 /// An element of a list (CBEA s.7.4 p.59). In the local store it is two words in the machine's byte
-/// order. The first has the stall-and-notify flag in its most significant bit, and the size below.
-/// The second has the lower half of the effective address.
+/// order. The first word has the stall-and-notify flag in its most significant bit, and the size in
+/// the other bits. The second word is the lower half of the effective address.
 ///
 /// ```
 /// # use cellworks_machine::mfc::ListElement;
@@ -24,7 +24,7 @@ pub struct ListElement {
     /// Whether the list stalls after this element until acknowledged. Ignored in the last element.
     pub stall_and_notify: bool,
     /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped. The
-    /// field has 31 bits. A reserved bit of the architecture makes the size illegal.
+    /// field has 31 bits, so that the architecture's reserved bits make a size illegal.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
@@ -88,7 +88,7 @@ impl ElementTransfer {
     }
 
     /// Returns whether the list stalls after this transfer. If so, the machine must call
-    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element until acknowledged.
+    /// [`CommandQueue::stall`](super::CommandQueue::stall), and read no element during the stall.
     pub const fn stalls(&self) -> bool {
         self.stalls
     }
@@ -101,10 +101,10 @@ impl ElementTransfer {
 
 /// An iterator over the transfers of a list.
 ///
-/// The data of each element starts in the local store at the next multiple of 16. For fewer than 16
-/// bytes, the low four bits of the effective address are added. All elements have the list's upper
-/// half of the effective address. An element is read only by [`next`](Self::next), so a program may
-/// change elements of a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
+/// The data of each element starts in the local store at the next multiple of 16. If the element
+/// has fewer than 16 bytes, the low four bits of its effective address are added to this address.
+/// All elements share the upper half of the effective address. [`next`](Self::next) reads one
+/// element, so a program may change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,
@@ -142,7 +142,7 @@ impl ListCursor {
     ///
     /// # Errors
     ///
-    /// Returns the faults of a single transfer, or [`MfcFault::ListCrosses4GiB`]. Ends the list.
+    /// Returns the faults of a transfer, or [`MfcFault::ListCrosses4GiB`]. A fault ends the list.
     #[inline]
     pub fn next(
         &mut self,

@@ -14,7 +14,7 @@
 //! groups. [`RawCommand::check_proxy`] checks them by the same rules.
 //!
 //! An illegal command is refused before it is queued, so the program gets the error at the line
-//! that issued it. The hardware suspends the queue and interrupts the PPE later (CBEA p.57, p.113).
+//! that issued it. The hardware suspends the queue and interrupts the PPE (CBEA p.57, p.113).
 //!
 //! Sources: CBEA is the *Cell Broadband Engine Architecture* 1.01, Handbook the *Cell Broadband
 //! Engine Programming Handbook* 1.1, both IBM.

@@ -35,7 +35,7 @@ pub(super) enum Class {
     Ordering,
     Atomic,
     QueuedLinePut,
-    /// A storage control command with an effect, for which the size is checked.
+    /// A storage control command that has an effect. Its size is checked.
     StorageControl,
     /// A touch hint, which does nothing on this chip. Only the tag is checked.
     Touch,
@@ -46,9 +46,9 @@ macro_rules! opcodes {
     ($($variant:ident = $number:literal, $name:literal, $class:expr, $order:ident, $what:literal;)*) => {
         /// The commands of the MFC, by the architecture's names (CBEA pp.54-72, pp.306-308).
         ///
-        /// The last letters of a name add: `f` a fence, `b` a barrier (see [`Order`]), `l` a list,
+        /// The last letters of a name mean: `f` a fence, `b` a barrier (see [`Order`]), `l` a list,
         /// `s` a start of the SPU after the transfer (in the hardware's proxy queue only), `r` a
-        /// hint that the result will be read soon, which a Cell ignores (CBEA s.7.6.5 p.62).
+        /// hint that the result will be read soon (a Cell ignores the hint: CBEA s.7.6.5 p.62).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Opcode {

@@ -44,9 +44,9 @@ pub enum PushError {
 /// The queue of one MFC as a state machine, which determines which commands may start.
 ///
 /// ```text
-///            all that it is
-///           ordered after are
-///               complete
+///           every command
+///          that must precede
+///             is complete
 ///   push ─► waiting ─► runnable ── start ──► running ── complete ──► gone
 ///                                       stall │   ▲ acknowledge
 ///                                             ▼   │
@@ -57,7 +57,7 @@ pub enum PushError {
 ///
 /// - A command with a fence or a barrier runs after all earlier commands of its tag group.
 /// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
-///   `mfceieio` and storage control count as commands with a barrier.
+///   `mfceieio` and storage control commands count as commands with a barrier.
 /// - `barrier` runs after all earlier commands, and all later commands run after it.
 /// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
 ///   any command (CBEA s.7.8 p.65, p.308).
@@ -83,7 +83,7 @@ pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     group_barriers: Slots,
     /// The commands that delay all later commands.
     queue_barriers: Slots,
-    /// The tag groups that have stalled since the last call of `take_stall_notifications`.
+    /// The tag groups in which a list stalled since the last call of `take_stall_notifications`.
     stall_notifications: TagMask,
 }
 
@@ -139,7 +139,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // A free slot has an empty `after`, because its last command has started.
+                // A free slot's `after` is empty, because the slot's last command could start.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }
@@ -236,7 +236,7 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         self.started & (1 << slot) == 0 && self.after[usize::from(slot)] == 0
     }
 
-    /// Returns the commands that may start now, oldest first. They may be started meanwhile.
+    /// Returns the commands that may start now, oldest first. They may be started during iteration.
     pub fn runnable(&self) -> impl Iterator<Item = EntryId> + use<ENTRIES> {
         self.entries_where(|slot| self.is_slot_runnable(slot))
     }

@@ -29,7 +29,7 @@ pub struct RawCommand {
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
     /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command, the low half is the
-    /// local-store address of the list, and the high half belongs to all elements.
+    /// local-store address of the list, and the high half is that of all elements' addresses.
     pub ea: u64,
     /// `MFC_Size`: the number of bytes to move, or the size of the list in bytes.
     pub size: u32,

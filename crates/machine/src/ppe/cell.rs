@@ -55,8 +55,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         wait_for_some(self.core(), &why, || self.try_read_out_mbox(from, mailbox))
     }
 
-    /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines if
-    /// an unread signal is replaced or combined.
+    /// Sends a signal without waiting. The register's [mode](Self::set_signal_mode) determines
+    /// whether the signal replaces an unread signal or is combined with it.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().send_signal(to, register, bits);
     }
 
-    /// Sets the effect of a signal on an unread signal, by default [`SignalMode::Overwrite`].
+    /// Sets the effect of a signal on an unread signal. The default is [`SignalMode::Overwrite`].
     ///
     /// # Panics
     ///
@@ -88,7 +88,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// The queue has 8 entries and its own tag groups, fences and barriers. It accepts the commands
     /// of [`Mfc::try_issue`](crate::Mfc::try_issue) except lists and atomic commands. A `put`
     /// copies from the local store to the effective address. The SPE's program must not use the
-    /// same bytes. The end of a run does not wait for the queue.
+    /// same bytes meanwhile. The end of a run does not wait for the queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};
@@ -115,7 +115,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// # Panics
     ///
     /// Panics if the machine has no SPE `spe`, or if an enqueued command has become illegal because
-    /// its memory was freed. The four methods below panic too.
+    /// its memory was freed. The four methods below panic in the same cases.
     ///
     /// Source: `spe_mfcio_put` and similar of libspe2; Handbook s.19.3.3.2 p.522 (entries).
     #[track_caller]
@@ -139,7 +139,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         self.core().incomplete_proxy_tags(spe)
     }
 
-    /// Waits for all commands of the tag groups in `tags` in the proxy queue of an SPE's MFC
+    /// Waits until all tag groups in `tags` are complete in the proxy queue of an SPE's MFC
     /// (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ALL`).
     #[track_caller]
     pub fn wait_all_proxy(&self, spe: SpeId, tags: TagMask) {
@@ -151,8 +151,8 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
         });
     }
 
-    /// Waits for one of the tag groups in `tags` in the proxy queue of an SPE's MFC, and returns
-    /// the complete groups (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
+    /// Waits until one of the tag groups in `tags` is complete in the proxy queue of an SPE's MFC,
+    /// and returns the complete groups (`spe_mfcio_tag_status_read` of libspe2 with `SPE_TAG_ANY`).
     #[track_caller]
     pub fn wait_any_proxy(&self, spe: SpeId, tags: TagMask) -> TagMask {
         let why = format_args!("DMA of any tag group in {tags} of the MFC proxy queue of {spe}");

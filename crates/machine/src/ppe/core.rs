@@ -30,7 +30,7 @@ pub trait PpeCore: Wake {
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
     /// Returns a handle to the run for OS threads that run none of its programs. Returns `None` if
-    /// the machine simulates time or SPEs need DMA, because these threads have neither.
+    /// time is simulated or SPEs need DMA, because these threads have no simulated time and no DMA.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }
@@ -48,7 +48,7 @@ pub trait CellPpeCore: PpeCore<Spe: CellSpe> {
     fn try_read_out_mbox(&self, from: SpeId, mailbox: Outbound) -> Option<u32>;
     /// See [`CellSpe::send_signal`].
     fn send_signal(&self, to: SpeId, register: SignalRegister, bits: u32);
-    /// Sets the effect of a signal on an earlier unread signal.
+    /// Sets the effect of a new signal on an unread signal.
     fn set_signal_mode(&self, spe: SpeId, register: SignalRegister, mode: SignalMode);
     /// See [`CellSpe::fetch_update`].
     #[expect(clippy::missing_errors_doc, reason = "documented where it is used")]

@@ -1,13 +1,13 @@
 //! Machines, and the interface of the main program, which runs on the PPE.
 //!
 //! ```text
-//!   ppe::Machine       runs a main program on its PPE, which is handed a Ppe
+//!   ppe::Machine       runs a main program on its PPE, and passes it a Ppe
 //!   ppe::PpeCore       the methods that a machine implements for its Ppe
-//!   ppe::CellMachine   a machine that is a Cell: more methods of Ppe, by ppe::CellPpeCore
+//!   ppe::CellMachine   a machine that is a Cell, so Ppe has more methods (ppe::CellPpeCore)
 //! ```
 
-// Rejected: an associated type with the features of a Cell (`Spe::as_cell`). The SPE, PPE and
-// machine would each need one, and other machines uninhabited types with 60 methods.
+// Rejected: an associated type for the features of a Cell (`Spe::as_cell`). Machines that are no
+// Cell would have to implement 60 methods for uninhabited types.
 
 mod cell;
 pub(crate) mod core;
@@ -46,8 +46,8 @@ pub unsafe trait Machine: Sized {
     /// Returns the parts of the machine.
     fn topology(&self) -> &Topology;
 
-    /// Runs `main` on the PPE until it and every program that it spawned have ended. Programs may
-    /// borrow values that outlive the call.
+    /// Runs `main` on the PPE until `main` and every program that it spawned have ended. Programs
+    /// may borrow values that outlive the call.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ pub unsafe trait Machine: Sized {
         main: impl for<'scope> FnOnce(&'scope Ppe<'scope, 'env, Self>) -> R,
     ) -> Result<R, RunError>;
 
-    /// Runs `work`, which can use the features of a Cell, if this machine is a [Cell](CellMachine).
+    /// Runs `work` with the features of a Cell, or returns `None` if the machine is no Cell.
     ///
     /// ```
     /// use cellworks_machine::{CellMachine, CellSpe, Machine, Mfc, OnCell, RunError, SpeId};
@@ -100,7 +100,7 @@ pub trait OnCell<M: Machine> {
 /// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, as one DMA list requires.
+    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, because a DMA list must not.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     }
 
     /// Returns the actual memory module of the byte at `ea`, which can differ from the requested
-    /// module. Returns `None` if it is unknown, for instance for untouched memory.
+    /// module. Returns `None` if the module is unknown, for instance for untouched memory.
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId>;
 }
 
@@ -146,13 +146,13 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
 /// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Invariant in both lifetimes as `std::thread::Scope`, or programs could borrow for too long.
+    // Invariant in both lifetimes as `std::thread::Scope`. Otherwise borrows could end too early.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
 }
 
-/// A handle to a spawned program. If dropped, [`Machine::run`] waits and returns the panic.
+/// A handle to a spawned program. If the handle is dropped, [`Machine::run`] returns any panic.
 #[must_use = "a panic of the program can be handled where it is joined"]
 pub struct Handle<'scope, R, M: Machine> {
     spe: SpeId,
@@ -195,9 +195,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
     }
 
     /// Starts `program` on an SPE, after the programs that were started there earlier. The program
-    /// may borrow values that outlive the [run](Machine::run). Its MFC queue is empty, and it has
-    /// no reservation and no reserved part of the local store. The bytes of the local store, words
-    /// in mailboxes and signals remain from earlier programs.
+    /// may borrow values that outlive the [run](Machine::run). At its start, the MFC queue is
+    /// empty, and the SPE has no reservation and no reserved part of the local store. The bytes of
+    /// the local store, words in mailboxes and signals remain from earlier programs.
     ///
     /// # Panics
     ///
@@ -220,7 +220,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
             catch_unwind(AssertUnwindSafe(|| {
                 let value = program(spe);
                 *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-                // If the handle was dropped, the result is dropped here, and may panic.
+                // Without a handle the result is dropped here, and its destructor may panic.
                 drop(result);
             }))
         });
@@ -243,7 +243,7 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
 
     /// Starts a program that calls `program` in a cooperative thread for each of `arguments` (as
     /// libspe2mt: CellMT, section 4.2). The handle returns the results in the same order, or a
-    /// [`StackError`] if the local store has no room for all stacks. Then no thread runs.
+    /// [`StackError`] if the local store has no room for all stacks, in which case no thread runs.
     ///
     /// # Panics
     ///
@@ -330,7 +330,7 @@ impl<R, M: Machine> Handle<'_, R, M> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Without a value and a panic, the program was cancelled.
+        // A program with neither a value nor a panic was cancelled.
         value.ok_or_else(|| Box::new(Cancelled) as Payload)
     }
 }

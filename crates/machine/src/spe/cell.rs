@@ -62,7 +62,7 @@ pub trait CellSpe: Spe {
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
     /// Writes a word to the inbound mailbox of an SPE. To wait for room, use
-    /// [`write_in_mbox_of`](Self::write_in_mbox_of), because only its callers are notified of room.
+    /// [`write_in_mbox_of`](Self::write_in_mbox_of), because only that method is notified of room.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ pub trait CellSpe: Spe {
     /// Returns and clears the unread bits of a signal register, if any.
     fn try_read_signal(&self, register: SignalRegister) -> Option<u32>;
 
-    /// Sends a signal without waiting. The register's [mode](crate::SignalMode) determines if an
-    /// unread signal is replaced or combined.
+    /// Sends a signal without waiting. The register's [mode](crate::SignalMode) determines whether
+    /// the signal replaces an unread signal or is combined with it.
     ///
     /// # Panics
     ///

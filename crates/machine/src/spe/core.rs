@@ -17,7 +17,7 @@ use crate::wake::Wake;
 /// [`run_threads`](Self::run_threads) returns or unwinds, every started body must have ended or
 /// been dropped, because bodies borrow values.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// A guard that keeps a view's bytes in the local store. Dropping it frees their memory.
+    /// A guard that keeps a view's bytes in the local store. Dropping the guard frees the bytes.
     type Hold;
 
     /// Returns the local store if programs can only use data in it, or else `None`.
@@ -25,17 +25,17 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         None
     }
 
-    /// Calls `main` with a [`StartThread`], and returns after all started threads have ended. Then
-    /// resumes any panic. The report of a deadlock prints `at` as the waiting call.
+    /// Calls `main` with a [`StartThread`], waits until all started threads have ended, and resumes
+    /// any panic. The report of a deadlock prints `at` as the waiting call.
     fn run_threads(&self, at: &'static Location<'static>, main: &mut dyn FnMut(&dyn StartThread));
 
     /// Makes bytes of main memory available to this SPE, for typed views.
     ///
     /// The returned pointer is aligned to `request.align`. While the hold lives and the memory is
-    /// borrowed, the pointer is valid for `request.bytes` initialised bytes. These are the memory
-    /// itself or a buffer that only the hold uses. If `request.fetch` is true, the buffer contains
-    /// the memory's bytes after [`arrived`](Self::arrived). The machine accesses the memory only
-    /// during this call and [`put_back`](Self::put_back).
+    /// borrowed, the pointer is valid for `request.bytes` initialised bytes. These bytes are the
+    /// memory itself, or a buffer that only the hold uses. If `request.fetch` is true, the buffer
+    /// contains the memory's bytes after [`arrived`](Self::arrived). The machine accesses the
+    /// memory only during this call and [`put_back`](Self::put_back).
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     }
 
     /// Handles messages and wake-ups from other OS threads, and unwinds the program if the run was
-    /// cancelled. Called by interleaved work, which may run long without waiting.
+    /// cancelled. Interleaved work calls this method, because it may run long without waiting.
     fn look_outside(&self) {}
 
     /// Runs the other processors up to this processor's simulated time, for loops that poll memory.
@@ -102,8 +102,8 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     ///
     /// # Safety
     ///
-    /// The conditions of [`hold`](Self::hold), and that
-    /// [`uninterrupted_span`](Self::uninterrupted_span) has returned a time in the present program.
+    /// The conditions are those of [`hold`](Self::hold). In addition,
+    /// [`SpeCore::uninterrupted_span`] must have returned a time in the present program.
     #[inline(always)]
     unsafe fn hold_in_place(
         &self,
@@ -188,6 +188,6 @@ pub struct NewThread {
 
 /// An interface that starts cooperative threads on an SPE: see [`SpeCore::run_threads`].
 pub trait StartThread {
-    /// Starts a thread, which runs once the caller waits or yields. The scope resumes its panic.
+    /// Starts a thread, which runs once the caller waits or yields. The scope resumes any panic.
     fn start(&self, thread: NewThread);
 }

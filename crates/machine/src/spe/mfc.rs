@@ -21,7 +21,7 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal. All methods that use the queue do so.
+    /// Panics if an enqueued command has become illegal, as do all methods that use the queue.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -37,11 +37,11 @@ pub trait Mfc: Wait {
     ///
     /// # Errors
     ///
-    /// Returns [`MfcFault`] if the rest of a list contains an illegal element, or a command that
-    /// waited for the list is illegal. Machines that process the rest later return the fault later.
+    /// Returns [`MfcFault`] if the rest of a list, or a command that waited for the list, is
+    /// illegal. A machine that executes these commands later returns the fault later.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
-    /// Reads the 128-byte line at `ea` to `lsa`, and reserves it. Any other reservation ends.
+    /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ pub enum TryIssueError {
     Fault(#[from] MfcFault),
 }
 
-/// Calls `attempt` until the queue is not full.
+/// Calls `attempt` until it does not return [`TryIssueError::Full`].
 #[track_caller]
 #[inline]
 pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
@@ -149,8 +149,8 @@ pub(crate) fn issue_when_there_is_room<W: Wait + ?Sized>(
     outcome
 }
 
-/// Applies `op` atomically to each of the `words` 32-bit words from `ea` on, and returns the first
-/// old value. `scratch` is the local-store address of a line to overwrite.
+/// Applies `op` atomically to each of the `words` 32-bit words from `ea` on, and returns the old
+/// value of the first word. `scratch` is the local-store address of a line to overwrite.
 ///
 /// The function repeats `getllar` and `putllc` until the store succeeds. A compare-and-swap stores
 /// nothing if no word has the expected value.

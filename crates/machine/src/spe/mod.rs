@@ -28,7 +28,7 @@ use crate::topology::Topology;
 /// also have the methods of [`CellSpe`](crate::CellSpe).
 ///
 /// To *get* a slice means to copy it from main memory into the local store, and to *put* a slice to
-/// copy it back. Where programs use main memory directly, gets and puts copy nothing. Main methods:
+/// copy it back. If programs use main memory directly, gets and puts copy nothing. Methods:
 ///
 /// - reading slices: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
 ///   [`stream`](Self::stream)
@@ -53,8 +53,8 @@ pub trait Spe: SpeCore {
     /// Lets every other ready thread of this SPE run once.
     ///
     /// A loop that polls an ordinary atomic or the local store must call this method. Otherwise no
-    /// other thread of the core runs, and on a simulated machine no other SPE. A simulated machine
-    /// prints a warning, once in a run, if a program calls none of its methods for ten seconds.
+    /// other thread of the core runs, and on a simulated machine no other SPE. If a program calls
+    /// no method of a simulated machine for ten seconds, the machine prints one warning.
     fn yield_now(&self);
 
     /// Does the same as [`yield_now`](Self::yield_now), but without a context switch if no other
@@ -83,12 +83,12 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
-    /// Returns the free bytes of the calling thread's real stack. On a simulated machine it is
-    /// larger than the stack's part of the local store.
+    /// Returns the free bytes of the calling thread's real stack. On a simulated machine, the real
+    /// stack is larger than the stack's part of the local store.
     fn free_stack_bytes(&self) -> usize;
 
     /// Returns whether programs can only use data in the local store, as on simulated machines and
-    /// strict hosts. There, thread stacks also use the local store.
+    /// strict hosts. If so, the stacks of threads also use the local store.
     fn is_confined_to_local_store(&self) -> bool {
         self.confined_to().is_some()
     }
@@ -186,14 +186,14 @@ pub trait Spe: SpeCore {
     ///
     /// # Errors
     ///
-    /// Returns [`StackError`], and runs no thread, if stacks use the local store and have no room.
+    /// Returns [`StackError`], and runs no thread, if the local store has no room for the stacks.
     #[track_caller]
     fn threads(&self, count: usize, body: impl Fn(ThreadId)) -> Result<(), StackError> {
         threads::threads(self, count, &body)
     }
 
-    /// Calls `f` with a scope of cooperative threads on this SPE. Returns when they have ended. The
-    /// threads may borrow values that outlive the call.
+    /// Calls `f` with a scope of cooperative threads on this SPE. Returns when all threads have
+    /// ended. Threads may borrow values that outlive the call.
     ///
     /// ```
     /// use cellworks_machine::{Spe, StackError};
@@ -225,7 +225,7 @@ pub trait Spe: SpeCore {
     ///
     /// `body` [stages](InterleavedSpe::stage) the slices that it reads. `in_flight` is the number
     /// of inputs at a time. The methods of the returned [`Interleave`] do the work. A closure in a
-    /// variable needs the type of its first argument:
+    /// variable must declare the type of its first argument:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
@@ -264,7 +264,7 @@ pub trait Spe: SpeCore {
         Interleave::new(self, in_flight.into(), inputs.into_iter(), body)
     }
 
-    /// Gets a long slice in tiles of `tile` elements, each while the program uses the last tile.
+    /// Gets a slice in tiles of `tile` elements, each while the program uses the previous tile.
     ///
     /// # Panics
     ///

@@ -304,7 +304,7 @@ impl Model {
     }
 }
 
-/// The opcodes of each kind of order. Plain commands and lists occur more often.
+/// Opcodes with each kind of order. `Get` and `Put` occur twice, to be chosen more often.
 const OPCODES: &[Opcode] = {
     use Opcode::*;
     &[
