@@ -62,7 +62,8 @@ impl Shape {
 }
 
 impl Layout {
-    /// Lays out buffers of `bytes` for this number of SPEs, each at a multiple of `align`.
+    /// Lays out buffers of `bytes` bytes for `spes` SPEs, with each buffer at a multiple of
+    /// `align`.
     pub(super) fn of(
         request: &Request,
         bytes: usize,
