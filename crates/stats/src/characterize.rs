@@ -51,16 +51,16 @@ const COPY_BYTES: [usize; 9] = [
 /// The maximum size of blocks that several SPEs copy, larger than most caches.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The smallest and the largest table of pointers, below the smallest cache and above most of the
-/// largest caches. The sizes are powers of two, and sizes half way between them for caches such as
-/// 48 KB.
+/// The sizes of the smallest table, which fits into any cache, and of the largest table, which fits
+/// into few. The sizes between them are powers of two, and sizes half way between these for caches
+/// such as 48 KB.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
 /// The size of a table that is rarely in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// The numbers of chains. A core has 10 to 48 misses of its first cache under way.
+/// The numbers of chains. Cores have at most 10 to 48 misses of the first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
 /// The numbers of SPEs that contend for a variable or memory. The number of all SPEs is added.

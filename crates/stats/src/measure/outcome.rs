@@ -4,7 +4,8 @@ use crate::sample::TimedLoop;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The counted rounds of each processor: at least one, and the same number for all processors.
+    /// For each processor, the rounds without the warm-up: at least one round, and the same number
+    /// of rounds for all processors.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

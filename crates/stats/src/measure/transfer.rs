@@ -7,7 +7,7 @@
 //!   one command               commands of 16 KB, in turn       one list command
 //!   ┌──────┐                  through a window of 64 KB        ┌──┬──┬──┬──┐
 //!   └──────┘                  ┌──────┬──────┬──────┬──────┐    └──┴──┴──┴──┘
-//!                             └──────┴──────┴──────┴──────┘    and its elements, 8 bytes each
+//!                             └──────┴──────┴──────┴──────┘    and elements of 8 bytes
 //! ```
 
 use cellworks_machine::mailbox::Outbound;
@@ -83,7 +83,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Runs the measurement with every SPE on its buffer. The first buffer is at `buffers`.
+/// Runs the measurement, in which each SPE moves its buffer. The first buffer is at `buffers`.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -309,7 +309,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list. Their blocks are consecutive, from `ea`.
+/// Writes the elements of a list. The blocks of the elements are consecutive, from `ea` on.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,
