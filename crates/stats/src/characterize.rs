@@ -52,8 +52,7 @@ const COPY_BYTES: [usize; 9] = [
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
 /// The sizes of the smallest table, which fits into any cache, and of the largest table, which fits
-/// into few. The sizes between them are powers of two, and sizes half way between these for caches
-/// such as 48 KB.
+/// into few. Sizes between them are powers of two, and half way between these for caches of 48 KB.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 

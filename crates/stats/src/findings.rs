@@ -18,9 +18,8 @@ const STEP: f64 = 1.3;
 const STEP_IN_ALL: f64 = 1.6;
 
 /// The maximum share of misses with which a cache counts as holding a table. With random
-/// replacement, 58 % of the accesses miss if the table is 1.5 times as large as the cache. A table
-/// as large as the cache had up to 50 % misses, because of conflicts of pages, page tables, and
-/// other programs.
+/// replacement, 58 % of accesses miss for a table of 1.5 times the size of the cache. For a table
+/// as large as the cache, up to 50 % missed, because of conflicts of pages and other programs.
 const MISSED_MAX: f64 = 0.55;
 
 const SAME_RATIO_MAX: f64 = 1.05;
@@ -611,8 +610,7 @@ mod tests {
             let load = chase(128 * MB, 1, 7, 30.0);
             tables.iter().map(table).chain([chains, load]).collect()
         };
-        // The cache holds all of the tables up to 128 MB or, in `in_part`, a part of the last of
-        // them.
+        // The cache holds all tables up to 128 MB or, in `in_part`, a part of the third table.
         let in_cache = [
             (32, 14.0),
             (64, 14.0),
@@ -773,8 +771,7 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 ns / 40 ns is 7.3. 16 KB are 128 lines: 128 lines * 300 ns / 2,400 ns is 16
-            // lines.
+            // 290 ns / 40 ns is 7.3. At 128 lines in 2,400 ns, 16 lines arrive in 300 ns.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

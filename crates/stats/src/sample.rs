@@ -13,7 +13,7 @@
 //! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
 //! Samples of one loop share the clock rate and the addresses of cache lines, so only the medians
 //! of several rounds show how much the median varies. Rounds of one visit share the addresses of
-//! memory and the other programs on the computer, so the interval is extended to the median of each
+//! memory and the other programs on the computer, so the interval contains the median of each
 //! visit.
 
 use cellworks_machine::{Span, Time};

@@ -11,8 +11,8 @@
 use crate::report::State;
 
 /// The minimum ratio of two times that belong to different states. In one state, the clock rate of
-/// a core rises by at most half. An operation between virtual CPUs took 3.6 times as long if the
-/// CPUs were far apart.
+/// a core rises by at most half. Operations of distant virtual CPUs took 3.6 times as long as of
+/// near ones.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// The minimum share of the times in a state. A state with a smaller share would not move medians.

@@ -14,8 +14,7 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times, and the sentences about them. An unclear comparison or an empty sentence is no
-/// advice.
+/// Two times, and the sentences about them. An empty sentence is no advice.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,

@@ -763,8 +763,7 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the cache line of the variable nearly always. Sharing is not free, although the
-    // median is short.
+    // One SPE nearly always has the cache line, so the median is short and the mean is long.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);

@@ -1,6 +1,5 @@
-//! `copy`: copies a block of main memory to another place in main memory, tile by tile. An SPE
-//! moves a tile in by DMA, copies it, and moves the copy out. The paper does not have this
-//! function.
+//! `copy`: copies a block of main memory to another place in main memory. The paper does not have
+//! this function. An SPE moves a tile in by DMA, copies the tile, and moves the copy out.
 //!
 //! ```text
 //!   source  ── stream ──►  a tile to read   ─┐

@@ -39,8 +39,7 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// The number of rounds that fit into the time for all rounds. An interval needs only half of them.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit (run of a measurement) except the last. Three visits have
-/// enough rounds for an interval.
+/// The number of rounds of each visit (run of a measurement) except the last.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
@@ -320,8 +319,7 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, at most
-/// [`STEADY_ROUNDS_MAX`] rounds.
+/// Runs up to [`STEADY_ROUNDS_MAX`] rounds until the medians of two successive rounds agree.
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -419,8 +417,7 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// Runs rounds of a made-up operation. The arguments of `times` are the round and the number of
-    /// earlier rounds that counted.
+    /// Runs rounds of a made-up operation. `times` also receives the number of rounds that counted.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -517,8 +514,7 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The medians of the first two visits are 140 ns, so the interval stays wide until the time
-        // is over.
+        // The first two visits have medians of 140 ns, so the interval stays wide.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
         // The number of iterations of 101 ns that fill 10 ms is rounded down, so 12 rounds end

@@ -24,9 +24,8 @@
 //! SPEs would run alone until the last SPE was woken.
 //!
 //! The measurement differs from the paper in two points. Times are on the clock that all SPEs of a
-//! run share, and not on the decrementer of each SPE, because a bandwidth of all SPEs needs their
-//! first start and last end. Each program returns its samples as its result, because mailbox words
-//! cannot hold the samples.
+//! run share, because the bandwidth of all SPEs needs their first start and last end. Each program
+//! returns its samples as its result, because mailbox words cannot hold the samples.
 
 mod atomic;
 mod chase;
@@ -210,8 +209,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// Plans a function for two SPEs that move 1,024 bytes in each operation, at most 10 GB/s per
-    /// SPE.
+    /// Plans a function for two SPEs. An SPE moves 1,024 bytes in an operation, at most 10 GB/s.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
@@ -262,8 +260,7 @@ mod tests {
         assert!(idle(true) > idle(false));
     }
 
-    /// Makes the outcome of two SPEs. `rounds_ns` has the samples of each round, the same for both
-    /// SPEs.
+    /// Makes the outcome of two SPEs that both had these samples in each round.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -304,8 +301,7 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // Each SPE moves 7 blocks. In each of the 6 rounds, one SPE starts 1 ns after the other
-        // SPE.
+        // Each SPE moves 7 blocks. In each of 6 rounds, one SPE starts 1 ns after the other.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 
@@ -340,8 +336,7 @@ mod tests {
 
     #[test]
     fn more_bandwidth_than_the_spes_can_have_is_refused() {
-        // Two blocks of 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less than 20
-        // GB/s.
+        // 2 * 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less than 20 GB/s.
         let fast = &[&[101][..]];
         assert_eq!(
             refusal(Function::DmaPut, fast),

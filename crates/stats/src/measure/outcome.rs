@@ -4,8 +4,7 @@ use crate::sample::TimedLoop;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// For each processor, the rounds without the warm-up: at least one round, and the same number
-    /// of rounds for all processors.
+    /// For each processor, its rounds without the warm-up, at least one and equally many for all.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

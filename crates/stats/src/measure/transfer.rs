@@ -1,6 +1,6 @@
-//! `dmaget`, `dmaput` and their lists: moving blocks between an SPE's local store and main memory
-//! or the local store of SPE 0 (section 3.1.4 of the paper). Each operation issues its commands,
-//! and waits for their tag group.
+//! `dmaget`, `dmaput` and their lists: moving blocks between a local store and main memory or the
+//! local store of SPE 0 (section 3.1.4). An operation issues its commands and waits for their tag
+//! group.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list

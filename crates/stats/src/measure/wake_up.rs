@@ -122,8 +122,8 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
-    /// the three words of the reply. `took` includes the waits before the words, and `median` does
-    /// not.
+    /// the three words of the reply. The waits before the words are part of `took`, not of
+    /// `median`.
     fn round(
         &mut self,
         round: Round,
@@ -203,8 +203,7 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // Wake-ups of SPE 3 take 10 us, 20 us and so on, those of SPE 4 take 2 us more, and replies
-        // 300 us.
+        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 takes 2 us more. A reply takes 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);

@@ -64,8 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // The two measurements of each cell take half of the budget, and preparations the
-                // other half.
+                // Preparations take one half of the budget, and the two measurements the other
+                // half.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,
@@ -167,8 +167,7 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Returns whether a block of this size lies in a cache or in memory while an SPE reads the block
-/// again and again.
+/// Returns where a block of this size lies while an SPE reads the block again and again.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;

@@ -89,9 +89,8 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that an SPE waits before `wakeup` wakes the SPE, on a machine on which SPEs sleep. The
-/// OS thread of the SPE falls asleep earlier, because the thread spins for only some ten
-/// microseconds.
+/// The time that an SPE waits before `wakeup` wakes it, on a machine on which SPEs sleep. A thread
+/// falls asleep earlier, because it spins for at most the time of a wake-up, some ten microseconds.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
 /// The time that an SPE waits before `wakeup` sends a word, on a machine on which no SPE sleeps. An
@@ -107,9 +106,8 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Returns [`RequestError`] if the machine lacks a Cell, a module or anything else that the
-    /// request needs, if the architecture refuses a size, or if the function does not use a field
-    /// that the request sets.
+    /// Returns [`RequestError`] if the machine lacks anything that the request names, if the
+    /// architecture refuses a size, or if the function does not use a field that the request sets.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
         self.check_alone(topology)?;
@@ -492,8 +490,7 @@ impl Plan {
         }
     }
 
-    /// Returns the pairs of SPEs of a matrix, in the order of measuring, and no pairs for any other
-    /// function.
+    /// Returns the pairs of SPEs of a matrix, in the order of measuring. Empty for other functions.
     pub fn pairs(&self) -> &[(SpeId, SpeId)] {
         match &self.task {
             Task::Pairs(task) => &task.pairs,

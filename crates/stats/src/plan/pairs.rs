@@ -186,8 +186,7 @@ impl PairsTask {
         }
     }
 
-    /// Returns the memory module of the variable that `sender` changes, or `None` for other
-    /// carriers.
+    /// Returns the memory module of the variable that `sender` changes, if there is a variable.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {

@@ -39,8 +39,7 @@ impl Blocks {
         })
     }
 
-    /// Returns the content of the block with a sequence number. Successive blocks differ in every
-    /// byte.
+    /// Returns the content of a block. The contents of successive numbers differ in every byte.
     fn content(&self, number: u32) -> Vec<u8> {
         let byte = |at: usize| (at as u8).wrapping_mul(0x35) ^ (number as u8);
         (0..self.bytes).map(byte).collect()
@@ -83,8 +82,7 @@ impl Blocks {
 }
 
 impl<S: CellSpe> Sides<S> for Blocks {
-    /// Receives blocks and takes the times, because only the receiver can detect the end of a
-    /// transfer.
+    /// Receives blocks and times them, because only the receiver can detect their arrival.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);
         spe.write_in_mbox_of(command.partner, STOP);

@@ -49,8 +49,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // If this round was interrupted, it is too long, so the next count at most halves or
-            // doubles.
+            // An interrupted round is too long, so the next count at most halves or doubles.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);

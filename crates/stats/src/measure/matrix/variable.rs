@@ -74,8 +74,7 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The minimum time for one line: twice the time of a wake-up, because an SPE may have to wake up
-/// in the first line.
+/// The minimum time for one line: twice the time of a wake-up, which the first line may include.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
 /// Returns the lines of the variable in order: [`LINES`], or fewer if the command has little time.
