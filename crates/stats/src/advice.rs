@@ -355,8 +355,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// Describes the time of an access in tiles that a cache holds. The largest tile has another
-    /// time if it is slower, because of other programs in the cache or conflicts of pages.
+    /// Describes the time of an access in tiles that a cache holds. The text has a second time for
+    /// the largest tile if other programs or conflicts of pages make the tile slower.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;

@@ -500,7 +500,7 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // A disturbance of the largest table in a cache makes the cache a fourth smaller.
+            // If the largest table in a cache is disturbed, the found cache is a fourth smaller.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(

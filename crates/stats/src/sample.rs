@@ -13,8 +13,7 @@
 //! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
 //! Samples of one loop share the clock rate and the addresses of cache lines, so only the medians
 //! of several rounds show how much the median varies. Rounds of one visit share the addresses of
-//! memory and the other programs on the computer, so the interval contains the median of each
-//! visit.
+//! memory and the load by other programs, so the interval contains the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
@@ -33,16 +32,16 @@ const BATCH_PER_CLOCK: u128 = 50;
 /// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The minimum number of rounds for an interval. All medians of six rounds are above, or all are
-/// below the true median with a probability of 3.1 %. For five rounds, this probability would be
-/// 6.3 %, which is more than [`MISS_MAX`].
+/// The minimum number of rounds for an interval. The medians of six rounds are all on one side of
+/// the true median with a probability of 3.1 %. For five rounds, the probability is 6.3 %, which is
+/// more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// The median divided by the maximum width of a narrow interval. Clock rates rarely vary by less
-/// than a hundredth, so a smaller width would rarely be reached.
+/// An interval is narrow if its width is at most the median divided by this number. Clock rates
+/// rarely vary by less than a hundredth, so a smaller width would rarely be reached.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +148,7 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// Makes a stopwatch for a round that has `stopwatches` of them. `now` reads the clock.
+    /// Makes one of the `stopwatches` stopwatches of a round. `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -185,7 +184,7 @@ impl Stopwatch {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // The length is doubled, because this loop may be faster than the last loop.
+        // The shortest batch is doubled, because this loop may be faster than the last loop.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -558,7 +557,7 @@ mod tests {
 
     #[test]
     fn the_medians_interval_has_the_ranks_of_the_binomial() {
-        // Computed exactly: k is the largest rank with a probability of at most 5 % for an error.
+        // The first rank is the largest k with 2 P(X < k) <= 0.05, for X heads in n coin tosses.
         for (n, ranks) in [
             (0, None),
             (1, None),

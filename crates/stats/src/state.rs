@@ -11,16 +11,16 @@
 use crate::report::State;
 
 /// The minimum ratio of two times that belong to different states. In one state, the clock rate of
-/// a core rises by at most half. Operations of distant virtual CPUs took 3.6 times as long as of
-/// near ones.
+/// a core rises by at most half. Operations between distant virtual CPUs took 3.6 times as long as
+/// operations between near virtual CPUs.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// The minimum share of the times in a state. A state with a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
 /// The minimum distance of two peaks, in multiples of the width of the wider peak from quartile to
-/// quartile. If one broad peak is cut into halves, the halves are only 1.6 of their widths (normal
-/// distribution) or 2 of their widths (uniform distribution) apart.
+/// quartile. If one broad peak is cut in the middle, the distance of the halves is only 1.6 (normal
+/// distribution) or 2 (uniform distribution) widths of a half.
 const WIDTHS_APART: f64 = 3.0;
 
 /// The maximum number of changes of state between successive samples, divided by the expected

@@ -7,12 +7,13 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// The minimum size of data that counts as data in main memory, in multiples of the cache size. The
-/// cache loses most of such data before the next access.
+/// The minimum size of data that counts as data in main memory, in multiples of the cache size. At
+/// the next access, a cache holds little of data of this size.
 const BEYOND: usize = 2;
 
 /// Sets `lies_in` of each measurement that accesses main memory. Data that fits into the last-level
-/// caches of its Cells lies in a cache. Data that is at least twice as large lies in main memory.
+/// caches of the Cells in use is in a cache. Data that is at least twice as large is in main
+/// memory.
 ///
 /// The size of a last-level cache comes from the operating system and from `findings`. If other
 /// programs use the cache, the size in `findings` is smaller. Data between the smaller size and
@@ -44,8 +45,8 @@ pub fn classify_storage(
     }
 }
 
-/// Returns where `bytes` bytes of data lie that are accessed again and again. The size of the
-/// last-level cache is between `least` and `most`.
+/// Returns where data of `bytes` bytes lies if SPEs access the data again and again. The size of
+/// the last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,

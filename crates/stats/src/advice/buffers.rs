@@ -75,8 +75,7 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // There is no advice for a difference at a single size in the middle, because it may come
-        // from the addresses of the buffers.
+        // A difference at one size in the middle may come from addresses, so it is no advice.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

@@ -14,7 +14,8 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times, and the sentences about them. An empty sentence is no advice.
+/// Two times, and the sentences about them. There is no advice if the comparison is unclear or the
+/// sentence is empty.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,
@@ -208,7 +209,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Returns the time of an exchange with SPEs of each Cell, for a function that has several Cells.
+/// Returns a function with its exchange times in several Cells, or `None` if there is none.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));

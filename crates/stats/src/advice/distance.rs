@@ -77,7 +77,7 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
 }
 
 /// Returns the median of a class of pairs, with an interval from the fastest pair to the median.
-/// Slower pairs may have been disturbed.
+/// The interval ends at the median, because slower pairs may have been disturbed.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {

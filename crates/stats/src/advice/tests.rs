@@ -1043,8 +1043,7 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // Neither block is certainly in main memory: a cache holds `command`, and may hold a part of
-    // `near`.
+    // Neither block is surely in main memory: a cache holds `command`, and maybe a part of `near`.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

@@ -197,9 +197,9 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Returns an error if a variable differs from its balance, because an update was then lost.
-/// Without losses, each value written is read by the next operation or is the final value, so the
-/// balance (values written minus values read) is the final value.
+/// Returns an error if a variable differs from its balance (values written minus values read). If
+/// no update is lost, each value written is read by the next operation or is the final value, so
+/// the balance is the final value.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);

@@ -3,8 +3,8 @@
 //! not have this function, because a local store has no misses.
 //!
 //! ```text
-//!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
-//!              │ next │      │      │      │      │      │   the next one
+//!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each refers
+//!              │ next │      │      │      │      │      │   to the next node
 //!              └──┬───┴──────┴───▲──┴──────┴──────┴──────┘
 //!                 └──────────────┘  ...                      all in one cycle, in random order
 //!
@@ -266,8 +266,8 @@ fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read by references. Nodes have no indices, because the arithmetic for
-/// an index takes a fourth of the time of a load from the first cache.
+/// A node of a table that is read by references. The table has no indices, because the arithmetic
+/// for an index takes a fourth of the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
@@ -401,7 +401,7 @@ impl<S: CellSpe> Work<S> for Staging {
 }
 
 /// A walk through a table in a region, in which a node has the index of the next node. The SPE gets
-/// nodes by DMA if there is an `arriving` buffer, and otherwise loads them from memory.
+/// nodes by DMA if there is an `arriving` buffer, and otherwise loads nodes from memory.
 struct InRegion {
     table: Region,
     /// The buffer in the local store for one node of each chain.

@@ -92,7 +92,7 @@ impl Copier {
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block tile by tile. After each tile, calls `go_on`, and ends if it returns a
+    /// Copies the block tile by tile. Ends early if `go_on`, called after each tile, returns a
     /// break.
     pub fn copy<S: CellSpe>(
         &mut self,

@@ -1,7 +1,7 @@
 //! The crew of working SPEs. The PPE starts all loops of a round at the same time.
 
 // Rejected: a single visit with rounds until their medians agree. The medians agreed within 1 %,
-// but those of the next run differed by half: a state of a shared processor outlasts a measurement.
+// but the next run differed by half, because a state of a shared processor outlasts a measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -36,7 +36,7 @@ const SEND_NS: u64 = 5_000;
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds. An interval needs only half of them.
+/// The number of rounds that fit into the time for all rounds, twice the minimum for an interval.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
 /// The number of rounds of each visit (run of a measurement) except the last.
@@ -46,8 +46,8 @@ const ROUNDS_PER_VISIT: usize = 2;
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The median divided by the maximum difference of two medians that agree, on a machine with times
-/// that repeat. Published times of Cells are less accurate than this.
+/// On a machine with times that repeat, two medians agree if they differ by at most the median
+/// divided by this number. Published times of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
@@ -301,7 +301,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up of given length does not show how many iterations fill a round.
+            // A warm-up of a given size does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,

@@ -28,8 +28,8 @@ use crate::sample::round_medians;
 /// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures the cells of the matrix in order, and calls `progress` after each with the number of
-/// measured cells and the number of all cells. After a break, the remaining cells are `None`.
+/// Measures the cells of the matrix in order. After each cell, calls `progress` with the numbers of
+/// measured cells and of all cells. If `progress` returns a break, the other cells are `None`.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,

@@ -209,7 +209,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// Plans a function for two SPEs. An SPE moves 1,024 bytes in an operation, at most 10 GB/s.
+    /// Plans a function for two SPEs with 1,024 bytes in each operation and at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),

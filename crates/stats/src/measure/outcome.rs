@@ -4,7 +4,7 @@ use crate::sample::TimedLoop;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// For each processor, its rounds without the warm-up, at least one and equally many for all.
+    /// The rounds of each processor, without the warm-up. All processors have equally many rounds.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

@@ -1,5 +1,5 @@
-//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB.
-//! Each part of a longer block therefore has the same bytes in the window of 64 KB.
+//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB,
+//! so all parts of a block that moves through a window of 64 KB have the same bytes.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;

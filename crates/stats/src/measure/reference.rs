@@ -12,8 +12,8 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for which a reading repeats the exchange, and then the same time for the cache line.
-/// About twenty rounds fit, so one interrupted round does not move the median.
+/// The length of each half of a reading: the exchange, and then the cache line. About twenty rounds
+/// fit into this time, so one interrupted round does not move the median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.
@@ -23,8 +23,7 @@ const BETWEEN: Duration = Duration::from_millis(100);
 /// reading takes about 3 ms on an idle computer.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The times of two SPEs for a mailbox exchange and for a cache line, read again and again in a
-/// run.
+/// The readings of a run: the times of two SPEs for a mailbox exchange and for a cache line.
 ///
 /// ```
 /// use cellworks_host::Host;

@@ -1,6 +1,5 @@
 //! `dmaget`, `dmaput` and their lists: moving blocks between a local store and main memory or the
-//! local store of SPE 0 (section 3.1.4). An operation issues its commands and waits for their tag
-//! group.
+//! local store of SPE 0 (section 3.1.4). An operation issues commands and waits for their end.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list

@@ -57,8 +57,8 @@ pub(super) fn measure<M: CellMachine>(
                     ppe.write_in_mbox(partner, word);
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
-                // On a simulated machine, reading an empty mailbox lets time pass. On a computer, a
-                // partner on the CPU of the PPE needs this CPU to fall asleep.
+                // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
+                // the yield lets a partner on the same CPU fall asleep.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -122,8 +122,7 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
-    /// the three words of the reply. The waits before the words are part of `took`, not of
-    /// `median`.
+    /// the three words of the reply. The waits before the words are in `took`, not in `median`.
     fn round(
         &mut self,
         round: Round,

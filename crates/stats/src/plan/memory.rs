@@ -64,8 +64,7 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Preparations take one half of the budget, and the two measurements the other
-                // half.
+                // Half of the budget is for preparations, and half for two measurements.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,

@@ -601,7 +601,7 @@ impl Task {
     }
 
     /// Returns the number of iterations of a round on a machine with times that repeat. With this
-    /// number, the time is short in which some SPEs are idle at the start and the end of a round.
+    /// number, SPEs are idle only for a short time at the start and the end of a round.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;

@@ -49,7 +49,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // An interrupted round is too long, so the next count at most halves or doubles.
+            // An interrupted round is too long, so `count` at most halves or doubles.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);
@@ -76,9 +76,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats `round` for `span` and until there are [`ROUNDS_MIN`] times, unless the clock stands
-    /// still. `round` returns its one-way time, or `None` if the clock is too coarse for the round.
-    /// The first eighth of `span` is a warm-up, of which no times are kept.
+    /// Repeats `round` for `span` and until there are [`ROUNDS_MIN`] results, unless the clock
+    /// stands still. `round` returns its one-way time, or `None` if the clock is too coarse for the
+    /// round. The first eighth of `span` is a warm-up without results.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,

@@ -94,9 +94,9 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // Without this hint, the processor executes loads of the loop ahead, and discards them
-            // when the other hardware thread of the core stores. An exchange of two such threads
-            // then took 58 ns one way instead of 39 ns (EPYC of family 25).
+            // Without this hint, the processor executes later loads of the loop in advance, and
+            // discards them when the other hardware thread of the core stores. An exchange of two
+            // such threads then took 58 ns one way instead of 39 ns (EPYC of family 25).
             std::hint::spin_loop();
         }
         spe.yield_now();
@@ -141,7 +141,8 @@ impl<S: CellSpe> Line<S> for Reads {
 }
 
 /// Replaces `expected` at `ea` by `expected` plus 1, and returns `expected`. Waits while the word
-/// is `expected` minus 1, the last word of this SPE. Returns any other word without a replacement.
+/// is `expected` minus 1, the last word of this SPE. Returns any other word and does not replace
+/// it.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
