@@ -83,8 +83,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   other memory module, and blocks up to 16 KB between SPE 0 and an SPE of the first and of the
 ///   last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, and of one size by numbers of SPEs between one and all:
-///   the largest power of two up to 64 MB for which each SPE has room for two blocks;
+/// - copies of 1 KB to 64 MB by one SPE, and copies of blocks of one size by one to all SPEs. The
+///   size is the largest power of two, up to 64 MB, for which each SPE has room for two blocks;
 /// - chases through tables of 4 KB to 256 MB, and through a table of 128 MB with 1 to 48 chains,
 ///   and while all other SPEs load the memory.
 ///

@@ -52,10 +52,10 @@ pub struct Request {
     /// means a quarter of the iterations of a round. If the request also gives the number of timed
     /// iterations, `None` means that number on such a machine, but at most 16.
     pub warm_up: Option<u64>,
-    /// Further numbers for the function, each with a flag
-    /// ([`Setting::flag`](crate::Setting::flag)). If a field is `None`, the function uses the
-    /// default in the help of the flag. The block of a copy must be a multiple of 16 bytes, and the
-    /// table of a chase a multiple of 64 bytes.
+    /// Further numbers for the function. The flag of each is
+    /// [`Setting::flag`](crate::Setting::flag). If a field is `None`, the function uses the default
+    /// in the help of the flag. The block of a copy must be a multiple of 16 bytes, and the table
+    /// of a chase a multiple of 64 bytes.
     pub settings: Settings,
     /// The Cell from which SPEs are taken first (`-c`). If `None`, the first Cell that has an SPE.
     /// If `between_spes` gives SPE 0 another role, SPE 0 does not count.

@@ -12,8 +12,7 @@ use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage}
 const BEYOND: usize = 2;
 
 /// Sets `lies_in` of each measurement that accesses main memory. Data that fits into the last-level
-/// caches of the Cells in use is in a cache. Data that is at least twice as large is in main
-/// memory.
+/// caches of the Cells in use is in a cache. Data of at least twice this size is in main memory.
 ///
 /// The size of a last-level cache comes from the operating system and from `findings`. If other
 /// programs use the cache, the size in `findings` is smaller. Data between the smaller size and

@@ -539,7 +539,7 @@ fn buffers_are_compared_by_bandwidth() {
              on a shared buffer and 77.1 GB/s on private ones, 2.75 times as much."
         ]
     );
-    // A bandwidth far below the interval of the medians may come from a stall.
+    // A bandwidth far below the interval may come from a stall, so there is no advice.
     let stalled = within(shared, 6_990.0, 7_010.0);
     let [_, mut slow] = pair(256 << 10, 7_000.0, 6_800.0);
     slow.bandwidth_bytes_per_s = Some(50_000_000_000);

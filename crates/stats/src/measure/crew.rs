@@ -39,7 +39,8 @@ const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 /// The number of rounds that fit into the time for all rounds, twice the minimum for an interval.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit (run of a measurement) except the last.
+/// The number of rounds of each visit (run of a measurement) except the last. Three visits have
+/// enough rounds for an interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
@@ -417,7 +418,8 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// Runs rounds of a made-up operation. `times` also receives the number of rounds that counted.
+    /// Runs rounds of a made-up operation. The arguments of `times` are a round and the number of
+    /// earlier rounds that counted.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,

@@ -4,7 +4,8 @@ use crate::sample::TimedLoop;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The rounds of each processor, without the warm-up. All processors have equally many rounds.
+    /// The rounds of each processor, without the warm-up. There is at least one round, and all
+    /// processors have equally many rounds.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

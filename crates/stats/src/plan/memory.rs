@@ -64,7 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Half of the budget is for preparations, and half for two measurements.
+                // Half of the budget is for preparations, and half for the two measurements of each
+                // cell.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,

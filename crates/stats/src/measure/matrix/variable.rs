@@ -141,8 +141,7 @@ impl<S: CellSpe> Line<S> for Reads {
 }
 
 /// Replaces `expected` at `ea` by `expected` plus 1, and returns `expected`. Waits while the word
-/// is `expected` minus 1, the last word of this SPE. Returns any other word and does not replace
-/// it.
+/// is `expected` minus 1, the last word of this SPE. Returns any other word unchanged.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
