@@ -31,9 +31,9 @@ use words::{Recommendation, counted, listed, merge_alike, range};
 ///
 /// Times are medians. Blocks are compared by bandwidth, because a median does not show the slow
 /// blocks. Two numbers differ if they are more than 10 % apart, the intervals of their medians are
-/// disjoint, and neither interval is wider than the difference. Two numbers are equal if even the
-/// ends of their intervals are less than 10 % apart. Otherwise there is no advice about the two
-/// numbers. Numbers that are not above 0 are ignored.
+/// disjoint, and neither interval is wider than the difference. Two numbers are equal if all ends
+/// of their intervals are less than 10 % apart. Otherwise there is no advice about the two numbers.
+/// Numbers that are not above 0 are ignored.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
 /// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
@@ -355,8 +355,8 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// Describes the time of an access in tiles that a cache holds. The largest of these tiles
-    /// takes longer if other programs use the cache too, or if pages conflict.
+    /// Describes the time of an access in tiles that a cache holds. The text has a second time for
+    /// the largest tile if other programs or conflicts of pages make the tile slower.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;
@@ -399,7 +399,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a condition for parameters that differ from `these` at most in the settings.
+/// Returns a closure that tests whether parameters equal `these`, except for the settings.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);

@@ -51,16 +51,15 @@ const COPY_BYTES: [usize; 9] = [
 /// The maximum size of blocks that several SPEs copy, larger than most caches.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
-/// The smallest and the largest table of pointers, below the smallest cache and above most of the
-/// largest caches. The sizes are powers of two, and sizes half way between them for caches such as
-/// 48 KB.
+/// The sizes of the smallest table, which fits into any cache, and of the largest table, which fits
+/// into few. Sizes between them are powers of two, and half way between these for caches of 48 KB.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
 /// The size of a table that is rarely in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// The numbers of chains. A core has 10 to 48 misses of its first cache under way.
+/// The numbers of chains. Cores have at most 10 to 48 misses of the first cache under way.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
 /// The numbers of SPEs that contend for a variable or memory. The number of all SPEs is added.
@@ -84,8 +83,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///   other memory module, and blocks up to 16 KB between SPE 0 and an SPE of the first and of the
 ///   last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, and of one size by numbers of SPEs between one and all:
-///   the largest power of two up to 64 MB for which each SPE has room for two blocks;
+/// - copies of 1 KB to 64 MB by one SPE, and copies of blocks of one size by one to all SPEs. The
+///   size is the largest power of two, up to 64 MB, for which each SPE has room for two blocks;
 /// - chases through tables of 4 KB to 256 MB, and through a table of 128 MB with 1 to 48 chains,
 ///   and while all other SPEs load the memory.
 ///

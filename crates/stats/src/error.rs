@@ -15,7 +15,7 @@ use crate::report::Latency;
 pub struct RequestError {
     /// The refused flag, such as `-n`. [`Request`](crate::Request) names the flag of each field.
     pub flag: &'static str,
-    /// Flags that can be used instead, such as `-n 1`, with the same function and `-s`.
+    /// Flags that can replace the refused flag, such as `-n 1`. The function and `-s` are kept.
     pub instead: String,
     message: String,
 }

@@ -9,17 +9,17 @@ use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
 /// The minimum ratio of the times of two tables, one twice as large as the other, if a cache ends
-/// between their sizes. Misses of translation buffers slow larger tables by less. For tables that
-/// are closer in size, the minimum is a root of this ratio.
+/// between their sizes. Misses of translation buffers have a smaller ratio. For tables that are
+/// closer in size, the minimum is a root of this ratio.
 const STEP: f64 = 1.3;
 
-/// The minimum ratio of the times beyond a cache and in the cache. On known machines, each cache is
-/// at least twice as slow as the cache before.
+/// The minimum ratio of the time beyond a cache to the time in the cache. On known machines, each
+/// cache is at least twice as slow as the next smaller cache.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// The maximum share of misses with which a cache counts as holding a table. Random replacement
-/// misses 58 % of a table that is half as large again as the cache. A table as large as the cache
-/// had up to 50 % misses, because of conflicts between pages, page tables, and other programs.
+/// The maximum share of misses with which a cache counts as holding a table. With random
+/// replacement, 58 % of accesses miss for a table of 1.5 times the size of the cache. For a table
+/// as large as the cache, up to 50 % missed, because of conflicts of pages and other programs.
 const MISSED_MAX: f64 = 0.55;
 
 const SAME_RATIO_MAX: f64 = 1.05;
@@ -52,10 +52,10 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// writing a word until the waiting SPE has the word.
 ///
 /// All times are medians. The size of a cache is the size that one program can use. A cache is
-/// found if it is at least 1.6 times as slow as the cache before, if it holds at least two tables
-/// that the cache before does not hold, and if at least two larger tables were measured. A table is
-/// beyond the caches if a cache was found, and the time of the table shows that no cache holds a
-/// part of it.
+/// found if it is at least 1.6 times as slow as the next smaller cache, if it holds at least two
+/// tables that the next smaller cache does not hold, and if at least two larger tables were
+/// measured. A table is beyond the caches if a cache was found, and the time of the table shows
+/// that no cache holds a part of it.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -157,9 +157,9 @@ struct Cache {
 ///
 /// ```text
 ///   ns │                  ●──●    A step begins where the next table is much slower, and ends
-///      │                ·         where the next one is not. A table within the step belongs to
-///      │               ●          the cache below if its time is not much nearer to the level
-///      │      ●──●──●             above: the time says which part of its nodes were missed.
+///      │                ·         where the next table is not. A table in a step belongs to the
+///      │               ●          cache below the step if at most 55 % of its nodes missed. The
+///      │      ●──●──●             time of the table, between both levels, shows this share.
 ///      │     ·
 ///      │●──●
 ///      └───────────────────── bytes
@@ -220,7 +220,7 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
 }
 
 /// Returns the times of the curve without disturbances. A larger table is never faster, so a time
-/// longer than a later time is replaced by the later time.
+/// that is longer than the time of a larger table is replaced by the shorter time.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -400,8 +400,8 @@ mod tests {
             .chain([256 * MB])
     }
 
-    /// Makes the curve of a machine with caches of these sizes and latencies. Each cache replaces
-    /// lines at random, so it still has a fifth of a table that is twice as large.
+    /// Makes the curve of a machine with caches of these sizes and latencies. A cache replaces
+    /// lines at random, so a fifth of a table of twice its size is still in the cache.
     fn curve(caches: &[(usize, f64)], memory_ns: f64) -> Vec<(usize, f64)> {
         let found = |table: usize, cache: usize| {
             if table <= cache {
@@ -436,9 +436,9 @@ mod tests {
     /// The three caches of well-known processors, and the latency of memory, from the makers'
     /// documents and common measurements.
     const MACHINES: [([(usize, f64); 3], f64); 4] = [
-        // Zen 4, a die.
+        // One die of Zen 4.
         ([(32 * KB, 1.1), (MB, 3.8), (32 * MB, 14.0)], 110.0),
-        // Skylake server. The third cache has the lines that the second cache does not have.
+        // Skylake server. The third cache has only lines that the second cache does not have.
         ([(32 * KB, 1.3), (MB, 4.7), (24 * MB, 23.0)], 90.0),
         // Golden Cove.
         ([(48 * KB, 1.0), (2 * MB, 3.0), (32 * MB, 18.0)], 95.0),
@@ -464,7 +464,7 @@ mod tests {
         }
     }
 
-    /// The times are from a virtual machine of a Zen 4 server. Its pages of 4 KB slow large tables.
+    /// The times come from a virtual machine on Zen 4. Its pages of 4 KB slow large tables.
     #[test]
     fn misses_of_translation_buffers_are_no_cache() {
         let times = [
@@ -500,7 +500,7 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // The time of the last table that a cache holds is disturbed.
+            // If the largest table in a cache is disturbed, the found cache is a fourth smaller.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -610,7 +610,7 @@ mod tests {
             let load = chase(128 * MB, 1, 7, 30.0);
             tables.iter().map(table).chain([chains, load]).collect()
         };
-        // The cache holds all or a part of the tables up to 128 MB.
+        // The cache holds all tables up to 128 MB or, in `in_part`, a part of the third table.
         let in_cache = [
             (32, 14.0),
             (64, 14.0),
@@ -771,7 +771,7 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 / 40 is 7.3. 128 lines in 2,400 ns, at a latency of 300 ns, are 16 lines.
+            // 290 ns / 40 ns is 7.3. At 128 lines in 2,400 ns, 16 lines arrive in 300 ns.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

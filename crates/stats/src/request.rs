@@ -8,13 +8,14 @@ use crate::settings::Settings;
 /// A request for a measurement, in the terms of CellStats' flags (section 3.1 of the paper). If a
 /// field is `None`, [`plan`](Self::plan) chooses a value.
 ///
-/// A request for a [`Function::Matrix`] may set only `budget`, the block of `settings` for a copy,
-/// and `module` and `polling` for an atomic variable. A request for a [`Function::Memory`] may set
-/// only `budget`, and the block and the pages of `settings`.
+/// A request for a [`Function::Matrix`] may set only `budget` and, for some primitives, further
+/// fields: the block of `settings` for a copy, and `module` and `polling` for an atomic variable. A
+/// request for a [`Function::Memory`] may set only `budget`, and the block and the pages of
+/// `settings`.
 ///
 /// If a computer has fewer CPUs than SPEs, several SPEs take turns on one CPU, and most functions
-/// take longer. The results of a [`Function::Chase`] under load and of a [`Function::WakeUp`] then
-/// have no meaning, because these functions need SPEs that run at the same time.
+/// take longer. [`Function::WakeUp`], and [`Function::Chase`] with loading SPEs, then have no
+/// meaningful result, because these functions need SPEs that run at the same time.
 ///
 /// ```
 /// use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
@@ -48,15 +49,16 @@ pub struct Request {
     pub iterations: Iterations,
     /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
     /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), `None`
-    /// means a quarter of the iterations of a round or, with a given number of timed iterations,
-    /// the same number, at most 16.
+    /// means a quarter of the iterations of a round. If the request also gives the number of timed
+    /// iterations, `None` means that number on such a machine, but at most 16.
     pub warm_up: Option<u64>,
-    /// Further numbers for the function, with the flags [`Setting::flag`](crate::Setting::flag). If
-    /// a field is `None`, the function uses the default in the help of the flag. The block of a
-    /// copy is a multiple of 16 bytes, and the table of a chase a multiple of 64 bytes.
+    /// Further numbers for the function. The flag of each is
+    /// [`Setting::flag`](crate::Setting::flag). If a field is `None`, the function uses the default
+    /// in the help of the flag. The block of a copy must be a multiple of 16 bytes, and the table
+    /// of a chase a multiple of 64 bytes.
     pub settings: Settings,
-    /// The Cell from which SPEs are taken first (`-c`). If `None`, the first Cell with a free SPE.
-    /// SPE 0 is not free if `between_spes` gives it another role.
+    /// The Cell from which SPEs are taken first (`-c`). If `None`, the first Cell that has an SPE.
+    /// If `between_spes` gives SPE 0 another role, SPE 0 does not count.
     pub cell: Option<CellId>,
     /// The memory module that holds the data (`-m`). If `None`, the module nearest to the Cell. In
     /// a transfer between SPEs, the module holds only the control blocks of the SPEs.
@@ -76,7 +78,7 @@ pub struct Request {
     pub budget: Option<Span>,
 }
 
-/// A number of SPEs, and whether the SPEs share a buffer. A function without buffers takes
+/// A number of SPEs, and whether the SPEs share a buffer. For a function without buffers, use
 /// [`Shared`](Self::Shared).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Count {
@@ -95,9 +97,9 @@ pub enum Iterations {
     /// narrow, or when this time is over.
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady) ignores the time, and
-    /// needs only one visit. The measurement ends after eight rounds, or when two successive
-    /// medians differ by at most a thousandth. A round has 2 to 128 iterations, few if they are
-    /// long.
+    /// needs only one visit (run of the measurement). The visit ends after eight rounds, or when
+    /// two successive medians differ by at most a thousandth. A round has 2 to 128 iterations, and
+    /// fewer if an iteration takes longer.
     Within(Span),
 }
 
@@ -120,7 +122,7 @@ pub struct Limits {
 }
 
 impl Request {
-    /// Makes a request with one SPE, up to about 0.2 s, and defaults for everything else.
+    /// Makes a request with one SPE, about 0.2 s of timed rounds, and defaults for everything else.
     pub fn new(function: Function) -> Self {
         Self {
             function,

@@ -13,7 +13,7 @@
 //! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
 //! Samples of one loop share the clock rate and the addresses of cache lines, so only the medians
 //! of several rounds show how much the median varies. Rounds of one visit share the addresses of
-//! memory and the other users of the computer, so the interval contains the median of each visit.
+//! memory and the load by other programs, so the interval contains the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
@@ -32,21 +32,22 @@ const BATCH_PER_CLOCK: u128 = 50;
 /// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The minimum number of rounds for an interval. With six rounds, all medians lie on one side of
-/// the true median with a probability of 3.1 %. With five, 6.3 % would be more than [`MISS_MAX`].
+/// The minimum number of rounds for an interval. The medians of six rounds are all on one side of
+/// the true median with a probability of 3.1 %. For five rounds, the probability is 6.3 %, which is
+/// more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
-/// The median divided by the maximum width of a narrow interval. Clock rates rarely vary by less
-/// than a hundredth, so a smaller width would rarely be reached.
+/// An interval is narrow if its width is at most the median divided by this number. Clock rates
+/// rarely vary by less than a hundredth, so a smaller width would rarely be reached.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     pub iterations: u32,
-    /// Whether the samples are kept. Those of a warm-up are not.
+    /// Whether the samples are kept. The samples of a warm-up are not kept.
     pub counts: bool,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct RoundTimes {
     pub median: Span,
 }
 
-/// Times the loops of one processor, and keeps those that count.
+/// A stopwatch that times the loops of one processor, and keeps the loops of rounds that count.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     clock: Clock,
@@ -81,7 +82,7 @@ pub(crate) struct TimedLoop {
     pub start: Time,
     pub end: Time,
     pub iterations: u32,
-    /// The time from the start to the end, less the time of reading the clock.
+    /// The time from `start` to `end`, without the time of reading the clock.
     operating: Span,
     /// The time of one iteration in each batch.
     samples: Vec<Span>,
@@ -115,7 +116,7 @@ impl Clock {
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
         /// The number of measured steps, odd so that one step is the median.
         const STEPS: usize = 101;
-        /// The limit for a clock that stands still.
+        /// The maximum number of readings, for a clock that stands still.
         const READINGS_MAX: u32 = 10_000;
 
         let mut steps = Vec::with_capacity(STEPS);
@@ -147,7 +148,7 @@ impl Clock {
 }
 
 impl Stopwatch {
-    /// Makes a stopwatch, one of `stopwatches` in a round. `now` reads the clock.
+    /// Makes one of the `stopwatches` stopwatches of a round. `now` reads the clock.
     pub fn new(stopwatches: u32, now: impl Fn() -> Time) -> Self {
         Self {
             clock: Clock::calibrate(now),
@@ -183,7 +184,7 @@ impl Stopwatch {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // The length is doubled, because this loop may be faster than the last loop.
+        // The shortest batch is doubled, because this loop may be faster than the last loop.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -299,7 +300,7 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
         return None;
     }
     let n_f64 = n as f64;
-    // `exactly` and `at_most` are probabilities of the number of values below the median.
+    // The probabilities that exactly `below`, and at most `below`, values are below the median.
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
@@ -325,7 +326,7 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 
 /// Returns the interval of the median, or `None` if there are too few rounds. The interval contains
 /// the median of each visit, because the state of the computer differs between visits, and a visit
-/// with many rounds would otherwise outvote the other visits.
+/// with many rounds would otherwise determine the interval alone.
 fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
@@ -340,10 +341,9 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds.
-/// Rounds that agree by chance can end a measurement too early, because this function is called
-/// after every round. The probability of 95 % holds only for a number of rounds that is fixed in
-/// advance.
+/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds. If
+/// this function is called after every round, rounds that agree by chance can end a measurement too
+/// early. The probability of 95 % holds only for a number of rounds that is fixed in advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -365,7 +365,7 @@ impl<'a> Samples<'a> {
     pub fn latency(&self) -> (Latency, usize) {
         let mut samples: Vec<Span> = self.in_order().collect();
         samples.sort_unstable();
-        // Nearest rank: the smallest sample that is not below `percent` percent of the samples.
+        // Nearest rank: at least `percent` percent of the samples are not above this sample.
         let at_percent = |percent: usize| {
             let rank = (samples.len() * percent).div_ceil(100).max(1);
             self.operation_ns(samples[rank - 1])
@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn outliers_lie_beyond_three_times_the_distance_of_the_quartiles() {
-        // The quartiles are 20 and 30, so samples below -10 or above 60 are outliers.
+        // The quartiles are 20 and 30. An outlier is below 20 - 3 * 10 or above 30 + 3 * 10.
         for (last, outliers) in [(60, 0), (61, 1)] {
             let loops = [vec![TimedLoop::made_up(
                 0,
@@ -557,7 +557,7 @@ mod tests {
 
     #[test]
     fn the_medians_interval_has_the_ranks_of_the_binomial() {
-        // The exact values: the largest k for which 2 P(B(n, 1/2) < k) is at most 5 %.
+        // The first rank is the largest k with 2 P(X < k) <= 0.05, for X heads in n coin tosses.
         for (n, ranks) in [
             (0, None),
             (1, None),
@@ -604,7 +604,8 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // By ranks only (5 to 13 of 17), the interval would hold only medians of the last visit.
+        // Ranks 5 to 13 of 17 rounds are rounds of the last visit, so the ranks alone would give an
+        // interval without the medians of the other visits.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -720,7 +721,7 @@ mod tests {
             let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
             assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
             assert_eq!(timed.operating, ns(5 * u64::from(iterations)));
-            // The shortest batches last 500 ns and one reading.
+            // The shortest batch lasts 500 ns: 98 operations of 5 ns, and a reading of 10 ns.
             assert!(timed.samples.len() as u32 <= iterations / 98, "{timed:?}");
         }
     }

@@ -54,8 +54,8 @@ pub struct Setting {
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Returns the reason why a function of this kind does not use the field. If `None`, the error
-    /// gives the reason why the function has no memory buffers.
+    /// Returns the reason why a function of this kind does not use the field. If the result is
+    /// `None`, the error message has the reason why the function has no memory buffers.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,

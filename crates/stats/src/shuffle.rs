@@ -14,8 +14,7 @@ pub(crate) fn shuffle<T>(items: &mut [T]) {
         mixed ^ (mixed >> 31)
     };
     for last in (1..items.len()).rev() {
-        // The upper half of this product is nearly uniform, because `last` is far smaller than
-        // 2^64.
+        // The upper half of this product is nearly uniform, as `last` is far smaller than 2^64.
         let at = (u128::from(next()) * (last as u128 + 1)) >> 64;
         items.swap(last, at as usize);
     }

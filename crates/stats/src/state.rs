@@ -1,30 +1,30 @@
-//! Finds two states of a computer in the times of one operation. For example, two CPUs of a virtual
-//! machine are on one core at some times, and far apart at other times.
+//! Finds the states of a computer from the times of one operation. For example, two CPUs of a
+//! virtual machine run on one core at some times, and on distant cores at other times.
 //!
 //! ```text
-//!   ns │ ▄▄     ▄▄▄▄▄            two peaks, which are far apart compared with
-//!      │                         their width, and each of which lasts
+//!   ns │ ▄▄     ▄▄▄▄▄            two peaks of times: far apart compared with the width
+//!      │                         of a peak, and each state lasts for many samples
 //!      │   ▀▀▀▀▀     ▀▀▀▀
 //!      └──────────────────── time
 //! ```
 
 use crate::report::State;
 
-/// The minimum ratio of two times that belong to different states. Virtual CPUs that were far apart
-/// took 3.6 times as long as near CPUs. In one state, the clock rate of a core rises by at most
-/// half.
+/// The minimum ratio of two times that belong to different states. In one state, the clock rate of
+/// a core rises by at most half. Operations between distant virtual CPUs took 3.6 times as long as
+/// operations between near virtual CPUs.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// The minimum share of the times in a state. A state with a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
-/// The minimum distance of two peaks, in multiples of the width of a peak from quartile to
-/// quartile. The halves of one broad peak are 1.6 widths (normal) or 2 widths (uniform
-/// distribution) apart.
+/// The minimum distance of two peaks, in multiples of the width of the wider peak from quartile to
+/// quartile. If one broad peak is cut in the middle, the distance of the halves is only 1.6 (normal
+/// distribution) or 2 (uniform distribution) widths of a half.
 const WIDTHS_APART: f64 = 3.0;
 
-/// The maximum number of changes of state from one sample to the next, as a fraction of the
-/// expected number in random order. With more changes, the states do not last.
+/// The maximum number of changes of state between successive samples, divided by the expected
+/// number for the same samples in random order. With more changes, the states do not last.
 const SWITCHES_MAX: f64 = 0.5;
 
 /// The minimum number of samples for deciding whether states last.
@@ -48,8 +48,9 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     }
 }
 
-/// Returns the two states of successive samples. The result is empty if there is one state, or if
-/// fast and slow samples alternate, because both peaks then belong to the operation.
+/// Returns the two states of successive samples. The result is empty if there are fewer than
+/// [`SAMPLES_MIN`] samples or only one state, or if fast and slow samples alternate, because the
+/// operation then has two usual times.
 pub(crate) fn lasting(samples_ns: &[f64]) -> Vec<State> {
     if samples_ns.len() < SAMPLES_MIN {
         return Vec::new();
@@ -85,8 +86,8 @@ fn state(mut times_ns: Vec<f64>, all: usize) -> Option<State> {
     })
 }
 
-/// Returns the shortest time of the slower state, or `None` if there is one state. Uses logarithms,
-/// because the ratio of two times matters.
+/// Returns the shortest time of the slower state, or `None` if there is one state. Compares
+/// logarithms of times, because the ratio of two times matters and not their difference.
 fn boundary(times_ns: &[f64]) -> Option<f64> {
     let mut sorted = times_ns.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -146,7 +147,7 @@ mod tests {
             around(136.0, 0.02, 200),
             // A broad peak, from half of 136 ns to 1.5 times 136 ns.
             around(136.0, 0.5, 200),
-            // A few times that an interrupt made longer, one after the other.
+            // Five successive times that an interrupt made longer.
             [around(136.0, 0.02, 95), around(5_000.0, 0.02, 5)].concat(),
             // A slow drift, as of a clock rate.
             (0..200)

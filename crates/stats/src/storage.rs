@@ -7,17 +7,16 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// The minimum size of data in main memory, in multiples of the size of the cache. The cache holds
-/// little of larger data at the next access.
+/// The minimum size of data that counts as data in main memory, in multiples of the cache size. At
+/// the next access, a cache holds little of data of this size.
 const BEYOND: usize = 2;
 
-/// Sets `lies_in` of each measurement with data in main memory. Data that fits into the last-level
-/// caches of the Cells that take part lies in a cache. Data that is at least twice as large lies in
-/// main memory.
+/// Sets `lies_in` of each measurement that accesses main memory. Data that fits into the last-level
+/// caches of the Cells in use is in a cache. Data of at least twice this size is in main memory.
 ///
-/// The size of a last-level cache is known from the system and from `findings`. The size in
-/// `findings` is smaller if other programs use the cache. Data between the smaller size and twice
-/// the larger size lies partly in the cache.
+/// The size of a last-level cache comes from the operating system and from `findings`. If other
+/// programs use the cache, the size in `findings` is smaller. Data between the smaller size and
+/// twice the larger size lies partly in the cache.
 pub fn classify_storage(
     topology: &Topology,
     measurements: &mut [Measurement],
@@ -45,8 +44,8 @@ pub fn classify_storage(
     }
 }
 
-/// Returns the place of `bytes` of data that are accessed again and again. The size of the
-/// last-level cache is between `least` and `most`.
+/// Returns where data of `bytes` bytes lies if SPEs access the data again and again. The size of
+/// the last-level cache is between `least` and `most`.
 pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     match bytes {
         _ if bytes <= least => Storage::Cache,
@@ -55,7 +54,7 @@ pub(crate) fn of_bytes(bytes: usize, (least, most): (usize, usize)) -> Storage {
     }
 }
 
-/// Returns the bytes of main memory that all SPEs together access, if any.
+/// Returns the bytes that all SPEs together access in main memory, or `None` without such accesses.
 fn bytes(measurement: &Measurement) -> Option<usize> {
     let p = &measurement.parameters;
     let block = p.settings.block_bytes?;
@@ -67,8 +66,8 @@ fn bytes(measurement: &Measurement) -> Option<usize> {
     (p.between == Between::MemorySpe).then(|| of_one.saturating_mul(times))
 }
 
-/// Returns the number of Cells with private buffers, or 1 for a shared buffer. SPEs are taken from
-/// the Cell in `p` first, then from the other Cells in order.
+/// Returns the number of Cells that have private buffers, or 1 for a shared buffer. SPEs are taken
+/// from the Cell in `p` first, then from the other Cells in order.
 fn cells(topology: &Topology, p: &Parameters) -> usize {
     let first = CellId::new(u16::try_from(p.cell).unwrap_or(u16::MAX));
     let is_first = |spe: &_| topology.cell_of(*spe) == first;
@@ -168,7 +167,7 @@ mod tests {
             named(&computer, Some(6 * MB), get(16 * MB)),
             Some(Storage::Partly)
         );
-        // The size that the system states is not known.
+        // Here, the operating system does not give the size of the cache.
         assert_eq!(
             named(&two_pairs(), Some(6 * MB), get(16 * MB)),
             Some(Storage::Memory)

@@ -15,7 +15,7 @@ const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, 
 
 /// Returns the reasons why the numbers of a run belong to more than one state of the computer, with
 /// advice: the times of the reference changed, the samples of an exchange have two peaks, or two
-/// sources have different times for a pair of SPEs.
+/// measurements of a pair of SPEs disagree.
 pub fn unsteady(
     topology: &Topology,
     measurements: &[Measurement],

@@ -6,7 +6,7 @@ use super::words::{Recommendation, gained};
 use crate::figures::{plain, size, time};
 use crate::report::Measurement;
 
-/// The values of the same blocks moved with a shared buffer and with private buffers.
+/// Bandwidths or times of blocks of one size, with a shared buffer and with private buffers.
 pub(super) struct Pair {
     pub block_bytes: usize,
     shared: Value,
@@ -75,7 +75,7 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // A difference at a single size in the middle may come from the addresses of the buffers.
+        // A difference at one size in the middle may come from addresses, so it is no advice.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

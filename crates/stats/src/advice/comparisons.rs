@@ -14,8 +14,8 @@ use crate::figures::{plain, time};
 use crate::function::Function;
 use crate::report::{Between, Buffers, Measurement, Parameters};
 
-/// Two times, and the sentences about them. An unclear comparison or an empty sentence is no
-/// advice.
+/// Two times, and the sentences about them. There is no advice if the comparison is unclear or the
+/// sentence is empty.
 pub(super) struct Comparison {
     /// Returns the times, or `None` if a time was not measured.
     sides: fn(&Run) -> Option<Sides>,
@@ -147,8 +147,8 @@ fn mailbox_and_signal(run: &Run, between: Between) -> Option<Sides> {
     })
 }
 
-/// Advises whether messages between SPEs should go through the PPE, which takes an exchange with
-/// the sender and an exchange with the receiver (section 5.2).
+/// Advises whether messages between SPEs should go through the PPE (section 5.2). The PPE then has
+/// an exchange with the sender and an exchange with the receiver.
 const THROUGH_PPE_OR_DIRECT: Comparison = Comparison {
     sides: |run| {
         WORDS.into_iter().find_map(|word| {
@@ -209,7 +209,7 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Returns the exchanges with SPEs of each Cell, for a function with several Cells.
+/// Returns a function with its exchange times in several Cells, or `None` if there is none.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -274,7 +274,7 @@ const SHARED_OR_ALONE: Comparison = Comparison {
                     format!("{} times as long", plain(slower))
                 }
             }
-            // If one SPE mostly has the variable's cache line, the median is the time of this SPE.
+            // If one SPE mostly has the cache line, only the mean shows that sharing takes longer.
             _ if variable.latency_ns.mean >= DIFFERS * one.latency_ns.mean => return None,
             _ => String::new(),
         };

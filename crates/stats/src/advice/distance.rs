@@ -6,8 +6,8 @@ use crate::figures::{plain, size, time};
 use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
-/// Writes a sentence for each distance at which some primitives are fastest, and a sentence for the
-/// primitives with times that do not depend on the distance.
+/// Returns a sentence for each distance at which some primitives are fastest, and a sentence for
+/// the primitives that take the same time at all distances.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// Returns the median of a class of pairs, with the fastest pair as the lower end. Slower pairs may
-/// have been disturbed.
+/// Returns the median of a class of pairs, with an interval from the fastest pair to the median.
+/// The interval ends at the median, because slower pairs may have been disturbed.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -86,7 +86,7 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// The name of all pairs across Cells on a machine with two Cells, from
+/// The name of the class of pairs across Cells if there are two Cells, from
 /// [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 

@@ -47,8 +47,8 @@ impl Run<'_> {
             .collect()
     }
 
-    /// Returns the latency of main memory on an idle machine, and the longest latency while other
-    /// SPEs copy memory, with the number of copying SPEs.
+    /// Returns the latency of main memory on an idle machine, if it was measured. Also returns the
+    /// longest latency while other SPEs copy memory, with the number of these SPEs.
     pub fn memory_latency(&self) -> Option<(Value, Option<Point>)> {
         let by_load = by_size(
             self.findings_named("memory_latency_ns")

@@ -5,8 +5,8 @@ use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
-/// Recommends the largest number of elements with which a list is as fast as a list with fewer
-/// elements and the same bytes in all. The sizes of the points are numbers of elements.
+/// Recommends the largest number of elements with which a list is as fast as the list with the
+/// fewest elements. All lists move `bytes` bytes. The sizes of the points are numbers of elements.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,

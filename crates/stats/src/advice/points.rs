@@ -4,7 +4,7 @@ use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// The minimum share of the best bandwidth with which a bandwidth counts as nearly as good.
+/// The minimum share of the best bandwidth for a bandwidth that is nearly as good.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
 /// A size, a count or an index, with its time or bandwidth.

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 use crate::{Interval, Latency, MatrixClass, Primitive};
 
-/// Makes a machine with a memory module for each Cell. `spes` are the Cells' numbers of SPEs.
+/// Makes a machine with a memory module for each Cell. `spes` has the number of SPEs of each Cell.
 fn machine(spes: &[usize]) -> Topology {
     let modules = (0..spes.len()).map(|cell| ModuleId::new(cell as u16));
     let sites = spes
@@ -125,8 +125,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// Returns measurements of the paper's blade: section 4.2, tables 1 and 2, and numbers with the
-/// shape of figures 4 to 12.
+/// Returns measurements of the paper's blade, from section 4.2 and tables 1 and 2, or with numbers
+/// that have the shape of figures 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -464,7 +464,7 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
         ]
     );
     assert!(told(&[copy(1, 10e9)]).is_empty());
-    // The interval of the copies by one SPE overlaps the interval of the copies by two.
+    // The interval of the copies by one SPE contains the bandwidth of two SPEs.
     let mut alone = transfer(Function::Copy, 1, Buffers::Private, 64 << 20, 6.7e6);
     alone = within(alone, 4e6, 8e6);
     let copies = [copy(1, 10e9), copy(2, 15e9)];
@@ -539,7 +539,7 @@ fn buffers_are_compared_by_bandwidth() {
              on a shared buffer and 77.1 GB/s on private ones, 2.75 times as much."
         ]
     );
-    // A single bandwidth far below all medians may come from a stall.
+    // A bandwidth far below the interval may come from a stall, so there is no advice.
     let stalled = within(shared, 6_990.0, 7_010.0);
     let [_, mut slow] = pair(256 << 10, 7_000.0, 6_800.0);
     slow.bandwidth_bytes_per_s = Some(50_000_000_000);
@@ -697,7 +697,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              others copy, 2.53 times as long as the 95.0 ns of an idle machine.",
         ]
     );
-    // If a cache is slower at its end, the advice has the two times of the cache.
+    // If a cache is slower for its largest tile, the advice has both times of the cache.
     let chase = |bytes, ns| {
         let mut chase = transfer(Function::Chase, 1, Buffers::Shared, bytes, ns);
         chase.parameters.settings.chains = Some(1);
@@ -730,10 +730,10 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // Neither a missing time of an idle machine nor a load without effect gives advice.
+    // There is no advice without a time of an idle machine, or if a load has no effect.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
-    // The interval of the load is wider than the difference, so there is no advice.
+    // The interval of the time under load is wider than the difference, so there is no advice.
     let loaded = Parameters {
         settings: Settings {
             block_bytes: Some(1 << 28),
@@ -763,8 +763,7 @@ fn atomics_may_be_shared_where_that_costs_nothing() {
              SPE has it to itself."
         ]
     );
-    // One SPE has the cache line of the variable nearly always. Sharing is not free, although the
-    // median is short.
+    // One SPE nearly always has the cache line, so the median is short and the mean is long.
     let mut unfair = variable(2, Shared, 5.1);
     unfair.latency_ns.mean = 14.0;
     assert_eq!(on_one_cell(&[variable(1, Shared, 5.0), unfair]), [""; 0]);
@@ -789,7 +788,7 @@ fn waiting_sleeps_or_spins() {
     let exchanges = [exchange(Function::Mailbox, Between::SpeSpe, 0, 150.0)];
     let told = |ns| {
         let from = |between: &str| json!({"between": between, "cell": 0, "spes": 2});
-        // The exchange of the PPE for the first wake-up was not measured.
+        // No exchange with the PPE was measured, so the first wake-up gives no advice.
         let wake_up = [
             finding("wake_up_ns", 9.0 * ns, from("ppe-spe")),
             finding("wake_up_ns", ns, from("spe-spe")),
@@ -1044,8 +1043,7 @@ fn caches_and_main_memory_have_their_bandwidths() {
              memory, and puts reach 67.1 GB/s with 1 KB in a cache and 15.3 GB/s with 64 MB in main memory."
         )]
     );
-    // No block is surely from main memory. The first block is the largest that one command moves,
-    // and a cache may hold a part of the second block.
+    // Neither block is surely in main memory: a cache holds `command`, and maybe a part of `near`.
     let command = block(DmaGet, 16 << 10, 17.0);
     let near = block(DmaGet, 6 << 20, 17.0);
     for largest in [command, near] {

@@ -77,9 +77,8 @@ impl Value {
         })
     }
 
-    /// Returns the bandwidth of all SPEs together. The interval follows from the interval of the
-    /// median time. A few slow blocks, perhaps of stopped SPEs, can lower the bandwidth far below
-    /// this interval.
+    /// Returns the bandwidth of all SPEs together, with an interval from the interval of the median
+    /// time. The bandwidth may be far below this interval, because of a few slow blocks.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;

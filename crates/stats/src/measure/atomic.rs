@@ -121,8 +121,8 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// Changes a variable by one instruction in timed loops. The loops use the returned value, so that
-/// the compiler keeps this instruction.
+/// Changes a variable by one instruction in timed loops. The loops use the old value, because the
+/// compiler would otherwise choose another instruction.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
@@ -157,8 +157,8 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Times a closure that changes the variable and returns its gain. Returns the loops and the sum of
-/// the gains. `of` makes the closure from the first number to store.
+/// Times a closure that changes the variable and returns the increase of the variable. Returns the
+/// loops and the sum of the increases. `of` makes the closure from the first number to store.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -197,8 +197,9 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Compares a variable with its balance. Each value written is read by the next operation or is the
-/// final value, so the balance is the gain of the variable from 0 unless an update was lost.
+/// Returns an error if a variable differs from its balance (values written minus values read). If
+/// no update is lost, each value written is read by the next operation or is the final value, so
+/// the balance is the final value.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);

@@ -3,8 +3,8 @@
 //! not have this function, because a local store has no misses.
 //!
 //! ```text
-//!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each names
-//!              │ next │      │      │      │      │      │   the next one
+//!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each refers
+//!              │ next │      │      │      │      │      │   to the next node
 //!              └──┬───┴──────┴───▲──┴──────┴──────┴──────┘
 //!                 └──────────────┘  ...                      all in one cycle, in random order
 //!
@@ -20,13 +20,11 @@
 //!
 //! On a machine with local stores, the SPE begins to stage the next node of every chain before it
 //! waits for the first of these nodes. On a machine without local stores, the SPE reads the table
-//! by references. Staging would take 2 to 3 ns, which would hide the latency of the first cache, 1
-//! ns, and, with many chains, half of the misses under way.
+//! by references, because staging takes 2 to 3 ns and a load from the first cache only 1 ns.
 //!
 //! Other SPEs can copy memory at the same time, to show the latency of a busy memory. Without local
 //! stores, each loading SPE copies private blocks that are larger than a cache. With local stores,
-//! private blocks would take gigabytes, and are not needed, because no cache keeps the data. Then
-//! all loading SPEs read one source, and each writes to one tile.
+//! no cache keeps the data, so all loading SPEs read one source, and each writes to one tile.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -48,8 +46,8 @@ use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::shuffle::shuffle;
 
-/// The number of nodes of each chain that an iteration visits. With this number, the start and the
-/// end of an iteration take little time.
+/// The number of nodes of each chain that an iteration visits. Compared with these visits, the
+/// start and the end of an iteration take little time.
 const STEPS: usize = 1_024;
 
 /// A word in the inbound mailbox of a loading SPE: the program shall end.
@@ -229,7 +227,7 @@ fn write_table(table: &Region, task: &ChaseTask) -> Vec<usize> {
     chains.starts.iter().map(|start| order[*start]).collect()
 }
 
-/// The progress of the chains. A place is the index of a node in the cycle.
+/// The starts and the progress of the chains. A place is the position of a node in the cycle.
 struct Chains {
     nodes: usize,
     starts: Vec<usize>,
@@ -246,7 +244,7 @@ impl Chains {
         }
     }
 
-    /// Verifies that each chain, now at its place in `places`, has moved by `steps` nodes.
+    /// Verifies that each chain has moved by `steps` nodes from its start to its place in `places`.
     fn verify(&self, places: impl Iterator<Item = usize>) -> Result<(), Untrusted> {
         let Self { nodes, steps, .. } = self;
         for (start, found) in self.starts.iter().zip(places) {
@@ -268,8 +266,8 @@ fn steps(order: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     order.iter().copied().zip(nexts.copied())
 }
 
-/// A node of a table that is read by references. The arithmetic for an index would take a fourth of
-/// the time of a load from the first cache.
+/// A node of a table that is read by references. The table has no indices, because the arithmetic
+/// for an index takes a fourth of the time of a load from the first cache.
 #[repr(align(64))]
 #[derive(Default)]
 struct Link<'t> {
@@ -308,8 +306,8 @@ struct Linked<'t> {
 impl Linked<'_> {
     fn walk(&mut self) {
         if let [only] = &mut *self.positions {
-            // The position is in a register, because a store of each position would cost more than
-            // a load from the first cache.
+            // The position is in a register, because storing each position would take longer than a
+            // load from the first cache.
             let mut position = *only;
             for _ in 0..STEPS {
                 position = position.next();
@@ -402,7 +400,8 @@ impl<S: CellSpe> Work<S> for Staging {
     }
 }
 
-/// Walks through a table in a region by indices, with loads, or with DMA if `arriving` is given.
+/// A walk through a table in a region, in which a node has the index of the next node. The SPE gets
+/// nodes by DMA if there is an `arriving` buffer, and otherwise loads nodes from memory.
 struct InRegion {
     table: Region,
     /// The buffer in the local store for one node of each chain.
@@ -491,7 +490,7 @@ mod tests {
             .windows(2)
             .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
             .count();
-        // In a random order, about 32 of 10,000 neighbours are at most 16 apart.
+        // In a random order, about 32 of 10,000 successive nodes are at most 16 places apart.
         assert!(near < 100, "{near}");
     }
 

@@ -1,5 +1,5 @@
 //! `copy`: copies a block of main memory to another place in main memory. The paper does not have
-//! this function. Half of a copy moves blocks in by DMA, and the other half moves blocks out.
+//! this function. An SPE moves a tile in by DMA, copies the tile, and moves the copy out.
 //!
 //! ```text
 //!   source  ── stream ──►  a tile to read   ─┐
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Each SPE allocates and first touches its two blocks, so the operating system places them near
-//! the SPE. A tile is as large as staging allows. Without local stores, a tile is the whole block,
-//! and the time is that of the C library's `memcpy` and of staging, which prefetches the beginnings
-//! of both blocks and lets other threads run.
+//! the SPE. A tile is as large as staging allows. Without local stores, a tile is the whole block.
+//! The time is then the time of the C library's `memcpy` and of staging, which prefetches the
+//! beginnings of both blocks and lets other threads run.
 
 use std::ops::ControlFlow;
 
@@ -58,9 +58,9 @@ pub(super) fn measure<M: CellMachine>(
 const ALIAS_BYTES: usize = 4096;
 
 /// The source and the target of one SPE, in one allocation. To avoid aliasing, their distance is a
-/// number of pages and a half. Separate allocations of large blocks are a few bytes more than whole
-/// pages apart, and copies of 4,096 bytes then took twice as long (EPYC of family 25, 119 to 172 ns
-/// instead of 65 ns).
+/// number of whole pages plus half a page. Large blocks in separate allocations are a few bytes
+/// more than whole pages apart, and copies of 4,096 bytes then took twice as long (EPYC of family
+/// 25, 119 to 172 ns instead of 65 ns).
 pub(super) struct Copier {
     memory: Vec<u64>,
     words: usize,
@@ -92,7 +92,7 @@ impl Copier {
         (source, &mut rest[gap..])
     }
 
-    /// Copies the block tile by tile. After each tile, calls `go_on`, and ends if it returns a
+    /// Copies the block tile by tile. Ends early if `go_on`, called after each tile, returns a
     /// break.
     pub fn copy<S: CellSpe>(
         &mut self,

@@ -1,7 +1,7 @@
 //! The crew of working SPEs. The PPE starts all loops of a round at the same time.
 
-// Rejected: a single visit with rounds until the rounds agree. They agreed within 1 %, but the next
-// run differed by half, because states of a shared processor last longer than a measurement.
+// Rejected: a single visit with rounds until their medians agree. The medians agreed within 1 %,
+// but the next run differed by half, because a state of a shared processor outlasts a measurement.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -22,9 +22,9 @@ const DONE: u32 = 2;
 
 /// A word in the inbound mailbox: the program shall end.
 pub(super) const END: u32 = 0;
-/// A word in the inbound mailbox: the next loop is a warm-up. Its iterations follow.
+/// A word in the inbound mailbox: the next loop is a warm-up. The number of iterations follows.
 const WARM_UP: u32 = 1;
-/// A word in the inbound mailbox: the next loop counts. Its iterations follow.
+/// A word in the inbound mailbox: the next loop counts. The number of iterations follows.
 const COUNTS: u32 = 2;
 
 /// The time in which a sleeping SPE wakes up: twice the median of `wakeup` (docs/performance.md).
@@ -36,19 +36,19 @@ const SEND_NS: u64 = 5_000;
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds, twice as many as an interval needs.
+/// The number of rounds that fit into the time for all rounds, twice the minimum for an interval.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
-/// The number of rounds of each visit (run of a measurement) before the last. Three visits are
-/// enough for an interval.
+/// The number of rounds of each visit (run of a measurement) except the last. Three visits have
+/// enough rounds for an interval.
 const ROUNDS_PER_VISIT: usize = 2;
 
 /// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// The median divided by the maximum difference of two medians that agree, on a machine with times
-/// that repeat. Published numbers of Cells are less accurate.
+/// On a machine with times that repeat, two medians agree if they differ by at most the median
+/// divided by this number. Published times of Cells are less accurate.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
@@ -116,8 +116,8 @@ fn report_failure<S: CellSpe>(spe: &S) {
 /// The number of readings after which a clock that has not moved counts as standing still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Calls `pass` with the time that is left, until `until` is over or the clock stands still. A
-/// measurement with a clock that stands still is refused later.
+/// Calls `pass` with the remaining time, again and again until the time `until`. Returns early if
+/// the clock stands still: a measurement with such a clock is refused later.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -129,9 +129,9 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets other threads run. On a simulated machine, also computes for a part of `left`, because one
-/// computation takes less time to simulate than many readings of the clock. The part is less than
-/// the whole if the SPU's clock is faster than 0.5 GHz.
+/// Lets other threads run. On a simulated machine, also computes for one cycle for each 2 ns of
+/// `left`, because a computation takes less time to simulate than many readings of the clock. If
+/// the clock of the SPU is faster than 0.5 GHz, the computation ends before `left` is over.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
     let cycles = left.as_femtoseconds() / FEMTOSECONDS_PER_CYCLE;
@@ -211,7 +211,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         }
     }
 
-    /// Waits until an SPE has reported the end of its work, or its failure.
+    /// Waits until an SPE has reported that its work has ended or that its program has failed.
     pub fn await_report(&mut self, spe: SpeId) {
         if self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED {
             let found = self.members.iter_mut().find(|one| one.handle.spe() == spe);
@@ -224,8 +224,8 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // The delay until the start is at least twice the longest time of earlier sending, because
-        // each word may cost the PPE a system call.
+        // The delay is at least twice the longest time that sending took in earlier rounds, because
+        // each word may need a system call of the PPE.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -280,9 +280,9 @@ fn twice(mut span: Span) -> Span {
 }
 
 /// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
-/// machine with times that repeat, rounds follow until two successive medians agree. Otherwise,
-/// rounds follow until the interval of the median is narrow or the time is over. If another visit
-/// follows, this visit then has only [`ROUNDS_PER_VISIT`] rounds.
+/// machine with times that repeat, there are rounds until two successive medians agree. On other
+/// machines, there are rounds until the interval of the median is narrow or the time is over, but
+/// only [`ROUNDS_PER_VISIT`] rounds if another visit follows.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -302,7 +302,7 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A given warm-up does not show how many iterations fill a round.
+            // A warm-up of a given size does not show how many iterations fill a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -320,8 +320,7 @@ pub(super) fn conduct<E>(
     }
 }
 
-/// Runs rounds of `iterations` iterations until the medians of two successive rounds agree, at most
-/// [`STEADY_ROUNDS_MAX`] rounds.
+/// Runs up to [`STEADY_ROUNDS_MAX`] rounds until the medians of two successive rounds agree.
 fn until_steady<E>(
     iterations: u32,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -375,7 +374,7 @@ fn warm_up_for<E>(
     }
 }
 
-/// Runs rounds of about `of_round` until the interval of the median is narrow or `span` is over.
+/// Runs rounds of the length `of_round` until the interval is narrow or `span` is over.
 fn repeat<E>(
     span: Span,
     of_round: Span,
@@ -419,7 +418,8 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// Runs rounds of a made-up operation. `times` gets the number of earlier rounds that counted.
+    /// Runs rounds of a made-up operation. The arguments of `times` are a round and the number of
+    /// earlier rounds that counted.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -516,11 +516,11 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The first two visits found another state of the machine, and this visit does not outvote
-        // them.
+        // The first two visits have medians of 140 ns, so the interval stays wide.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // With 101 ns an iteration, rounds are shorter, so there is time for another round.
+        // The number of iterations of 101 ns that fill 10 ms is rounded down, so 12 rounds end
+        // before 120 ms, and another round follows.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

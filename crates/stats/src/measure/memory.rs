@@ -3,12 +3,12 @@
 //! ```text
 //!   for each reading SPE, and each memory module
 //!     a block in the module, several times as large as the last-level cache
-//!     latency     the block is one cycle of pointers in random order for an SPE: `chase`
-//!     bandwidth   the SPE gets all of the block, 64 KB under way at a time: `dmaget`
+//!     latency     the SPE follows pointers through the block in random order: `chase`
+//!     bandwidth   the SPE gets the whole block, with up to 64 KB under way: `dmaget`
 //! ```
 //!
 //! A node in the block has the index of the next node instead of a reference, so a load takes some
-//! cycles more than in a table that an SPE allocates.
+//! cycles longer than in a table that an SPE allocates.
 
 use std::ops::ControlFlow;
 
@@ -28,7 +28,7 @@ use crate::sample::round_medians;
 /// The number of addresses at which the memory module of a block is checked.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures one cell of the matrix after the other. Each time, calls `progress` with the number of
+/// Measures the cells of the matrix in order. After each cell, calls `progress` with the numbers of
 /// measured cells and of all cells. If `progress` returns a break, the other cells are `None`.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,

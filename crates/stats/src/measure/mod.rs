@@ -20,13 +20,12 @@
 //!
 //! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
 //! time on the clock of the run, late enough for every SPE to have its words. An SPE that has its
-//! words later starts at once. If a word started the loops instead, the first of hundreds of SPEs
-//! would run without the others until the last SPE was woken.
+//! words later starts at once. If the arrival of a word started each loop, the first of hundreds of
+//! SPEs would run alone until the last SPE was woken.
 //!
 //! The measurement differs from the paper in two points. Times are on the clock that all SPEs of a
-//! run share, and not on each SPE's decrementer, because aggregate bandwidth needs the first start
-//! and the last end. Each program returns its samples as its result, because mailbox words cannot
-//! hold the samples.
+//! run share, because the bandwidth of all SPEs needs their first start and last end. Each program
+//! returns its samples as its result, because mailbox words cannot hold the samples.
 
 mod atomic;
 mod chase;
@@ -89,8 +88,8 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 ///
 /// The interval of the median comes from the rounds of all visits, and contains the median of each
 /// visit. If all rounds were independent, the interval would contain the true median with a
-/// probability of 95 %. The interval does not show a condition that is the same in all visits, such
-/// as SPEs that share a CPU ([`Request`](crate::Request)).
+/// probability of 95 %. A condition that is the same in all visits, such as SPEs that share a CPU
+/// ([`Request`](crate::Request)), does not make the interval wider.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -138,9 +137,9 @@ impl Visits {
     /// rounds until the interval of the median is narrow, or the time of the visit is over. If the
     /// plan has a given number of iterations, each visit has one round of this number.
     ///
-    /// A matrix is measured anew in each visit, so one visit is enough. `progress` gets the number
-    /// of measured figures and the number of all figures, after each pair of SPEs or, in a
-    /// [`Function::Memory`](crate::Function::Memory), after each SPE and module. If `progress`
+    /// A matrix is measured anew in each visit, so one visit is enough. After each pair of SPEs or,
+    /// in a [`Function::Memory`](crate::Function::Memory), after each SPE and module, calls
+    /// `progress` with the number of measured figures and the number of all figures. If `progress`
     /// returns a break, the matrix has only the measured figures. A pair has no time if its
     /// transfers are shorter than the steps of the clock.
     ///
@@ -210,7 +209,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// Plans a function for two SPEs that move 1,024 bytes in each operation, at most 10 GB/s each.
+    /// Plans a function for two SPEs with 1,024 bytes in each operation and at most 10 GB/s each.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
@@ -261,7 +260,7 @@ mod tests {
         assert!(idle(true) > idle(false));
     }
 
-    /// Makes the outcome of two SPEs that each had these samples in their rounds.
+    /// Makes the outcome of two SPEs that both had these samples in each round.
     fn outcome(rounds_ns: &[&[u64]]) -> Outcome {
         let rounds = |delay_ns: u64| {
             let at = |(index, samples): (usize, &&[u64])| {
@@ -302,7 +301,7 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // 14 blocks are moved. In each of the 6 rounds, one SPE starts 1 ns after the other SPE.
+        // Each SPE moves 7 blocks. In each of 6 rounds, one SPE starts 1 ns after the other.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 
@@ -337,7 +336,7 @@ mod tests {
 
     #[test]
     fn more_bandwidth_than_the_spes_can_have_is_refused() {
-        // 2 x 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less.
+        // 2 * 1,024 bytes in 102 ns are more than 20 GB/s, and in 103 ns less than 20 GB/s.
         let fast = &[&[101][..]];
         assert_eq!(
             refusal(Function::DmaPut, fast),

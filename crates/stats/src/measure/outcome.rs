@@ -4,7 +4,8 @@ use crate::sample::TimedLoop;
 
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The counted rounds of each processor: at least one, and the same number for all processors.
+    /// The rounds of each processor, without the warm-up. There is at least one round, and all
+    /// processors have equally many rounds.
     pub loops: Vec<Vec<TimedLoop>>,
     pub operations_per_iteration: usize,
     pub bytes_per_iteration: usize,

@@ -1,5 +1,5 @@
-//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB.
-//! A longer block moves through a window of 64 KB, which holds the same bytes after every part.
+//! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB,
+//! so all parts of a block that moves through a window of 64 KB have the same bytes.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
@@ -7,7 +7,7 @@ use crate::plan::layout::WINDOW_BYTES;
 pub(super) struct Pattern(Vec<u8>);
 
 impl Pattern {
-    /// Makes the content of buffer number `buffer`, different for each buffer.
+    /// Makes the content of the buffer with the index `buffer`, different for each buffer.
     pub fn of_buffer(buffer: u32) -> Self {
         // Multiplying by an odd number keeps all words different.
         let words = (0..WINDOW_BYTES as u32 / 4)
@@ -15,7 +15,7 @@ impl Pattern {
         Self(words.flat_map(u32::to_ne_bytes).collect())
     }
 
-    /// Makes a content that differs in every byte.
+    /// Makes a content that differs from this content in every byte.
     pub fn opposite(&self) -> Self {
         Self(self.0.iter().map(|byte| !byte).collect())
     }

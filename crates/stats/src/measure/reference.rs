@@ -12,19 +12,18 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The time for which a reading repeats the exchange, and then the cache line: about twenty rounds,
-/// so that one interrupted round does not move the median.
+/// The length of each half of a reading: the exchange, and then the cache line. About twenty rounds
+/// fit into this time, so one interrupted round does not move the median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The minimum time between two readings, in multiples of the time of the last reading, about 3 ms
-/// on an idle computer.
+/// The minimum time between two readings, in multiples of the time that the last reading took. A
+/// reading takes about 3 ms on an idle computer.
 const BETWEEN_PER_READING: u32 = 20;
 
-/// The times of two SPEs for a mailbox exchange and for a cache line, read again and again in a
-/// run.
+/// The readings of a run: the times of two SPEs for a mailbox exchange and for a cache line.
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -43,7 +42,7 @@ pub struct Readings {
     pair: (SpeId, SpeId),
     exchange: Times,
     line: Times,
-    /// The end of the last reading, and its time.
+    /// The end of the last reading, and the time that this reading took.
     last: Option<(Instant, Duration)>,
 }
 
@@ -82,8 +81,8 @@ impl Readings {
     }
 
     /// Takes a reading on `machine`, which must have the topology that was passed to
-    /// [`of`](Self::of). If a time is far from the last reading, perhaps because of an interrupt,
-    /// two more are taken.
+    /// [`of`](Self::of). If a time is far from the time in the last reading, perhaps because of an
+    /// interrupt, measures twice more and keeps the median.
     ///
     /// # Errors
     ///

@@ -24,8 +24,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // With several loops, a slow SPE runs alone at the end. Its samples can then show two
-        // states although the computer had one state.
+        // With several loops, the slowest SPE runs alone at the end of a round. The samples of this
+        // SPE can then have two peaks although the computer had one state.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),
@@ -66,7 +66,7 @@ pub(super) fn check_times(measurement: &Measurement) -> Result<(), Impossible> {
     Ok(())
 }
 
-/// Refuses a bandwidth that `spes` SPEs cannot have together if each SPE has at most `max`.
+/// Refuses a bandwidth of more than `max` for each of `spes` SPEs.
 fn check_bandwidth(
     measurement: &Measurement,
     spes: usize,

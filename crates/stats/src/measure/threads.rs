@@ -1,4 +1,4 @@
-//! `mkthread`: starting an empty program on an SPE, and seeing its end (paper, section 3.1.1).
+//! `mkthread`: starting an empty program on an SPE, and waiting for its end (section 3.1.1).
 
 use std::convert::Infallible;
 

@@ -1,13 +1,12 @@
-//! `dmaget`, `dmaput` and their lists: moving blocks between an SPE's local store and main memory
-//! or the local store of SPE 0 (section 3.1.4 of the paper). Each operation issues its commands,
-//! and waits for their tag group.
+//! `dmaget`, `dmaput` and their lists: moving blocks between a local store and main memory or the
+//! local store of SPE 0 (section 3.1.4). An operation issues commands and waits for their end.
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list
 //!   one command               commands of 16 KB, in turn       one list command
 //!   ┌──────┐                  through a window of 64 KB        ┌──┬──┬──┬──┐
 //!   └──────┘                  ┌──────┬──────┬──────┬──────┐    └──┴──┴──┴──┘
-//!                             └──────┴──────┴──────┴──────┘    and its elements, 8 bytes each
+//!                             └──────┴──────┴──────┴──────┘    and elements of 8 bytes
 //! ```
 
 use cellworks_machine::mailbox::Outbound;
@@ -83,7 +82,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Runs the measurement with every SPE on its buffer. The first buffer is at `buffers`.
+/// Runs the measurement, in which each SPE moves its buffer. The first buffer is at `buffers`.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -309,7 +308,7 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list. Their blocks are consecutive, from `ea`.
+/// Writes the elements of a list. The blocks of the elements are consecutive, from `ea` on.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

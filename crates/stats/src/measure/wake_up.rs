@@ -58,7 +58,7 @@ pub(super) fn measure<M: CellMachine>(
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
                 // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
-                // the partner may need the PPE's CPU until the partner sleeps.
+                // the yield lets a partner on the same CPU fall asleep.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -107,7 +107,7 @@ struct Waker<'a> {
     partners: &'a [SpeId],
     idle: Span,
     word: u32,
-    /// The counted rounds of each partner.
+    /// For each partner, the rounds without the warm-up.
     loops: Vec<Vec<TimedLoop>>,
 }
 
@@ -122,8 +122,7 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
-    /// the three words of the reply. The waits before the words count for `took`, but not for
-    /// `median`.
+    /// the three words of the reply. The waits before the words are in `took`, not in `median`.
     fn round(
         &mut self,
         round: Round,
@@ -203,7 +202,7 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 in 2 us more. Replies take 300 us.
+        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 takes 2 us more. A reply takes 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);
@@ -223,7 +222,7 @@ mod tests {
         assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
         let medians = [round(3, true), round(1, true)].map(|times| times.median);
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
-        // The interval of the next visit comes from `round_medians`.
+        // `Visits` computes the interval from the medians of `round_medians`.
         assert_eq!(round_medians(&waker.loops), medians);
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);

@@ -56,7 +56,8 @@ impl AtomicTask {
     }
 }
 
-/// Refuses variables that cross a line, because a reservation covers only one line.
+/// Refuses a layout in which a variable crosses from one cache line to the next, because a
+/// reservation covers only one cache line.
 fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
     let (stride, bytes) = (layout.stride, layout.bytes);
     // Strides are multiples of 4, so offsets within a line repeat after at most 32 variables.

@@ -27,7 +27,8 @@ const DEFAULT_TABLE_BYTES: usize = 64 << 20;
 /// The size of the block that a loading SPE copies if there is room, far larger than a cache.
 const LOAD_BLOCK_BYTES: usize = 64 << 20;
 
-/// The bytes that a loading SPE copies between two checks for the end, some ten microseconds apart.
+/// The bytes that a loading SPE copies before it checks whether its program shall end. Copying
+/// these bytes takes some ten microseconds.
 const LOAD_TILE_BYTES: usize = 256 << 10;
 
 impl ChaseTask {

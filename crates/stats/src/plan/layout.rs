@@ -62,7 +62,7 @@ impl Shape {
 }
 
 impl Layout {
-    /// Lays out buffers of `bytes` for this number of SPEs, each at a multiple of `align`.
+    /// Lays out buffers of `bytes` bytes, each at a multiple of `align`, for `spes` SPEs.
     pub(super) fn of(
         request: &Request,
         bytes: usize,

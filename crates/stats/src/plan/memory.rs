@@ -21,14 +21,14 @@ const PER_CACHE: usize = 4;
 /// The default size of a block if the size of the last-level cache is not known.
 const BLOCK_BYTES: usize = 256 << 20;
 
-/// The default size of a block on a machine without caches. The size hardly changes the figures,
-/// and a large block takes long.
+/// The default size of a block on a machine without caches. A larger block has nearly the same
+/// figures, and takes longer to measure.
 const BLOCK_WITHOUT_CACHES_BYTES: usize = 256 << 10;
 
 /// The size of the largest block. An SPE receives the size in 32 bits.
 const BLOCK_BYTES_MAX: usize = 2 << 30;
 
-/// The task of reading each memory module with one SPE of each NUMA node or Cell, one module after
+/// The task in which one SPE of each NUMA node or Cell reads each memory module, one module after
 /// the other. `P` is the type of plans.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryTask<P> {
@@ -64,8 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // The two measurements of each cell take half of the budget, and preparations the
-                // other half.
+                // Half of the budget is for preparations, and half for the two measurements of each
+                // cell.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,
@@ -119,8 +119,8 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// Returns a row for each SPE that reads: on a computer the first SPE on each NUMA node, and on a
-/// machine without caches the first SPE of each Cell, because Cells may share a module.
+/// Returns a row for each SPE that reads. On a computer, the first SPE of each NUMA node reads. On
+/// a machine without caches, the first SPE of each Cell reads, because Cells may share a module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -167,7 +167,7 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Returns the place of a block of this size if an SPE reads the block again and again.
+/// Returns where a block of this size lies while an SPE reads the block again and again.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;

@@ -89,12 +89,12 @@ pub(crate) enum Task {
     Memory(MemoryTask<Plan>),
 }
 
-/// The time that a partner waits before it is woken, if SPEs sleep. A thread falls asleep sooner,
-/// because it spins for at most the time of a wake-up, some ten microseconds.
+/// The time that an SPE waits before `wakeup` wakes it, on a machine on which SPEs sleep. A thread
+/// falls asleep earlier, because it spins for at most the time of a wake-up, some ten microseconds.
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
-/// The time that a partner waits before it is woken, if no SPE sleeps. An SPE of a Cell waits in
-/// hardware, so the partner only has to begin its wait in this time.
+/// The time that an SPE waits before `wakeup` sends a word, on a machine on which no SPE sleeps. An
+/// SPE of a Cell waits in hardware, so this time is only for the SPE to begin to wait.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
 /// The iterations of the warm-up on a machine with times that repeat, if the number of timed
@@ -106,7 +106,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Returns [`RequestError`] if the machine lacks a part that the request names, if the
+    /// Returns [`RequestError`] if the machine lacks anything that the request names, if the
     /// architecture refuses a size, or if the function does not use a field that the request sets.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
         self.check_unused(topology)?;
@@ -468,9 +468,9 @@ impl Plan {
         self.capabilities
     }
 
-    /// Changes the time for the rounds that count, if the request gave a time
-    /// ([`Iterations::Within`]). A caller with many plans can divide a budget by calling this
-    /// function before each measurement.
+    /// Changes the time for all timed rounds. Has no effect if the request did not give a time
+    /// ([`Iterations::Within`]) or if the machine is steady. A caller with many plans can divide a
+    /// budget by calling this function before each measurement.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -509,8 +509,8 @@ impl Plan {
         }
     }
 
-    /// Returns the SPEs that run the measured operation, or answer it. The result is empty for a
-    /// matrix (see [`pairs`](Self::pairs)) and for `osthread`.
+    /// Returns the SPEs that run the measured operation, or that answer the PPE or SPE 0. The
+    /// result is empty for a matrix (see [`pairs`](Self::pairs)) and for `osthread`.
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
             Task::Threads { spes }
@@ -581,7 +581,7 @@ impl Task {
         }
     }
 
-    /// Returns the settings of the task, with the values that the request left open.
+    /// Returns the settings of the task. Fields that the request left open have the chosen values.
     fn settings(&self, spes: Count) -> Settings {
         let with_stride = |settings: Settings, stride| Settings {
             stride_bytes: matches!(spes, Count::Private(_)).then_some(stride),
@@ -600,20 +600,20 @@ impl Task {
         }
     }
 
-    /// Returns the number of iterations of a round on a machine with times that repeat. Some SPEs
-    /// are idle at the start and the end of a round, for a small part of a round of this length.
+    /// Returns the number of iterations of a round on a machine with times that repeat. With this
+    /// number, SPEs are idle only for a short time at the start and the end of a round.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;
         let moving = |bytes: usize| (ROUND_BYTES / bytes.max(1)).clamp(16, 128) as u32;
         match self {
-            // An iteration takes milliseconds, and iterations do not overlap.
+            // An iteration takes milliseconds, and iterations do not overlap, so a few are enough.
             Self::Threads { .. } | Self::OsThread => 4,
             Self::WakeUp { .. } => 16,
             Self::Exchange { .. } | Self::Atomic(_) => 128,
             Self::Transfer(task) => moving(task.shape.bytes()),
             Self::Copy(task) => (ROUND_BYTES / task.bytes).clamp(2, 128) as u32,
-            // An iteration visits 1,024 nodes of every chain.
+            // An iteration visits 1,024 nodes of every chain, so two iterations are enough.
             Self::Chase(_) => 2,
             // A matrix has no rounds, because each pair is measured for a given time.
             Self::Pairs(_) | Self::Memory(_) => 1,

@@ -6,8 +6,8 @@ use cellworks_machine::{Distance, SpeId, Topology};
 
 use crate::shuffle::shuffle;
 
-/// The number of pairs of each distance at the beginning of the order. A single unusual pair does
-/// not move their median.
+/// The number of pairs of each distance at the beginning of the order. With nine pairs, a single
+/// unusual pair does not change the median much.
 const PER_DISTANCE: usize = 9;
 const PER_COMBINATION: usize = 3;
 
@@ -19,9 +19,9 @@ pub(super) struct Ordered {
 }
 
 /// Returns all pairs of a machine, in groups: first [`PER_DISTANCE`] pairs of each distance, next
-/// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair of
-/// each two Cells, and last the rest. Each group is shuffled, so every beginning of the order is
-/// spread over the machine.
+/// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair for
+/// each two Cells, and last the rest. Each group is shuffled. If only the first pairs are measured,
+/// these pairs are therefore spread over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()
@@ -51,7 +51,7 @@ pub(super) fn ordered(topology: &Topology) -> Ordered {
     }
 }
 
-/// Moves pairs from `rest` to `picked`, up to `quota` pairs in `picked` with each key.
+/// Moves pairs from `rest` to `picked`, until `picked` has `quota` pairs with each key.
 fn pick<K: Ord>(
     picked: &mut Vec<(SpeId, SpeId)>,
     rest: &mut Vec<(SpeId, SpeId)>,

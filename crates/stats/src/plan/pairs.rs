@@ -17,20 +17,21 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The minimum time for a pair without a budget.
+/// The minimum time for a pair if the request has no budget.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
 
-/// The time for all pairs without a budget, if a pair then has `PAIR_SPAN` to `PAIR_SPAN_LONG`.
+/// The time for all pairs if the request has no budget. Each pair has an equal share of this time,
+/// but at least `PAIR_SPAN` and at most `PAIR_SPAN_LONG`.
 const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 
 /// The time for a pair if the budget is too small for all pairs. In this time, two sleeping SPEs
 /// can wake and time some dozens of rounds.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The minimum time for a pair, even if the budget is too small for a few pairs at each distance.
-/// In less time, two sleeping SPEs would hardly wake.
+/// The minimum time for a pair. A budget is refused if the first pairs at each distance would have
+/// less time. In less time, two sleeping SPEs would hardly wake.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// The time for a pair on a machine with times that repeat, such as a simulated Cell: some dozens
@@ -164,9 +165,9 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// Returns the directions in which a pair is measured: both for a copy, and for a variable in
-    /// the module nearest to the sender, if the modules differ. For other carriers, each direction
-    /// takes half of an exchange.
+    /// Returns the directions in which a pair is measured. Copies are measured in both directions,
+    /// and so are atomic variables that are in another memory module for each direction. Otherwise
+    /// one direction is enough, because each direction takes half of an exchange.
     pub(crate) fn directions(
         &self,
         topology: &Topology,
@@ -185,7 +186,7 @@ impl PairsTask {
         }
     }
 
-    /// Returns the memory module of the variable that `sender` changes, if any.
+    /// Returns the memory module of the variable that `sender` changes, if there is a variable.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {
@@ -207,9 +208,9 @@ impl Carrier {
         })
     }
 
-    /// Returns the SPE that times a transfer between two SPEs, and its partner: in an exchange the
-    /// sender, and in a copy the receiver. The function is its own inverse, so callers also use it
-    /// to find the sender and the receiver.
+    /// Returns the SPE that times a transfer from `from` to `to`, and the other SPE. The sender
+    /// times an exchange, and the receiver times a copy. The function is its own inverse, so
+    /// callers also use it to find the sender and the receiver from the timing SPE and its partner.
     pub(crate) const fn timer(self, from: SpeId, to: SpeId) -> (SpeId, SpeId) {
         match self {
             Self::Mailbox | Self::Signal | Self::Atomic(_) => (from, to),

@@ -33,7 +33,7 @@ impl Placed {
             topology.cells().len(),
             topology,
         )
-        // SPE 0 may be the only SPE of Cell 0.
+        // SPE 0 may be the only SPE of Cell 0, so the error must not recommend `-c 0`.
         .map_err(|error| match request.between_spes {
             true => error.with_instead(request.fewest_flag(topology)),
             false => error,

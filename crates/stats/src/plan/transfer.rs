@@ -26,7 +26,7 @@ const LOCAL_STORE_OVERHEAD_BYTES: usize = 256;
 
 /// The maximum size of all buffers of lists together. All elements of a list share the upper half
 /// of their effective addresses, so the elements must lie between two successive multiples of 4
-/// GiB. A machine places smaller allocations in this way.
+/// GiB. A machine allocates buffers of up to this size between two such multiples.
 const LIST_BUFFERS_BYTES_MAX: usize = u32::MAX as usize;
 
 const DEFAULT_BLOCK_BYTES: usize = 1024;

@@ -13,7 +13,7 @@ use crate::program::check;
 const TAG: Tag = Tag::of::<0>();
 
 /// The word that requests the address of the block. The answer is the address as two words, the
-/// upper half first. Any other word requests the block of this number, from 1 on.
+/// upper half first. Any other word is the sequence number of a requested block, from 1 on.
 const WHERE: u32 = 0;
 
 /// The blocks of an SPE, which sends in some pairs and receives in other pairs.
@@ -39,7 +39,7 @@ impl Blocks {
         })
     }
 
-    /// Returns the content of block number `number`. Two successive blocks differ in every byte.
+    /// Returns the content of block `number`. Successive blocks differ in every byte.
     fn content(&self, number: u32) -> Vec<u8> {
         let byte = |at: usize| (at as u8).wrapping_mul(0x35) ^ (number as u8);
         (0..self.bytes).map(byte).collect()
@@ -82,7 +82,7 @@ impl Blocks {
 }
 
 impl<S: CellSpe> Sides<S> for Blocks {
-    /// Receives and takes the time, because only the receiver can detect the arrival of a block.
+    /// Receives blocks and takes the time, because only the receiver can detect an arrival.
     fn time(&mut self, spe: &S, command: &Command, rounds: &mut Rounds) -> Result<(), SpeError> {
         let outcome = self.receive_all(spe, command, rounds);
         spe.write_in_mbox_of(command.partner, STOP);

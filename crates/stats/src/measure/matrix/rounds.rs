@@ -49,7 +49,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // A round may have been interrupted, so its effect on the next round is limited.
+            // An interrupted round is too long, so `count` at most halves or doubles.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);
@@ -76,9 +76,9 @@ impl Rounds {
         })
     }
 
-    /// Repeats `round` for `span`, and at least [`ROUNDS_MIN`] times, unless the clock stands
-    /// still. The first eighth of `span` is a warm-up. `round` returns the one-way time of a
-    /// counted round.
+    /// Repeats `round` for `span` and until there are [`ROUNDS_MIN`] results, unless the clock
+    /// stands still. `round` returns its one-way time, or `None` if the clock is too coarse for the
+    /// round. The first eighth of `span` is a warm-up without results.
     fn repeat(
         &mut self,
         now: impl Fn() -> Time,
@@ -89,7 +89,7 @@ impl Rounds {
         let warm = start + divided(span, 8);
         let end = start + span;
         let mut seen = start;
-        // The number of operations since the last movement of the clock.
+        // The number of operations since the clock last advanced.
         let mut done = 0_u32;
         loop {
             let is_warm = seen >= warm;
@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(of_ns(&[]).median(), None);
     }
 
-    /// Returns the median of exchanges of 200 ns, and of transfers of 100 ns. The clock has steps
-    /// of `step_ns`, and takes 25 ns to read.
+    /// Returns the median one-way times of exchanges of 200 ns and of transfers of 100 ns. The
+    /// clock has steps of `step_ns`, and takes 25 ns to read.
     fn medians(step_ns: u64) -> [Option<Span>; 2] {
         let elapsed = Cell::new(0);
         let pass = |ns| elapsed.set(elapsed.get() + ns);

@@ -8,8 +8,8 @@ use super::rounds::Rounds;
 use crate::error::SpeError;
 
 /// The number of cache lines that hold the variable in turn. On many processors, the address of a
-/// line decides which part of the last-level cache or of the on-chip network keeps the state of the
-/// line. With several lines, the result does not depend on a single part.
+/// line decides which slice of the last-level cache keeps the state of the line. With several
+/// lines, the result does not depend on a single slice.
 pub(super) const LINES: usize = 8;
 
 /// The word that ends an exchange. Other words count up from 1, and stay far below this word.

@@ -4,14 +4,14 @@
 //!   by reads                              by compare-and-swap
 //!   time              answer              time              answer
 //!   sets 1            reads 0, 0, 1       swaps 0 for 1     tries to swap 1 for 2
-//!   reads 1, 1, 2     sets 2              tries to swap     until it does
+//!   reads 1, 1, 2     sets 2              tries to swap     until the swap succeeds
 //!   sets 3            ...                 2 for 3 ...       ...
 //! ```
 //!
 //! The tool core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a
 //! single shared cache line"). Each swap takes the cache line away from the other SPE, even if the
-//! swap fails. A read leaves the line shared, so the next store has to take the line. The processor
-//! and the distance decide which way of polling takes longer.
+//! swap fails. A read leaves the line in both caches, so the next store has to take the line. Which
+//! way of polling takes longer depends on the processor and on the distance of the SPEs.
 //!
 //! The variable is in several cache lines ([`LINES`]), one after the other. When the time for a
 //! line is over, the timing SPE writes [`STOP`] to the line.
@@ -74,11 +74,10 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The minimum time of the variable in a line: twice the time in which an SPE wakes up, because an
-/// SPE may have to wake up in the first line.
+/// The minimum time for one line: twice the time of a wake-up, which the first line may include.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
-/// Returns the lines of the variable in order, up to [`LINES`], if the time of the command allows.
+/// Returns the lines of the variable in order: [`LINES`], or fewer if the command has little time.
 fn lines(command: &Command) -> impl ExactSizeIterator<Item = EffectiveAddress> {
     let first = command.variable;
     let fitting = command.span.as_femtoseconds() / LINE_SPAN_MIN.as_femtoseconds();
@@ -95,9 +94,9 @@ fn read_change<S: CellSpe>(spe: &S, ea: EffectiveAddress, known: u32) -> Result<
             if word != known {
                 return Ok(word);
             }
-            // Loads of a reader run ahead, and are discarded when a store of the core's other
-            // hardware thread arrives. Without this hint, an exchange of two such threads took half
-            // as long again (EPYC of family 25, 58 ns instead of 39 ns one way).
+            // Without this hint, the processor executes later loads of the loop in advance, and
+            // discards them when the other hardware thread of the core stores. An exchange of two
+            // such threads then took 58 ns one way instead of 39 ns (EPYC of family 25).
             std::hint::spin_loop();
         }
         spe.yield_now();
@@ -141,8 +140,8 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Replaces `expected` at `ea` by the next number, and returns `expected`. Waits while the word at
-/// `ea` is `expected` minus 1, which this SPE wrote. Returns any other word unchanged.
+/// Replaces `expected` at `ea` by `expected` plus 1, and returns `expected`. Waits while the word
+/// is `expected` minus 1, the last word of this SPE. Returns any other word unchanged.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
