@@ -102,7 +102,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Only threads of the process can end the wait of `SEMAPHORE`, too.
+    // The futex of `SEMAPHORE` is also private to the process.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }
