@@ -284,7 +284,7 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may detect the deadlock, because one of them wakes the other.
+            // The first thread that detects the deadlock wakes the other, which may detect it too.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });

@@ -38,10 +38,10 @@ pub struct HostPpe {
     /// The OS threads of the workers, each started when the first program is spawned on the worker.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
-    /// The proxy queues of the SPEs' MFCs, each made for its first command.
+    /// The proxy queues of the SPEs' MFCs, each made when its first command is issued.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     with_proxy: RefCell<Vec<SpeId>>,
-    /// Whether the PPE waits. A condition for which the PPE waits must not wait itself.
+    /// Whether the PPE waits. A condition for which the PPE waits must not call a waiting method.
     waiting: Cell<bool>,
     /// Measures how long the main program takes to end after a cancellation.
     patience: Patience,

@@ -36,7 +36,7 @@ const PREFETCH_BYTES: usize = 4096;
 const QUADWORD_BYTES: usize = 16;
 
 /// The byte with which `stage_out` fills buffers on a strict host. Floats of these bytes are NaN,
-/// so a program that reads before it writes gets wrong results.
+/// so a program that reads before it writes computes wrong results.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).

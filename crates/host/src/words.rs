@@ -1,7 +1,7 @@
 //! The mailboxes and signal registers of an SPE, which exchange words with other processors.
 //!
-//! A message between two cores takes about as long as the move of the cache lines that it changes.
-//! Words in the same direction share a cache line, so an exchange moves one line each way.
+//! A message between two cores takes about as long as moving the cache lines that it changes. Words
+//! in the same direction share a cache line, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -94,8 +94,7 @@ impl Words {
         }
     }
 
-    /// Lets any processor put a word into the inbound mailbox. Returns false if the mailbox is
-    /// full.
+    /// Lets any processor put a word into the inbound mailbox. Returns false if there is no room.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -169,7 +168,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Lets the SPE put a word into an outbound mailbox. Returns false if the mailbox is full.
+    /// Lets the SPE put a word into an outbound mailbox. Returns false if there is no room.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -209,8 +208,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // If there is no signal, this load avoids the swap, which would make the cache line
-        // exclusive.
+        // If there is no signal, this load keeps the cache line shared. The swap below would not.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }

@@ -47,7 +47,7 @@ const POLLS_PER_CLOCK: u32 = 16;
 const POLLS_BEFORE_PARK: u32 = 32;
 
 /// After this number of waits on a worker, the threads in `WokenThreads` continue. Otherwise
-/// threads of the worker that keep waking each other would delay them forever.
+/// threads of the worker could keep waking each other, and delay these threads forever.
 const WAITS_PER_WAKE: u8 = 128;
 
 /// Up to this number of polling threads check their conditions every [`WAITS_PER_WAKE`] waits, and

@@ -53,7 +53,8 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// Returns the experiment of a curve for `x` = `number`, or `None` if it has no quantity `x`.
+    /// Returns the experiment of a curve for `x` = `number`, or `None` if the experiment has no
+    /// `x`.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),

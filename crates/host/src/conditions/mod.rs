@@ -32,10 +32,10 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// The time for which other programs are watched before a run: 20 steps of `/proc/stat`.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A clock with longer steps causes a warning. In about this time, two cores exchange words.
+/// The longest step of a clock without a warning: about the time in which two cores exchange words.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A clock that takes longer to read causes a warning. Linux reads a good clock in 20 to 60 ns.
+/// The longest reading time of a clock without a warning. A good clock takes 20 to 60 ns on Linux.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -70,7 +70,7 @@ pub struct Conditions {
     /// The clock with which times are measured.
     pub clock: Clock,
     /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. A
-    /// random access to 128 MB took 206 ns without huge pages, and 162 ns with huge pages.
+    /// step in a chain of pointers through 128 MB took 206 ns without huge pages, 162 ns with them.
     pub transparent_huge_pages: Option<String>,
     /// The memory that programs can allocate before the system swaps: the kernel's estimate
     /// `MemAvailable`, or less if a control group or the limit on the address space leaves less.

@@ -645,7 +645,7 @@ fn a_short_time_takes_more_to_be_sure() {
         before.usage_until(&after)
     };
     assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
-    // 40 ms of 200 ms are 20 %, but only four steps of `/proc/stat`.
+    // 40 ms of 200 ms are 20 %, but are ignored: they are only four steps of `/proc/stat`.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
 }

@@ -33,8 +33,8 @@ use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
 /// The largest share of a CPU that other programs may use without disturbing measurements. In a
-/// virtual machine of two cores this share was 0 to 4 % on an idle machine, and 52 to 54 % on a
-/// core that also ran an endless loop (measured for a second each).
+/// virtual machine of two cores, this share was 0 to 4 % without other programs, and 52 to 54 % on
+/// a core with an endless loop of another program (in one second).
 const BY_OTHERS_MAX: f64 = 0.10;
 
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
@@ -43,7 +43,7 @@ const STOLEN_MAX: f64 = 0.05;
 /// The largest share of periods in which a quota may stop threads without disturbing measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// A shorter time of other programs is ignored: it is less than five steps of `/proc/stat`.
+/// The shortest time of other programs that is reported: five steps of `/proc/stat`.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
 /// The shortest time for which shares are computed: ten steps of `/proc/stat`.
@@ -99,7 +99,7 @@ pub enum UsageUnknown {
     /// The system does not report the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// `/proc/stat` lacks these existing CPUs, so its numbers may mean other CPUs.
+    /// `/proc/stat` lacks these existing CPUs, so its CPU numbers may mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
@@ -151,8 +151,8 @@ impl Usage {
         reasons
     }
 
-    /// Returns a text with the CPUs with a share above `most`. If there is no such CPU, names all
-    /// CPUs if their common share `of_all` is above `most`, otherwise returns `None`.
+    /// Names the CPUs with a share above `most`. If there is no such CPU, names all CPUs if their
+    /// common share `of_all` is above `most`, otherwise returns `None`.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);

@@ -19,12 +19,12 @@
 //! other computers. A tree has no mask, so all online CPUs of its cpuset may be used.
 //!
 //! Containers, emulators and old kernels hide many of these files: a file is missing, forbidden or
-//! empty, or its driver returns an error. A missing file has a replacement:
+//! empty, or its driver returns an error. In place of a missing file, this is used:
 //!
 //! - Caches: each package is a Cell, or each memory node of a package.
 //! - `topology`: every CPU is a core.
 //! - Nodes: the whole memory is one node.
-//! - A list of CPUs: a file with the same CPUs as a bit mask (`core_cpus`, `shared_cpu_map`). For
+//! - A list of CPUs: a file with the bit mask of these CPUs (`core_cpus`, `shared_cpu_map`). For
 //!   the list of online CPUs: the folders `cpuN`.
 //!
 //! A malformed file counts as missing, and causes a note in [`Cpus::notes`]. But if it limits the
@@ -267,7 +267,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// Returns a file without white space and NULs at its ends, or `None` if nothing remains.
+/// Returns the content of a file without white space and NULs around it, or `None` if empty.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

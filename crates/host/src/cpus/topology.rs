@@ -288,8 +288,7 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
 }
 
 /// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
-/// clock of all. The map is empty for other processors, because their CPUs differ only in turbo
-/// clocks.
+/// clock of all. Returns none for other processors, because their CPUs differ only in turbo clocks.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,

@@ -20,7 +20,7 @@ pub struct Stats {
     /// Whether the SPEs share a buffer or variable.
     #[serde(default = "shared")]
     pub buffers: Buffers,
-    /// The Cell of the SPEs that are taken first.
+    /// The Cell that provides the first SPEs.
     #[serde(default)]
     pub cell: Option<u16>,
     /// The memory module.
