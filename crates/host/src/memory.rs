@@ -42,8 +42,9 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes, on `node` if given. Less than 4 GiB cross no multiple of 4
-    /// GiB, because the elements of a DMA list share the upper 32 address bits.
+    /// Allocates at least `bytes` bytes, on `node` if given. If `bytes` is below 4 GiB, the pages
+    /// cross no multiple of 4 GiB, because all elements of a DMA list share the upper 32 bits of
+    /// their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {

@@ -113,8 +113,8 @@ pub enum UsageUnknown {
 
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with
-    /// advice. Reasons are shares above 10 % for other programs, and above 5 % for the hypervisor
-    /// or a quota. Times below 50 ms are ignored.
+    /// advice. A reason is that other programs used more than 10 % of the time, or the hypervisor
+    /// or a quota more than 5 %. Times below 50 ms are ignored.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }

@@ -34,8 +34,8 @@
 //! `ABI/stable/sysfs-devices-{system-cpu,node}`, `admin-guide/cgroup-v2.rst` and
 //! `scheduler/sched-bwc.rst`.
 
-// Rejected: the crate `hwlocality` (1.0.0-alpha.13), which needs libhwloc, or builds it with a C
-// compiler from the network. It does not report quotas, clock rates and the load of the CPUs.
+// Rejected: the crate `hwlocality` (1.0.0-alpha.13), which needs an installed libhwloc, or
+// downloads and compiles it. It does not report quotas, clock rates and the load of the CPUs.
 
 mod cpu;
 mod cpuset;

@@ -62,7 +62,7 @@ pub fn read(
     note_contradictions(&facts, usable, notes);
     note_without_node(usable, memory, notes);
 
-    // Ampere Altra and many hypervisors do not report the cache that the cores share.
+    // Ampere Altra and many hypervisors report only private caches, which must not become Cells.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()

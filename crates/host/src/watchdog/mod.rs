@@ -29,7 +29,7 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// The time between two checks. A message requires that no thread runs in this time.
+/// The time between two checks. A message is printed only if no thread runs in this time.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \

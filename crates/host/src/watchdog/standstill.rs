@@ -25,7 +25,7 @@
 //!
 //! - A process that shares the address space and is not a thread (`clone` with only `CLONE_VM`). A
 //!   caller of `vfork` or `posix_spawn` does not wait for a futex.
-//! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
+//! - An `io_uring` with queues that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
 //! The formats come from `proc(5)` and `futex(2)`.

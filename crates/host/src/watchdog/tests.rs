@@ -81,7 +81,6 @@ impl Process {
         Standstill::read(&self.0.source())
     }
 
-    /// Returns the only doubt.
     fn doubt(&self) -> String {
         let standstill = self.look().expect("every thread waits");
         let doubts = standstill.doubts(&self.0.source());
