@@ -2,8 +2,8 @@
 //! command also performs it, immediately. Only these commands stay in the queue of the MFC:
 //!
 //! - A list that stopped at an element with stall-and-notify, until the program acknowledges it.
-//! - A put to a full inbound mailbox, until the mailbox has room. The processor that fills the
-//!   queue tries the put again whenever it waits.
+//! - A put to a full inbound mailbox, until the mailbox has room. Whenever the processor that fills
+//!   the queue waits, it tries the put again.
 //! - A command that is ordered after one of these commands.
 
 use std::cell::{Cell, RefCell};

@@ -25,7 +25,7 @@ use crate::pin::Pinned;
 ///
 /// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
 /// another computer, the host has the CPUs, caches, memory modules and name of that computer, to
-/// plan for that computer. The host uses all CPUs there that are online and in the cpuset.
+/// plan for that computer. The host uses all CPUs that are online and in the cpuset there.
 ///
 /// Programs still run on this computer. An SPE is not pinned if its CPU does not exist here, and
 /// memory may lie on any NUMA node.
@@ -35,7 +35,7 @@ pub struct Host {
     /// The CPU time of this host's threads, by seat (the index of an OS thread).
     pub(crate) cpu_time: Arc<CpuTime>,
     pub(crate) layout: Layout,
-    /// The numbers of the memory modules in the operating system.
+    /// For each memory module, the NUMA node number of the operating system.
     pub(crate) nodes: Vec<u32>,
     /// Whether there are several memory modules, and the system allows placing memory on a node.
     pub(crate) places_memory: bool,
@@ -158,14 +158,14 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the CPUs that the host uses, by the numbers of the operating system, each once. SPE 0
-    /// is on the first CPU, SPE 1 on the second, and so on. The default number of SPEs is then the
-    /// number of these CPUs. If [`spes`](Self::spes) sets more SPEs, the first CPU follows after
-    /// the last. The PPE is also on one of these CPUs.
+    /// Sets the CPUs that the host uses, by their numbers in the operating system. No number may
+    /// occur twice. SPE 0 is on the first CPU, SPE 1 on the second, and so on. The default number
+    /// of SPEs is then the number of these CPUs. If [`spes`](Self::spes) sets more SPEs, the first
+    /// CPU follows after the last. The PPE is also on one of these CPUs.
     ///
     /// By default the host uses all CPUs that the process may use: first one hardware thread of
-    /// each core, then the other hardware threads. Both parts are sorted by Cell, then by
-    /// descending capacity.
+    /// each core, then the other hardware threads. Each of these two groups is sorted by Cell, then
+    /// by descending capacity.
     ///
     /// ```
     /// use cellworks_host::Host;
@@ -349,7 +349,7 @@ impl Host {
         })
     }
 
-    /// Returns the folder that `CELLWORKS_FSROOT` names, if this host describes another computer.
+    /// Returns the folder of `CELLWORKS_FSROOT`, or `None` if this host describes this computer.
     pub fn described_in(&self) -> Option<&Path> {
         (!self.source.is_this_computer()).then_some(self.source.root.as_path())
     }
@@ -395,8 +395,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Tries to allocate memory on each usable node, and marks the nodes on which `place` fails as not
-/// usable. If `place` fails on all nodes, marks none and returns the error.
+/// Marks the usable nodes on which `place` fails to allocate memory as not usable. If `place` fails
+/// on all usable nodes, changes nothing and returns the first error, otherwise `None`.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,

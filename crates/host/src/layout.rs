@@ -2,8 +2,8 @@
 //!
 //! If the builder was given CPUs, SPEs take these CPUs in the given order, otherwise in the order
 //! of [`Cpus::spe_order`]. If there are more SPEs than CPUs, the order begins again, and the SPEs
-//! on one CPU share an OS thread. The PPE takes the last CPU among the first hardware threads of
-//! the first Cell, to be on another CPU than SPE 0.
+//! on one CPU share an OS thread. The PPE takes the last CPU in `Cpus::spe_order` before the Cell
+//! changes, so that SPE 0 usually has another CPU.
 //!
 //! The memory module of an SPE is the NUMA node of the SPE's CPU, or the nearest node on which the
 //! process can allocate memory. The CPUs of a Cell may belong to several nodes: with sub-NUMA
@@ -42,7 +42,7 @@ impl Layout {
     pub(crate) fn new(cpus: &Cpus, spes: Option<usize>, chosen: Option<&[u32]>) -> Self {
         let in_order = cpus.spe_order();
         let mut default_order = in_order.clone();
-        // With more busy OS threads, the quota would stop all threads at times.
+        // If more CPUs were busy, the quota would stop all threads at times.
         let paid = cpus
             .quota
             .as_ref()

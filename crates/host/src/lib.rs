@@ -5,7 +5,7 @@
 //!   PPE: the closure   spawn     one scheduler of cooperative threads
 //!   given to `run`   ─────────►    SPE 0: serves programs, one at a time
 //!     │                              └─ Spe::threads: more threads
-//!     │  words: mailboxes, signals   SPE n: if there are fewer CPUs than SPEs
+//!     │  words: mailboxes, signals   SPE n: if several SPEs share the CPU
 //!     └───────────────────────────► │
 //!   parking: sleeping, waking, and detecting that all threads sleep
 //! ```

@@ -71,7 +71,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// Returns [`AllocateError`] if there is no such module, or the system gives no memory.
+    /// Returns [`AllocateError`] if there is no such module, or the system allocates no memory.
     pub fn allocate_slice<T: Pod>(
         &self,
         module: ModuleId,
@@ -159,7 +159,7 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // The memory modules are those of another computer.
+        // The memory modules describe another computer, but the address is of this computer.
         if !self.source.is_this_computer() {
             return None;
         }

@@ -42,8 +42,9 @@ unsafe impl Backing for Pages {
 }
 
 impl Pages {
-    /// Allocates at least `bytes` bytes, on `node` if given. Below 4 GiB the pages cross no
-    /// multiple of 4 GiB, because all elements of a DMA list share the upper half of their address.
+    /// Allocates at least `bytes` bytes, on `node` if given. If `bytes` is below 4 GiB, the pages
+    /// cross no multiple of 4 GiB, because all elements of a DMA list share the upper 32 bits of
+    /// their address.
     pub(crate) fn new(bytes: usize, node: Option<u32>) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         if pages.bytes >= HUGE_PAGES_FROM_BYTES {
@@ -56,8 +57,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Like [`new`](Self::new), but `huge` chooses the size of pages, unless there are no huge
-    /// pages left.
+    /// Like [`new`](Self::new), but requests huge pages only if `huge`, whatever `bytes` is. The
+    /// kernel uses small pages if no huge pages are left.
     pub(crate) fn of_size(bytes: usize, node: Option<u32>, huge: bool) -> io::Result<Self> {
         let pages = Self::of_any_size(bytes)?;
         match huge {
@@ -78,7 +79,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Allocates pages at an address and of a size that the kernel chooses.
+    /// Allocates pages. The kernel chooses their address and whether they are huge.
     fn of_any_size(bytes: usize) -> io::Result<Self> {
         let too_large = || io::Error::from(io::ErrorKind::OutOfMemory);
         let bytes = bytes
@@ -110,7 +111,7 @@ impl Pages {
         (1 << 32) - (self.base.as_ptr() as usize & ((1 << 32) - 1))
     }
 
-    /// Keeps `bytes` bytes that do not cross a multiple of 4 GiB, of a mapping of twice the size.
+    /// Unmaps half of a mapping of `2 * bytes`, so that the rest crosses no multiple of 4 GiB.
     fn cut(self, bytes: usize) -> Self {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };

@@ -21,8 +21,8 @@
 //! running thread increments `active` before it wakes another thread. Therefore `active` is 0 only
 //! in a deadlock: all threads sleep, and none was notified.
 //!
-//! A thread without a seat (`outside.rs`) is also counted while it may notify. Before such a thread
-//! waits, [`Parking::dismiss_unless_last`] is called. The thread that ends this wait first calls
+//! A thread without a seat (`outside.rs`) is also counted while it may notify. It calls
+//! [`Parking::dismiss_unless_last`] before it waits. The thread that ends its wait first calls
 //! [`Parking::admit`].
 
 use std::sync::OnceLock;
@@ -73,7 +73,7 @@ impl Parking {
         }
     }
 
-    /// Counts one more thread as running. The thread that starts it calls this method.
+    /// Counts one more thread as running. Call this method before that thread is started or woken.
     pub(crate) fn admit(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
@@ -284,7 +284,7 @@ mod models {
             };
             let other = thread::spawn(wait_for_ever(1));
             let noticed = wait_for_ever(0)();
-            // Both threads may detect the deadlock, because one of them wakes the other.
+            // The first thread that detects the deadlock wakes the other, which may detect it too.
             assert!(noticed | other.join().unwrap());
             assert!(!parking.is_waking());
         });

@@ -31,7 +31,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // This fails if the system has taken the CPUs away, and has already moved the thread.
+        // If this fails, the system has taken the CPUs away, and has already moved the thread.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

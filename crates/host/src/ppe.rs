@@ -1,7 +1,7 @@
 //! The PPE of a host: the thread that called `run`.
 
-// Rejected: spinning with `sched_yield` whenever the PPE shares a CPU with a worker, even an idle
-// one. An exchange between two other SPEs then takes 1.5 us instead of 0.13 us (measured).
+// Rejected: spinning with `sched_yield` whenever the PPE shares a CPU with a worker, even if the
+// worker is idle. An exchange between two other SPEs then took 1.5 us instead of 0.13 us.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -38,10 +38,10 @@ pub struct HostPpe {
     /// The OS threads of the workers, each started when the first program is spawned on the worker.
     started: RefCell<Vec<Option<JoinHandle<()>>>>,
     translation: Translation,
-    /// The proxy queues of the SPEs' MFCs, each made for its first command.
+    /// The proxy queues of the SPEs' MFCs, each made when its first command is issued.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
     with_proxy: RefCell<Vec<SpeId>>,
-    /// Whether the PPE waits. A condition for which the PPE waits must not wait itself.
+    /// Whether the PPE waits. A condition for which the PPE waits must not call a waiting method.
     waiting: Cell<bool>,
     /// Measures how long the main program takes to end after a cancellation.
     patience: Patience,

@@ -133,7 +133,7 @@ impl Run {
         self.cancel();
     }
 
-    /// Returns the error of a cancelled run. At a deadlock it contains `waits`.
+    /// Returns the error of a cancelled run (with `waits` for a deadlock), otherwise `None`.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);

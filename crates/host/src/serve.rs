@@ -1,7 +1,7 @@
 //! The main loop of a worker, which runs the programs of its SPEs.
 
 // Rejected: one `HostSpe` for all programs of a run. A program could find stalled lists and leaked
-// buffers of the program before. Therefore an SPE that is not like a new one is replaced.
+// buffers of the previous program, so a `HostSpe` with any of these is replaced.
 
 use std::panic::Location;
 use std::rc::Rc;

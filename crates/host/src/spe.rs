@@ -2,8 +2,8 @@
 
 // Rejected: views in the part of a local store that DMA can reach, where a put of another SPE would
 // race with the view. On a strict host the bytes of a view lie in other memory.
-// Rejected: a hold that contains its buffer. Staging copied the buffer several times, because it
-// moves a view through `Result`. A hold is therefore one word.
+// Rejected: a `HostHold` that contains the `LocalBuffer` itself, not in a box. Staging moves the
+// hold through several `Result`s, and copied the buffer each time.
 
 use std::cell::Cell;
 use std::fmt;
@@ -36,7 +36,7 @@ const PREFETCH_BYTES: usize = 4096;
 const QUADWORD_BYTES: usize = 16;
 
 /// The byte with which `stage_out` fills buffers on a strict host. Floats of these bytes are NaN,
-/// so a program that reads before it writes gets wrong results.
+/// so a program that reads before it writes computes wrong results.
 const UNWRITTEN: u8 = 0xff;
 
 /// An SPE of a [`Host`](crate::Host).
@@ -125,7 +125,7 @@ impl HostSpe {
         }
     }
 
-    /// Returns whether the local store is free, and the MFC has no command and no reservation.
+    /// Returns whether the local store is unused, and the MFC has no command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         self.local_store.free_bytes() == self.local_store.bytes() && self.mfc.is_as_new()
     }
@@ -134,8 +134,8 @@ impl HostSpe {
         &self.worker.run
     }
 
-    /// Does the work of [`SpeCore::hold`] on a strict host. The arguments are passed in registers,
-    /// so that other hosts do not write the request to memory.
+    /// Does the work of [`SpeCore::hold`] on a strict host. The fields of the request are separate
+    /// arguments, so that hosts that are not strict do not write the request to memory.
     ///
     /// # Safety
     ///

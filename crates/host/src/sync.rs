@@ -14,13 +14,13 @@ pub(crate) use loom::{
     thread::{Thread, current, park},
 };
 
-/// A replacement for loom, which has no time: a wait with a time limit may end at any moment.
+/// Replaces `park_timeout` under loom, which has no clock: the wait may end at any moment.
 #[cfg(loom)]
 pub(crate) fn park_timeout(_: std::time::Duration) {
     loom::thread::yield_now();
 }
 
-/// A replacement for loom, in which a thread cannot wait for a time.
+/// Replaces crossbeam's `Backoff` under loom, in which a thread cannot wait for a time.
 #[cfg(loom)]
 pub(crate) struct Backoff;
 

@@ -1,7 +1,7 @@
 //! The mailboxes and signal registers of an SPE, which exchange words with other processors.
 //!
-//! A message between two cores takes about as long as moving its cache lines. The words in a cache
-//! line all have the same direction, so an exchange moves one line each way.
+//! A message between two cores takes about as long as moving the cache lines that it changes. Words
+//! in the same direction share a cache line, so an exchange moves one line each way.
 //!
 //! ```text
 //!   inward:   4 inbound slots, read count of each outbound mailbox     others write, the SPE reads
@@ -10,12 +10,12 @@
 //!   signal 1, signal 2                                                 one line each
 //! ```
 //!
-//! A slot holds a word together with its number, counted from 1, so that one load shows whether the
-//! word is new. Numbers wrap after 2^32 words.
+//! A slot holds a word together with its sequence number, from 1 on, so that one load shows whether
+//! the word is new. Sequence numbers wrap after 2^32 words.
 
 // Rejected: waking the thread that waits for a word. Writers would need to identify the thread.
-// Rejected: a reader that wakes all writers whenever its mailbox was full. A writer may find the
-// mailbox full between two checks of the reader. Therefore a writer announces its wait.
+// Rejected: a reader that wakes all writers whenever its mailbox was full. The reader misses a
+// mailbox that is full only between two of its checks. Therefore a writer announces its wait.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -94,7 +94,7 @@ impl Words {
         }
     }
 
-    /// Puts a word into the inbound mailbox, or returns false if it is full. For all processors.
+    /// Lets any processor put a word into the inbound mailbox. Returns false if there is no room.
     #[inline]
     pub(crate) fn write_in(&self, word: u32) -> bool {
         let writers = &self.writers;
@@ -168,7 +168,7 @@ impl Words {
         (0..INBOUND_WORDS as u32).take_while(arrived).count()
     }
 
-    /// Puts a word into an outbound mailbox, or returns false if it is full. For the SPE only.
+    /// Lets the SPE put a word into an outbound mailbox. Returns false if there is no room.
     #[inline]
     pub(crate) fn write_out(&self, mailbox: Outbound, word: u32) -> bool {
         let slots = &self.outward.slots[mailbox.index()];
@@ -192,7 +192,7 @@ impl Words {
         Some(found as u32)
     }
 
-    /// Sends a signal. For all processors.
+    /// Lets any processor send a signal.
     #[inline]
     pub(crate) fn signal(&self, register: SignalRegister, bits: u32) {
         let signal = &self.signals[register.index()];
@@ -208,7 +208,7 @@ impl Words {
     #[inline]
     pub(crate) fn read_signal(&self, register: SignalRegister) -> Option<u32> {
         let word = &self.signals[register.index()].word;
-        // If there is no signal, this load leaves the cache line shared. The swap below would not.
+        // If there is no signal, this load keeps the cache line shared. The swap below would not.
         if word.load(Ordering::Relaxed) & SIGNALLED == 0 {
             return None;
         }

@@ -9,9 +9,9 @@
 //!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! A thread polls if other threads cannot wake it by its [`Sleeper`]. They change a word in memory
-//! and notify the worker. While other threads of the worker run, polling threads check their
-//! conditions only from time to time.
+//! A thread polls if other threads cannot wake it by its [`Sleeper`]: these threads only change a
+//! word in memory and notify the worker. While other threads of the worker run, polling threads
+//! check their conditions only from time to time.
 //!
 //! Other threads wake a thread by its [`Sleeper`]: directly if they run on the same worker,
 //! otherwise through [`WokenThreads`](crate::woken::WokenThreads). Such a thread does not poll.
@@ -29,11 +29,11 @@ use cellworks_machine::{Processor, Sleeper, SpeId, Time, Wait, Waiting};
 use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 
 /// The owner of the cooperative threads of hosts.
-// SAFETY: only workers use the owner, and only on cores that they have begun with the owner.
+// SAFETY: only workers use the owner, and only on cores that they began with `Owner::run`.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore a wait
-/// costs at most twice as much as the better of spinning and sleeping.
+/// takes at most twice as long as with the better of only spinning and only sleeping.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// The longest time to spin while other threads are being woken. It is several times the time of a
@@ -43,15 +43,15 @@ const LONGEST_SPIN: Duration = Duration::from_micros(50);
 /// The number of polls between two readings of the clock.
 const POLLS_PER_CLOCK: u32 = 16;
 
-/// The number of times that a waiting thread polls before it parks, which takes half a microsecond.
+/// The number of polls of a waiting thread before it parks. They take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// The number of waits of the worker's threads after which the threads in `WokenThreads` continue.
-/// Without this limit, threads that keep waking each other would delay the woken threads forever.
+/// After this number of waits on a worker, the threads in `WokenThreads` continue. Otherwise
+/// threads of the worker could keep waking each other, and delay these threads forever.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
-/// waits. A check takes about 10 ns for the switch to the thread.
+/// Up to this number of polling threads check their conditions every [`WAITS_PER_WAKE`] waits, and
+/// more only every 256 waits, because the switch to each thread takes about 10 ns.
 const POLLERS: usize = 6;
 
 /// The number of yields between two calls of [`Worker::look_outside`].
@@ -117,8 +117,8 @@ impl Spin {
 
 /// Pauses between two polls of a cache line that another core will change: 15 ns on a Zen 5.
 /// Without the pause, a rendezvous between two cores takes 20 ns longer, because polls take the
-/// line from the other core. With `spin_loop`, which takes 26 ns, it takes 5 ns longer
-/// (docs/performance.md).
+/// line from the other core. With a `spin_loop` of 26 ns as the pause, a rendezvous takes 5 ns
+/// longer (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]
@@ -358,7 +358,7 @@ impl Worker {
         }
     }
 
-    /// Waits until `ready` returns true. Unless the thread polls, it calls `ready` only when woken.
+    /// Waits until `ready` returns true. If `polls` is false, checks it again only when woken.
     #[track_caller]
     #[inline(always)]
     fn wait(&self, why: &dyn fmt::Display, polls: bool, ready: &mut dyn FnMut() -> bool) -> bool {
@@ -444,8 +444,8 @@ impl Idle for Worker {
         }
         if run.is_cancelled() {
             self.progress();
-            // If a thread checked its condition before all are cancelled, an unwinding thread could
-            // make the condition true.
+            // All threads are cancelled before one runs: an unwinding thread may make the condition
+            // of another thread true, which would then continue normally.
             self.cancel();
         }
         self.unpark();

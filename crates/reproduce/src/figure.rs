@@ -53,7 +53,7 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
-    /// Returns the experiment of a curve at `number` on the axis, or `None` without a quantity `x`.
+    /// Returns `experiment` with `number` as the quantity `x`, or `None` without such a quantity.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
             Experiment::Run(run) => run.at(&self.x, number).map(Experiment::Run),

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! An [`Experiment`] simulates a number: by a program that runs on any machine, or by arithmetic
-//! with several programs. The values of some published numbers are kept back from this project, so
-//! that the model must predict them.
+//! with the results of several programs. The values of some published numbers are kept back from
+//! this project, so that the model must predict them.
 //!
 //! [`sensitivity`] computes how much known numbers change with the fitted parameters of a machine.
 

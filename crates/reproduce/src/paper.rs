@@ -306,7 +306,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Replaces the experiments of numbers that take long by the reason to leave them out.
+    /// Removes the experiments of numbers with long simulations, and sets `not_simulated`.
     pub(crate) fn leave_out_what_takes_long(&mut self) {
         let Some(minutes) = self.long_minutes else {
             return;

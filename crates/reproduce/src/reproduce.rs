@@ -68,8 +68,8 @@ impl Plan {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Runs the simulations with a `wanted` index, on all cores of this computer. Calls `found`
-    /// with each index and result, on any thread, until `found` returns a break.
+    /// Runs the simulations for whose indices `wanted` returns true, on all cores of this computer.
+    /// Calls `found` with each index and result, on any thread, until `found` returns a break.
     pub fn simulate(
         &self,
         descriptions: Descriptions<'_>,
@@ -211,7 +211,7 @@ impl Reproducing {
     }
 }
 
-/// Returns the simulations of a number, or none without an experiment.
+/// Returns the simulations of a number, which are none if the number has no experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {

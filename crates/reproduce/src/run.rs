@@ -38,11 +38,11 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates groups of rings (tasks that exchange packets in a ring) on one machine, on all cores
-/// of this computer. `runs` returns the rings of each group below `number` that is `wanted`.
+/// Simulates rings (tasks that exchange packets in a ring), on all cores of this computer. `runs`
+/// returns the rings of a group, from 0 to `number - 1`. Skips groups that are not `wanted`.
 ///
-/// Calls `found` with the index of each group, and with the time of a round of each ring in
-/// nanoseconds, or an error. The calls are on any thread, and end when `found` returns a break.
+/// Calls `found` on any thread, with the index of a group and the time of a round of each ring in
+/// nanoseconds, or an error. After `found` has returned a break, no group begins.
 pub fn simulate_rings(
     machine: &str,
     number: usize,
@@ -80,8 +80,8 @@ pub(crate) fn run_each(
     );
 }
 
-/// Calls `step` with the `wanted` numbers below `number`, on all cores of this computer, until a
-/// call returns a break. Each call gets the machines of its thread.
+/// Calls `step` with the `wanted` indices below `number`, on all cores of this computer, until a
+/// call returns a break. Each call is given the machines of its thread.
 fn side_by_side(
     number: usize,
     descriptions: Descriptions<'_>,
@@ -104,7 +104,7 @@ fn side_by_side(
     };
     thread::scope(|scope| {
         for _ in 1..cores.min(number) {
-            // Without this thread, the other threads do all steps.
+            // If this thread cannot be started, the other threads do all steps.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

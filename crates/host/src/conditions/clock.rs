@@ -7,7 +7,7 @@ use cellworks_machine::Span;
 /// The number of readings in a batch. A batch is timed as a whole, because the clock has steps.
 const READINGS: u32 = 1_000;
 
-/// The number of batches. The fastest counts, because disturbances make batches slower.
+/// The number of batches. The fastest batch is used, because disturbances make batches slower.
 const BATCHES: u32 = 10;
 
 /// The number of readings with the same time after which the clock counts as standing still. A

@@ -152,7 +152,7 @@ fn left_by_address_space(source: &Source) -> Result<Option<MemoryLeft>, CpusErro
 }
 
 /// Returns the limit of a group less the memory that it uses. Cached files that were not read
-/// lately are not subtracted, because the kernel drops them before the group reaches its limit.
+/// lately do not count as used, because the kernel drops them before the group reaches its limit.
 fn left_by_group(version: Version, folder: &Path) -> Result<Option<MemoryLeft>, CpusError> {
     let [limit, used, inactive_files] = match version {
         // Without a limit, this file contains a number near 2^63.

@@ -32,10 +32,10 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// The time for which other programs are watched before a run: 20 steps of `/proc/stat`.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// The shortest step of a coarse clock: about the time in which two cores exchange words.
+/// The longest step of a clock without a warning: about the time in which two cores exchange words.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// The shortest reading time of a slow clock. Linux reads a good clock in 20 to 60 ns.
+/// The longest reading time of a clock without a warning. A good clock takes 20 to 60 ns on Linux.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.
@@ -59,18 +59,18 @@ pub struct Conditions {
     /// The highest clock frequency of the CPUs of the host, in hertz.
     pub highest_clock_hz: Option<u64>,
     /// A clock frequency in hertz that no CPU of the host exceeds: twice the highest frequency that
-    /// the system reports, because drivers round, and some leave out the boost.
+    /// the system reports, because drivers round frequencies, and some drivers ignore the boost.
     ///
     /// This bound is `None` if a CPU has no reported frequency or the driver is `acpi-cpufreq`,
-    /// which may report the frequency without turbo. (Turbo may be four times as fast: 1.1 GHz and
-    /// 4.7 GHz of a Core i7-10710U.) The bound is also `None` if `CELLWORKS_FSROOT` is set.
+    /// which may report the frequency without turbo. (A Core i7-10710U has 1.1 GHz without turbo,
+    /// and 4.7 GHz with turbo.) The bound is also `None` if `CELLWORKS_FSROOT` is set.
     pub clock_bound_hz: Option<u64>,
     /// The clock source of Linux, such as `tsc`.
     pub clock_source: Option<String>,
     /// The clock with which times are measured.
     pub clock: Clock,
-    /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. An
-    /// access in a chain of pointers through 128 MB took 206 ns without huge pages and 162 ns with.
+    /// The setting for transparent huge pages: `always`, `madvise` (only on request) or `never`. A
+    /// step in a chain of pointers through 128 MB took 206 ns without huge pages, 162 ns with them.
     pub transparent_huge_pages: Option<String>,
     /// The memory that programs can allocate before the system swaps: the kernel's estimate
     /// `MemAvailable`, or less if a control group or the limit on the address space leaves less.
@@ -171,8 +171,8 @@ impl Conditions {
         warnings
     }
 
-    /// Returns the disturbances just before the run, in sentences, for runs that are too short to
-    /// show disturbances themselves.
+    /// Returns the disturbances just before the run, in sentences. They are useful for runs that
+    /// are too short for a [`Watch`].
     pub fn disturbances(&self) -> Vec<String> {
         let usage = self.usage.as_ref();
         usage.map_or_else(
@@ -247,11 +247,11 @@ impl Host {
         Watch::new(self)
     }
 
-    /// Checks in microseconds that the CPUs of this host still exist and may be used. If some are
-    /// gone, a run still ends normally, on other CPUs.
+    /// Checks that the CPUs of this host still exist and may be used. The check takes microseconds.
+    /// If CPUs are gone, a run still ends normally, on other CPUs.
     ///
     /// Call this method between runs, from a thread that may use the same CPUs as the thread that
-    /// built the host. During a run its caller is pinned to one CPU.
+    /// built the host. During a run, the thread that called `run` is pinned to one CPU.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ pub(crate) fn left_out(host: &Host) -> Vec<LeftOut> {
     left_out
 }
 
-/// Returns the content of a file without white space at its ends, or `None` if it is empty.
+/// Returns the content of a file without white space at its ends, or `None` if nothing remains.
 fn word(path: &Path) -> Result<Option<String>, CpusError> {
     let word = files::text(path)?.map(|text| text.trim().to_owned());
     Ok(word.filter(|word| !word.is_empty()))

@@ -645,7 +645,7 @@ fn a_short_time_takes_more_to_be_sure() {
         before.usage_until(&after)
     };
     assert_eq!(until(99, 0), Err(UsageUnknown::TooShort));
-    // 40 ms of 200 ms are 20 %, but only four steps of `/proc/stat`.
+    // 40 ms of 200 ms are 20 %, but are ignored: they are only four steps of `/proc/stat`.
     assert_eq!(until(200, 160).unwrap().disturbances(), [""; 0]);
     assert_eq!(until(200, 140).unwrap().disturbances().len(), 1);
 }
@@ -733,7 +733,7 @@ fn times_that_lxcfs_shows_are_those_of_other_cpus() {
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(lacks("2,5"), "2,5");
     assert_eq!(lacks("1-2"), "2");
-    // The numbers are right if the container has the first CPUs, or all.
+    // The numbers of lxcfs are correct if the container has the first CPUs, or all CPUs.
     assert_eq!(lacks("0-1"), "Err(TooShort)");
 }
 

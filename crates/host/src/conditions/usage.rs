@@ -33,17 +33,17 @@ use crate::cpus::{self, CpusError, Quota, Source, files};
 use crate::host::Host;
 
 /// The largest share of a CPU that other programs may use without disturbing measurements. In a
-/// virtual machine of two cores this share was 0 to 4 % on an idle machine, and 52 to 54 % on a
-/// core that also ran an endless loop (measured for a second each).
+/// virtual machine of two cores, this share was 0 to 4 % without other programs, and 52 to 54 % on
+/// a core with an endless loop of another program (in one second).
 const BY_OTHERS_MAX: f64 = 0.10;
 
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// The largest share of the quota's periods with a stop that does not disturb measurements.
+/// The largest share of periods in which a quota may stop threads without disturbing measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
-/// The shortest time of other programs that counts: five steps of `/proc/stat`.
+/// The shortest time of other programs that is reported: five steps of `/proc/stat`.
 const NOTICEABLE_NS: u64 = 50_000_000;
 
 /// The shortest time for which shares are computed: ten steps of `/proc/stat`.
@@ -56,7 +56,7 @@ pub struct Usage {
     pub elapsed: Span,
     /// The share of the time of all `cpus` that other programs used, 0 to 1.
     pub by_others: f64,
-    /// The share of the time of all `cpus` that the hypervisor gave to others, 0 to 1.
+    /// The share of the time of all `cpus` that other virtual machines used, 0 to 1.
     pub stolen: f64,
     /// The share of the quota's periods in which all threads of the process were stopped, 0 to 1.
     /// `None` without a quota.
@@ -75,7 +75,7 @@ pub struct CpuUsage {
     pub cpu: u32,
     /// The share of the CPU's time that other programs used, 0 to 1. The real share may be higher.
     pub by_others: f64,
-    /// The share of the CPU's time that the hypervisor gave to others, 0 to 1.
+    /// The share of the CPU's time that other virtual machines used, 0 to 1.
     pub stolen: f64,
 }
 
@@ -99,7 +99,7 @@ pub enum UsageUnknown {
     /// The system does not report the times of CPUs.
     #[error("/proc/stat cannot be read, as in some containers")]
     Hidden,
-    /// `/proc/stat` lacks these existing CPUs, so its numbers may mean other CPUs.
+    /// `/proc/stat` lacks these existing CPUs, so its CPU numbers may mean other CPUs.
     #[error(
         "/proc/stat lacks {}, so it may number the CPUs in its own way, as lxcfs has it in \
          containers",
@@ -113,8 +113,8 @@ pub enum UsageUnknown {
 
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with
-    /// advice. Reasons are shares above 10 % for other programs, and above 5 % for the hypervisor
-    /// or a quota. Times below 50 ms are ignored.
+    /// advice. A reason is that other programs used more than 10 % of the time, or the hypervisor
+    /// or a quota more than 5 %. Times below 50 ms are ignored.
     pub fn disturbances(&self) -> Vec<String> {
         self.disturbances_in("during the measurement")
     }
@@ -151,8 +151,8 @@ impl Usage {
         reasons
     }
 
-    /// Names the CPUs with a share above `most`. If there is none, but the share `of_all` of all
-    /// CPUs together is above `most`, names all CPUs.
+    /// Names the CPUs with a share above `most`. If there is no such CPU, names all CPUs if their
+    /// common share `of_all` is above `most`, otherwise returns `None`.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -228,7 +228,7 @@ impl<'h> Watch<'h> {
 pub(super) struct Reading {
     pub(super) at_ns: u64,
     pub(super) cpus: Result<BTreeMap<u32, Spent>, UsageUnknown>,
-    /// The hardware threads of the core of each CPU that the host uses.
+    /// For each CPU that the host uses, all hardware threads of its core.
     pub(super) cores: BTreeMap<u32, BTreeSet<u32>>,
     pub(super) own_ns: BTreeMap<u32, u64>,
     /// The CPU time of all threads of the process, in nanoseconds.
@@ -299,7 +299,7 @@ impl Reading {
 
         let did = |cpu: u32| {
             let did = after.get(&cpu)?.since(before.get(&cpu)?);
-            // In some sandboxes the file never changes.
+            // In some sandboxes the file never changes, so CPUs with too little time are left out.
             (did.all_ns >= elapsed_ns / 2).then_some(did)
         };
         let programs_ns = |did: &Spent| {

@@ -51,7 +51,7 @@ pub enum WhyLeftOut {
     Offline,
     /// The quota of a control group is too small to keep another CPU busy.
     Quota,
-    /// The host has the largest number of SPEs on other CPUs.
+    /// The host already has the largest number of SPEs, 4,096, on other CPUs.
     TooMany,
     /// [`HostBuilder::cpus`](crate::HostBuilder::cpus) was called without this CPU.
     NotChosen,

@@ -81,7 +81,7 @@ pub fn cpus(
     Ok(None)
 }
 
-/// Reads one list or map for [`cpus`], or `None` if it is hidden or malformed.
+/// Reads one list or map for [`cpus`]. Returns `None` if the file is hidden or malformed.
 fn set_of(
     path: &Path,
     expected: &str,
@@ -114,7 +114,7 @@ fn set_of(
     Ok(set.filter(has_it))
 }
 
-/// Reads a number, or `None` if the file is hidden. An error contains `expected`.
+/// Reads a number, or returns `None` if the file is hidden. An error contains `expected`.
 pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -125,7 +125,7 @@ pub fn number<N: FromStr>(path: &Path, expected: &str) -> Result<Option<N>, Cpus
         .map_err(|_| malformed(path, &text, expected))
 }
 
-/// Reads a size such as `32768K`, in bytes, or `None` if the file is hidden.
+/// Reads a size such as `32768K`, in bytes, or returns `None` if the file is hidden.
 pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
     let Some(text) = text(path)? else {
         return Ok(None);
@@ -137,7 +137,7 @@ pub fn kilobytes(path: &Path) -> Result<Option<usize>, CpusError> {
         .ok_or_else(|| malformed(path, &text, "the size of a cache, such as 32768K"))
 }
 
-/// Reads the number after `name` in `text`, the content of a file with a number on each line.
+/// Reads the number after `name` in `text`, the content of a file with a name and number per line.
 pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusError> {
     let mut lines = text.lines();
     let line = lines.find(|line| line.split_whitespace().next() == Some(name));
@@ -180,7 +180,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, CpusError> {
 
 /// Returns the error for a file with `text` in place of the `expected` content.
 pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
-    /// The largest number of characters in an error, which only lines of `mountinfo` may exceed.
+    /// The largest number of characters in an error. Only lines of `mountinfo` may be longer.
     const MOST_CHARS: usize = 200;
 
     let text = text.trim_end_matches('\n');
@@ -195,8 +195,8 @@ pub fn malformed(path: &Path, text: &str, expected: &str) -> CpusError {
     }
 }
 
-/// Errors of drivers for files without content. For example, `no_turbo` returns `EAGAIN` if
-/// `intel_pstate` is off, and the files of `cpufreq` return `EBUSY` if a CPU has no governor.
+/// The errors of drivers for a file without content. For example, `no_turbo` returns `EAGAIN` if
+/// `intel_pstate` is off, and files of `cpufreq` return `EBUSY` if a CPU has no governor.
 const NO_ANSWER: [i32; 6] = [
     libc::EAGAIN,
     libc::EBUSY,

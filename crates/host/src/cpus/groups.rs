@@ -157,8 +157,8 @@ fn visible(mounts: &[Mount], version: Version, group: &Path) -> Vec<PathBuf> {
             folders.extend(below.ancestors().map(|below| mount.at.join(below)));
         }
     }
-    // In a namespace the group's name may fit no mount, such as `/../..`. The container's group is
-    // then usually the folder of the mount.
+    // In a namespace, the group's name (such as `/../..`) may lie below no mount. The folder of a
+    // mount then usually shows the group of the container.
     if folders.is_empty() {
         folders.extend(
             mounts

@@ -15,7 +15,7 @@ pub struct Node {
     pub os_index: u32,
     /// The bytes of memory: 0 for a node with only CPUs, and `None` if unknown.
     pub bytes: Option<u64>,
-    /// Whether this process can allocate memory on the node. The memory must not belong to a GPU.
+    /// Whether this process can allocate memory on the node. False for the memory of a GPU.
     pub usable: bool,
     /// The distances from the CPUs of this node to the memory of each node, in ascending order of
     /// `os_index`. Empty if unknown.
@@ -77,7 +77,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Result<Memory, CpusError> {
             && !again.contains(number)
             && allowed.as_ref().is_none_or(is_allowed)
     };
-    // Every process has memory on some node, so files without such a node are ignored.
+    // Every process has memory on some node, so files that allow no node are ignored.
     if memory.nodes.iter().any(may_use) {
         for node in &mut memory.nodes {
             node.usable = may_use(node);

@@ -16,26 +16,26 @@
 //! ```
 //!
 //! Paths are relative to the root of a [`Source`], so that tests can read saved files (trees) of
-//! other computers. In a tree, all online CPUs of the cpuset may be used.
+//! other computers. A tree has no mask, so all online CPUs of its cpuset may be used.
 //!
 //! Containers, emulators and old kernels hide many of these files: a file is missing, forbidden or
-//! empty, or its driver returns an error. A missing file has a replacement:
+//! empty, or its driver returns an error. In place of a missing file, this is used:
 //!
 //! - Caches: each package is a Cell, or each memory node of a package.
 //! - `topology`: every CPU is a core.
 //! - Nodes: the whole memory is one node.
-//! - A list of CPUs: the map with the same content (`core_cpus`, `shared_cpu_map`), or for the
-//!   online CPUs the folders `cpuN`.
+//! - A list of CPUs: a file with the bit mask of these CPUs (`core_cpus`, `shared_cpu_map`). For
+//!   the list of online CPUs: the folders `cpuN`.
 //!
-//! A malformed file counts as missing, and causes a note in [`Cpus::notes`]. But if the file limits
-//! the CPUs, memory or CPU time of the process, reading returns [`CpusError::Malformed`].
+//! A malformed file counts as missing, and causes a note in [`Cpus::notes`]. But if it limits the
+//! CPUs, memory or CPU time of the process, [`read`] returns [`CpusError::Malformed`].
 //!
 //! The formats come from `proc(5)` and from the kernel's documents `admin-guide/cputopology.rst`,
 //! `ABI/stable/sysfs-devices-{system-cpu,node}`, `admin-guide/cgroup-v2.rst` and
 //! `scheduler/sched-bwc.rst`.
 
-// Rejected: hwloc by the crate `hwlocality`, an alpha (1.0.0-alpha.13) that needs libhwloc, or a C
-// compiler and the network. hwloc does not report quotas, clocks and the load of the CPUs.
+// Rejected: the crate `hwlocality` (1.0.0-alpha.13), which needs an installed libhwloc, or
+// downloads and compiles it. It does not report quotas, clock rates and the load of the CPUs.
 
 mod cpu;
 mod cpuset;
@@ -86,9 +86,9 @@ pub struct Cpus {
     pub notes: Vec<String>,
 }
 
-/// Reads the CPUs of `source` in the mask `allowed`, or without a mask the online CPUs of its
-/// cpuset. If the mask contradicts the list of online CPUs, the mask is used, because only the list
-/// may come from a container's file system, such as lxcfs.
+/// Reads the CPUs of `source` in the mask `allowed`, or without a mask the online CPUs in the
+/// cpuset of `source`. If the mask contradicts the list of online CPUs, the mask is used, because a
+/// file system of a container, such as lxcfs, may replace the list.
 ///
 /// # Errors
 ///
@@ -201,8 +201,8 @@ impl Cpus {
     /// Returns the order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
     /// The first hardware threads of all cores come before the second ones, so that SPEs share a
-    /// core only if every core has an SPE. Otherwise CPUs are sorted by Cell, then by descending
-    /// capacity, then by memory node, then by `os_index`.
+    /// core only if every core has an SPE. CPUs with the same `sibling_rank` are sorted by Cell,
+    /// then by descending capacity, then by memory node, then by `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {
@@ -225,8 +225,8 @@ impl Cpus {
         nodes.filter(|(_, node)| node.usable).map(|(at, _)| at)
     }
 
-    /// Returns `node` if it is usable, otherwise the usable node that is nearest to its CPUs. Nodes
-    /// are indices into [`Cpus::memory_nodes`].
+    /// Returns `node` if it is usable, otherwise the usable node that is nearest to the CPUs of
+    /// `node`. Nodes are indices into [`Cpus::memory_nodes`].
     pub fn nearest_usable(&self, node: usize) -> usize {
         let from = &self.memory_nodes[node];
         if from.usable {
@@ -267,7 +267,7 @@ fn model_name(source: &Source) -> Result<Option<String>, CpusError> {
     Ok(None)
 }
 
-/// Returns the content of a file without white space and NULs at its ends, unless it is empty.
+/// Returns the content of a file without white space and NULs around it, or `None` if empty.
 fn words(source: &Source, path: &str) -> Result<Option<String>, CpusError> {
     let text = files::text(&source.path(path))?.unwrap_or_default();
     let words = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());

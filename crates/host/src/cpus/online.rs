@@ -9,8 +9,8 @@ use super::source::Source;
 
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// Returns the CPUs in [`ONLINE`]. Without this file, returns the CPUs with a folder, except CPUs
-/// that are offline by the file `online` there. Without folders, returns `None`.
+/// Returns the CPUs in the file [`ONLINE`]. Without this file, returns the CPUs with a folder,
+/// except if its file `online` contains 0. Without folders, returns `None`.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));
@@ -26,7 +26,7 @@ pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     Ok((!online.is_empty()).then_some(online))
 }
 
-/// Returns the folders of the CPUs. Some CPUs may have none.
+/// Returns the folders of the CPUs. Some CPUs may have no folder.
 pub fn folders(source: &Source) -> Result<BTreeMap<u32, PathBuf>, CpusError> {
     let folders = files::numbered(&source.path("sys/devices/system/cpu"), "cpu")?;
     Ok(folders.into_iter().collect())

@@ -78,8 +78,8 @@ pub fn read(source: &Source) -> Result<Option<Quota>, CpusError> {
     Ok(tightest)
 }
 
-/// Reads `cpu.max`, which contains numbers such as `150000 100000`, or `max 100000` without a
-/// limit. The root group has no such file.
+/// Reads `cpu.max`, which contains the limit and the period, such as `150000 100000`, or `max
+/// 100000` without a limit. The root group has no such file.
 fn quota_v2(folder: &Path) -> Result<Option<Quota>, CpusError> {
     let path = folder.join("cpu.max");
     let Some(text) = files::text(&path)? else {

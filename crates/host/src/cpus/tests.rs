@@ -452,7 +452,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // The group now has less time than the pod in each period, but more CPUs.
+    // The group now has shorter periods than the pod. It has less time in each, but more CPUs.
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -889,7 +889,7 @@ fn a_list_and_a_map_that_differ_are_noted() {
          is believed; if a container or emulator provides them, correct them there"
     );
     assert_eq!(notes(&tree, None), [differ]);
-    // This list lacks its own CPU, so the map is used.
+    // This list of CPU 2 lacks CPU 2, so the map is used.
     tree.write(format!("{cache}/shared_cpu_list"), "0-1\n");
     tree.write(format!("{cache}/shared_cpu_map"), &map("0-3"));
     assert_eq!(cells(&tree.read("0-3")), ["0-3"]);
@@ -1236,7 +1236,7 @@ fn any_mask_has_an_order() {
         let in_order: BTreeSet<_> = order.iter().copied().collect();
         prop_assert_eq!((order.len(), in_order.len()), (allowed.len(), allowed.len()));
 
-        // Every core gets one SPE before a core gets a second SPE.
+        // Every core has one SPE before a core has a second SPE.
         let core = |at: usize| cpus.cpus[at].core;
         let cores: BTreeSet<_> = order.iter().copied().map(core).collect();
         prop_assert_eq!(cores.last().map(|last| last + 1), Some(cores.len()));
@@ -1254,7 +1254,7 @@ fn this_computer_agrees_with_other_sources_about_it() {
         allowed.iter().copied().collect::<Vec<_>>()
     );
 
-    // The standard library also reads the mask and the quota.
+    // The standard library computes the same number from the mask and the quota.
     let at_once = cpus
         .quota
         .as_ref()

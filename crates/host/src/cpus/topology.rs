@@ -26,7 +26,7 @@ struct Facts {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Package {
     Cpus(BTreeSet<u32>),
-    /// The package of a kernel that does not list the CPUs.
+    /// The kernel's number, if the kernel does not list the CPUs of the package.
     Number(u32),
 }
 
@@ -62,7 +62,7 @@ pub fn read(
     note_contradictions(&facts, usable, notes);
     note_without_node(usable, memory, notes);
 
-    // Ampere Altra and many hypervisors do not report the cache that the cores share.
+    // Ampere Altra and many hypervisors report only private caches, which must not become Cells.
     let a_cache_is_shared = facts.iter().any(|cpu| {
         cpu.last_level_cache
             .as_ref()
@@ -118,7 +118,7 @@ fn read_one(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
     let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
-    // Kernels before 5.3 have only the second names.
+    // Kernels before 5.3 have only the names in the second line of each list.
     let core = group(&[
         ("core_cpus_list", "core_cpus"),
         ("thread_siblings_list", "thread_siblings"),
@@ -288,7 +288,7 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
 }
 
 /// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
-/// clock of all. Other processors get an empty map, because their CPUs differ only in turbo clocks.
+/// clock of all. Returns none for other processors, because their CPUs differ only in turbo clocks.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,

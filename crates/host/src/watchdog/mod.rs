@@ -2,7 +2,7 @@
 //! program that has blocked its OS thread without using the methods of its SPE.
 //!
 //! ```text
-//!   in two readings in a row, every     no    a thread may run again: nothing is printed
+//!   in two checks in a row, every       no    a thread may run again: nothing is printed
 //!   thread except the watchdog waits   ────►
 //!   without a time limit
 //!        │ yes
@@ -29,7 +29,7 @@ use crate::cpus::Source;
 use crate::run::Run;
 use standstill::Standstill;
 
-/// The time between two checks, in which no thread may run.
+/// The time between two checks. A message is printed only if no thread runs in this time.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
@@ -47,13 +47,13 @@ pub(crate) fn watch(run: &Arc<Run>) {
     drop(runs);
     STARTED.call_once(|| {
         let thread = std::thread::Builder::new().name("cellworks watchdog".to_owned());
-        // Without the watchdog, a stuck process is not reported.
+        // If the thread cannot be started, a stuck process is not reported.
         drop(thread.spawn(watch_for_ever));
     });
 }
 
 fn watch_for_ever() {
-    // The tree of another computer has no files about this process.
+    // This process is described in the files of this computer, even if `CELLWORKS_FSROOT` is set.
     let source = Source::this_computer();
     let mut before = None;
     let mut warned_of: Option<Standstill> = None;
@@ -63,11 +63,11 @@ fn watch_for_ever() {
         if let Some(standstill) = &now
             && now == before
             && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
-            // Without a run, Cellworks is not the reason for the standstill.
+            // If there is no run, Cellworks did not block the threads.
             && let Some(programs) = programs()
         {
             let doubts = standstill.doubts(&source);
-            // The doubts are valid only if no thread has run meanwhile.
+            // The doubts are valid only if no thread has run while they were read.
             if Standstill::read(&source) == now {
                 say(&message(&doubts, &programs));
                 if doubts.is_empty() {

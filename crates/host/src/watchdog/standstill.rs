@@ -2,30 +2,30 @@
 //!
 //! A thread that waits for a futex can continue after three events: another thread of the process
 //! wakes it, another process or the kernel wakes it, or a signal handler runs on it. None of these
-//! events can happen if all of the following facts hold. The files are in `/proc/self`:
+//! events can happen if all of the following facts hold. Files of `/proc/self` show the facts:
 //!
 //! | fact | where it is seen |
 //! |---|---|
 //! | Each thread waits for a futex without a time limit. | `task/N/syscall`: the number of the call, the operation, the time limit |
-//! | All threads wait at the same time. Threads are read one after the other, so two threads that wake each other in turn may both be seen waiting. | two readings have the same calls, and by `task/N/status` no thread left its CPU in between |
-//! | All threads are read. | `task` has as many folders as `Threads` in `status` counts |
-//! | The kernel has nothing left to do for the thread before it waits. For example, it does not fetch the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
+//! | All threads wait at the same time. (Threads are read one after the other, so one reading can show two threads as waiting although one of them always runs.) | two readings have the same calls, and by `task/N/status` no thread left its CPU in between |
+//! | All threads were read. | `task` has as many folders as `Threads` in `status` counts |
+//! | Each thread sleeps in the wait itself. Before, the kernel may have to fetch the page of the futex, which another process may provide (`userfaultfd`). | `task/N/wchan` names a function of futexes |
 //! | Only a call of `futex` ends the wait. A wait for a lock with priority inheritance also ends when the lock's owner ends, and the owner may be in another process. | the operation is `FUTEX_WAIT` or `FUTEX_WAIT_BITSET` |
-//! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable. `pthread_join` waits for a futex that is not private but lies in such memory. | `task/N/syscall`, `maps` |
-//! | No memory is shared. Through shared memory another process could wake a thread, also by ending while it holds a robust mutex in the memory. The kernel could wake a thread by a request in the rings of `io_uring`, which are shared memory. | `maps` has no writable mapping that is shared |
-//! | No handler of a signal will run. A fault's handler runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
+//! | Only a thread of this process can make that call: the futex is private, or it lies in memory that is private and writable, as in `pthread_join`. | `task/N/syscall`, `maps` |
+//! | No memory is shared. Another process could wake a thread through shared memory, also by ending while it holds a robust mutex there. The kernel could wake a thread by a request in a queue of `io_uring`, which is shared memory. | `maps` has no writable mapping that is shared |
+//! | No signal handler will run. The handler of a fault runs only on a running thread, and libc's own handlers run only when another thread requests it. | `SigCgt` in `status` |
 //! | No debugger controls a thread. | `TracerPid` in `task/N/status` |
 //!
-//! If two [`Standstill`]s are equal, the first two facts hold. For each other fact that does not
-//! hold or cannot be read, [`Standstill::doubts`] returns a sentence. A thread that does not wait
-//! for exactly one futex may continue: for example one that waits for input, a child, a signal, or
-//! several futexes (`futex_waitv`).
+//! A [`Standstill`] is one reading of all threads. If two readings are equal, the first two facts
+//! hold. For each other fact that does not hold or cannot be read, [`Standstill::doubts`] returns a
+//! sentence. If a thread waits for input, a child, a signal or several futexes (`futex_waitv`), it
+//! may continue, so there is no standstill.
 //!
 //! These cases cannot be detected by these files, and are ignored:
 //!
 //! - A process that shares the address space and is not a thread (`clone` with only `CLONE_VM`). A
 //!   caller of `vfork` or `posix_spawn` does not wait for a futex.
-//! - An `io_uring` with rings that are not mapped (`IORING_SETUP_NO_MMAP`).
+//! - An `io_uring` with queues that are not mapped (`IORING_SETUP_NO_MMAP`).
 //! - Another process that sends the signal of a fault by `kill`.
 //!
 //! The formats come from `proc(5)` and `futex(2)`.
@@ -37,8 +37,8 @@ use std::path::Path;
 
 use crate::cpus::{Source, files};
 
-/// All other threads of the process, if each of them waits for a futex without a time limit. If two
-/// readings in a row are equal, and each `status` could be read, no thread ran between them.
+/// All threads of the process except the watchdog, each of which waits for a futex without a time
+/// limit. If two successive readings are equal and have each `status`, no thread ran between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     waits: Vec<Wait>,
@@ -60,7 +60,7 @@ struct Wait {
 struct Futex {
     address: u64,
     operation: i32,
-    /// Whether the flags allow only threads of this process to wake the waiting thread.
+    /// Whether the flags of the operation allow only threads of this process to wake the thread.
     is_private: bool,
 }
 
@@ -68,7 +68,7 @@ struct Futex {
 struct ThreadStatus {
     /// The number of times that the thread left its CPU: voluntarily, and involuntarily.
     switches: [u64; 2],
-    /// The number of the process that traces the thread, or 0.
+    /// The identifier of the process that traces the thread, or 0.
     tracer: u64,
 }
 
@@ -80,7 +80,7 @@ impl Standstill {
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls are read first, because this method often returns here.
+        // All calls are read first, because usually a thread runs, and this method returns here.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();
@@ -91,7 +91,7 @@ impl Standstill {
         waits.map(|waits| Self { waits })
     }
 
-    /// Returns whether the same threads wait in the same calls, even if threads ran in between.
+    /// Returns whether the same threads wait in the same calls. Threads may have run in between.
     pub fn waits_like(&self, other: &Self) -> bool {
         fn call(wait: &Wait) -> (u32, &str) {
             (wait.thread, &wait.call)
@@ -152,13 +152,13 @@ impl Wait {
             function,
             status,
         };
-        // The thread waited before and after `status` was read, so `switches` belongs to this wait.
+        // The same call before and after `status` shows that `switches` belongs to this wait.
         (endless_wait_in(folder)?.0 == wait.call).then_some(wait)
     }
 
     fn doubt_by_reach(&self, mappings: &[Mapping]) -> Option<String> {
         let Self { thread, futex, .. } = self;
-        // A private page that is not writable may belong to a file that other processes also map.
+        // A private page that is read-only may belong to a file that other processes also map.
         let is_ours = |mapping: &Mapping| {
             mapping.begin <= futex.address
                 && futex.address < mapping.end
@@ -242,7 +242,7 @@ fn endless_wait(call: &str) -> Option<Futex> {
     let [address, operation, _, time_limit, ..] = arguments?[..] else {
         return None;
     };
-    // The kernel reads only the lower half of the argument.
+    // The kernel reads only the lower 32 bits of the argument.
     let flagged = operation as i32;
     let operation = flagged & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     let waits =

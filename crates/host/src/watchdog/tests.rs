@@ -81,7 +81,6 @@ impl Process {
         Standstill::read(&self.0.source())
     }
 
-    /// Returns the only doubt.
     fn doubt(&self) -> String {
         let standstill = self.look().expect("every thread waits");
         let doubts = standstill.doubts(&self.0.source());
@@ -102,7 +101,7 @@ fn threads_that_wait_for_each_other_are_stuck_for_certain() {
     let process = Process::stuck();
     assert_eq!(process.look(), process.look());
     assert!(process.is_certain());
-    // Only threads of the process can end the wait of `SEMAPHORE`, too.
+    // The futex of `SEMAPHORE` is also private to the process.
     process.call(6, SEMAPHORE);
     assert!(process.is_certain());
 }

@@ -31,8 +31,8 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The smallest number of operations in a step with which the speed-up of a program is at least
-/// `efficiency_percent` of the number of SPEs. Between simulated numbers, times are interpolated.
+/// The smallest number of operations in a step with which a program's speed-up is at least
+/// `efficiency_percent` of the number of SPEs. Between `operations`, times are interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {

@@ -20,7 +20,7 @@ pub struct Stats {
     /// Whether the SPEs share a buffer or variable.
     #[serde(default = "shared")]
     pub buffers: Buffers,
-    /// The Cell of the SPEs that are taken first.
+    /// The Cell that provides the first SPEs.
     #[serde(default)]
     pub cell: Option<u16>,
     /// The memory module.
@@ -83,7 +83,7 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The largest and smallest number of timed iterations. After a few, all are equally fast.
+/// The largest and smallest number of timed iterations. After a few, all take the same time.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations if SPEs contend for one cache line. The mean is then within 1.5 %
 /// of the mean of 20,000 iterations.
@@ -94,7 +94,7 @@ const REQUESTS: u64 = 30_000;
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {
-    /// Returns the measurement without the choice of its result.
+    /// Returns this measurement with the default result, because one simulation has all results.
     pub(crate) fn operation(&self) -> Self {
         Self {
             gives: Gives::Latency,

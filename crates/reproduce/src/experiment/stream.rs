@@ -101,7 +101,7 @@ impl Stream {
             .map_err(failed)?
     }
 
-    /// Lends a window of the local store. If `moves`, moves blocks and returns bytes a second.
+    /// Lends a window of the local store. If `moves`, moves blocks and returns the bytes a second.
     fn program<S: CellSpe>(&self, spe: &S, moves: bool) -> Result<Option<f64>, String> {
         let own = self.block_bytes * self.in_flight;
         let room = spe.local_store().reserve(

@@ -231,7 +231,7 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // The speed-up of 4 processes is 2 at the second number, then between the second and the third.
+    // The speed-up of 2 is reached at the second number, and then between the second and third.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(

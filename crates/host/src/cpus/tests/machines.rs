@@ -154,8 +154,8 @@ pub fn threadripper_2950x() -> Tree {
     tree
 }
 
-/// Returns 4 efficiency cores (0-3) and 4 performance cores (4-7). Each four share a second-level
-/// cache. There are no nodes, and the name is in the device tree.
+/// Returns 4 efficiency cores (0-3) and 4 performance cores (4-7). Each group of four shares a
+/// second-level cache. There are no nodes, and the name is in the device tree.
 pub fn apple_m1() -> Tree {
     let tree = online(8, "CPU implementer", "0x61");
     for cpu in 0..8 {
@@ -211,8 +211,8 @@ pub fn power9_with_gpu_memory() -> Tree {
     tree
 }
 
-/// Returns 2 sockets of 4 cores, with alternating CPUs. Each socket has two memory nodes, which
-/// share the third-level cache.
+/// Returns 2 sockets of 4 cores: one with the even CPUs, one with the odd CPUs. Each socket has two
+/// memory nodes and one third-level cache.
 pub fn sub_numa_clustering() -> Tree {
     let tree = online(8, "model name", "A processor in halves");
     let sockets = ["0,2,4,6", "1,3,5,7"];
