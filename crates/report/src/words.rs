@@ -6,8 +6,8 @@
 
 use crate::MachineInfo;
 
-/// Texts about a Cell with their translations. The first match is used, so a text must be before
-/// every shorter text with which it begins.
+/// Texts about a Cell, each with its translation. The first text that matches is used, so `Cell
+/// Broadband Engine` must be listed before `Cell`.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
     // The name of this processor is not translated.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
@@ -150,7 +150,7 @@ impl<'m> Words<'m> {
         translated
     }
 
-    /// Translates the beginning of `text`. Returns its length and its translation.
+    /// Translates the start of `text`. Returns the number of translated bytes, and the translation.
     fn first_word(&self, text: &str) -> Option<(usize, &'m str)> {
         if let Some(number) = text.strip_prefix("SPE ") {
             let end = number.bytes().take_while(u8::is_ascii_digit).count();

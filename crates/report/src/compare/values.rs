@@ -52,7 +52,7 @@ pub(super) struct Compare {
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// The interval of the median. For several runs it covers all their values and intervals.
+    /// The interval of the median. For several runs, it covers their values and their intervals.
     pub interval: Option<Interval>,
     /// The range of the values of several runs. `None` if only one run has the value.
     pub spread: Option<Spread>,

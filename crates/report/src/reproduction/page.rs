@@ -144,8 +144,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// Draws the speed-ups, or returns `None` without them. If the horizontal axis is the number of
-/// SPEs, the ideal speed-up is drawn, too.
+/// Draws the speed-ups, or returns `None` if there are none. If the horizontal axis is the number
+/// of SPEs, the ideal speed-up is drawn, too.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
