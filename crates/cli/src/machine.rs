@@ -57,8 +57,8 @@ pub(crate) trait Job {
     type Plan;
     type Steps: Steps;
 
-    /// Checks and plans the job before files are written. On a computer the job is then planned
-    /// again with the limits of its present state.
+    /// Checks and plans the job before files are written. On this computer the job is then planned
+    /// again, with limits that depend on the available memory.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// Returns the steps of a plan, without results.

@@ -148,7 +148,7 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// Returns the environment of a run that may not have ended, without the use of CPUs by others.
+    /// Returns the environment of a run, without the CPU time that others used during the run.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),

@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// The number of visits. Each measurement is taken in parts at several times, called visits, which
-/// shows changes of the computer's state.
+/// The number of visits of each plan. A visit measures a part of the plan. Visits at different
+/// times show changes of the computer's state.
 const VISITS: u32 = 3;
 
 /// The longest time for each matrix if `stats` measures everything.

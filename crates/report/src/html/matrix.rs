@@ -30,7 +30,8 @@ struct Painting<'a> {
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time that is written with at most four figures, because a page can have 330,000 times.
+/// A time that is written in few digits, because a page can have 330,000 times. It is rounded to
+/// four digits, or to whole nanoseconds if it has more digits.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 
