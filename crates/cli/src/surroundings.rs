@@ -91,8 +91,8 @@ impl Surroundings {
         warnings
     }
 
-    /// Returns a reason if the parts of the machine were read from files of another computer. The
-    /// measured times are those of this computer.
+    /// Returns a reason to doubt the numbers if the parts of the machine were read from files of
+    /// another computer. The measured times are those of this computer.
     pub fn foreign(&self) -> Option<Reason> {
         let folder = self.host.described_in()?.display();
         Some(Reason {

@@ -1,8 +1,8 @@
 //! The words for the parts of a machine.
 //!
-//! All sentences of this project are written in the words of a Cell, such as SPE and PPE. For a
-//! computer they are translated into the words of computers. The names of fields and values in JSON
-//! and CSV are not translated.
+//! All sentences of this project are written in the words of a Cell, such as SPE and PPE. In
+//! results of a computer, the sentences are translated into the words of computers. The names of
+//! fields and values in JSON and CSV are not translated.
 
 use crate::MachineInfo;
 

@@ -1,7 +1,7 @@
 //! `cellworks map exec`: starts a command on the CPUs of a placement.
 
-// Rejected: `map exec` as the parent of the command. It would have to pass on signals and the exit
-// code, so the process becomes the command instead.
+// Rejected: `map exec` as the parent of the command. A parent would have to pass on signals and the
+// exit code, so the process becomes the command instead.
 // Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
 // ranks could then share a CPU unnoticed.
 

@@ -470,8 +470,8 @@ impl Solving {
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Returns true if no placement costs less than the kept placement: it is the cheapest of all,
-    /// or its cost equals the bound.
+    /// Returns true if the kept placement is proven to be the cheapest: the search has evaluated
+    /// all placements, or the cost equals the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;

@@ -96,8 +96,8 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // If the times of the machine repeat, a second visit has the same result, and a limit of
-        // real time would change the result.
+        // A machine on which operations always take the same time needs only one visit. A limit of
+        // real time would change the results.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));

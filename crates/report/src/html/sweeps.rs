@@ -106,9 +106,8 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // Curves against the number of SPEs are drawn only if there are none against the size,
-        // because a chart has one horizontal axis. On a machine with two SPEs, two points are
-        // enough for a line of `fetchadd`.
+        // Curves against the number of SPEs are drawn only if there are no curves against the size.
+        // On a machine with two SPEs, two points are enough for a line of `fetchadd`.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
