@@ -59,7 +59,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     }
 }
 
-/// Fails if a file is named twice on one side, because it would count as two runs that agree.
+/// Fails if a side names a file twice, because the file would count as two runs that agree.
 fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()

@@ -234,7 +234,8 @@ impl<S: Steps> Session<S> {
         read: impl Fn(T) -> Result<R, String>,
         known: impl Fn(&mut S, usize, R),
     ) -> Result<HashSet<usize>, End> {
-        // All values are read before one is recorded, so that nothing is printed if one is wrong.
+        // All values are read before a result is recorded, so that nothing is printed if a value is
+        // wrong.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
             match self.sweep.step(step, &read).map_err(End::Refused)? {

@@ -128,8 +128,8 @@ impl Grid {
     /// preferred, if its blocks are at most 1.5 times as large as these smallest blocks.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // A grid with a cell for each pair is tried first. Its labels include the places of the
-        // SPEs.
+        // A grid with a cell for each pair is tried first. The labels of this grid include the
+        // places of the SPEs.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;

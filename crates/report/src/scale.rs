@@ -77,7 +77,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Returns a unit in which most times have at most five digits before the point.
+    /// Returns a unit in which most times have at most five digits before the decimal point.
     fn of(scale: &Scale) -> Self {
         let (name, ns) = match scale.middle_ns() {
             ..1e5 => ("ns", 1.0),

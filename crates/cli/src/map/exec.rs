@@ -140,7 +140,7 @@ const LAUNCHERS: [Launcher; 4] = [
         rank: "MPI_LOCALRANKID",
         processes: "MPI_LOCALNRANKS",
     },
-    // Slurm. Its PMI_RANK counts the processes of all computers.
+    // Slurm. Its PMI_RANK is a number among the processes of all computers.
     Launcher {
         rank: "SLURM_LOCALID",
         processes: "SLURM_STEP_NUM_TASKS",

@@ -431,7 +431,7 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     notes
 }
 
-/// Returns a sentence if the computer was in different states during two runs on it.
+/// Returns a sentence if the same computer was in different states during two runs.
 fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
         return None;

@@ -30,8 +30,8 @@ struct Painting<'a> {
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time that is written in few digits, because a page can have 330,000 times. It is rounded to
-/// four digits, or to whole nanoseconds if it has more digits.
+/// A time that is written in few digits, because a page can have 330,000 times. Times below 1,000
+/// ns have at most four digits, other times are whole nanoseconds.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 

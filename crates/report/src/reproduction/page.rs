@@ -190,8 +190,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Returns the spacing of the vertical axis. If the horizontal axis is linear, so is the vertical
-/// axis: linear growth is then a straight line.
+/// Returns the spacing of the vertical axis. If the horizontal axis is linear, the vertical axis is
+/// linear, too, so that linear growth is a straight line.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,
