@@ -480,8 +480,8 @@ pub(crate) fn above_0(text: &str, in_no_time: &str, rule: &str) -> Result<Durati
     }
 }
 
-/// Returns a parser that reads a value with `read`. Its error messages end with `example`, a value
-/// that the flag accepts.
+/// Returns a parser that reads a value with `read`. The error messages of the parser end with
+/// `example`, a value that the flag accepts.
 pub(crate) fn such_as<T: 'static>(
     example: &'static str,
     read: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,

@@ -59,7 +59,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
     }
 }
 
-/// Fails if a file is named twice on one side, because it would count as two runs that agree.
+/// Fails if a side names a file twice, because the file would count as two runs that agree.
 fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()
@@ -96,8 +96,8 @@ fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// Returns the failure of the command if B is slower than A by more than `percent`. Also fails if
-/// the two sides have no time and no rate in common.
+/// Returns the failure of the command if B is slower than A by more than `percent`, or `None`.
+/// Fails if A and B have neither a time nor a rate in common.
 fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
     let [a, b] = [&comparison.compared.a, &comparison.compared.b];
     let judged = comparison.slowdowns().count();

@@ -11,8 +11,7 @@ pub(crate) enum Failure {
     /// The run failed: exit code 1.
     Run(String),
     /// The printed result is not reliable. The exit code is 1 if a result is impossible or a
-    /// simulation failed. It is 3 if the run was disturbed or is uncertain, because another run may
-    /// be better.
+    /// simulation failed. The exit code is 3 for other reasons, because another run may be better.
     Untrusted(Trust),
     /// The second side of a comparison is slower than the user allows: exit code 4.
     Slower(String),

@@ -57,15 +57,15 @@ pub(crate) trait Job {
     type Plan;
     type Steps: Steps;
 
-    /// Checks and plans the job before files are written. On a computer the job is then planned
-    /// again with the limits of its present state.
+    /// Checks and plans the job before files are written. On this computer the job is then planned
+    /// again, with limits that depend on the available memory.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
     /// Returns the steps of a plan, without results.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
     /// Returns the steps that this process does on a simulated machine, and the file for their
-    /// results. `machine` is a text that determines the results of the machine.
+    /// results. `machine` describes the machine: equal texts mean equal results.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }
@@ -73,7 +73,7 @@ pub(crate) trait Job {
     /// Returns the reaction to hazards, such as overlapping transfers, if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
-    /// Runs the plan, and calls `after` with a text about each run when the run has ended.
+    /// Runs the plan. After each run, calls `after` with the title of the run.
     fn run(
         plan: Self::Plan,
         machine: &dyn Runner,

@@ -215,8 +215,8 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
     ))
 }
 
-/// Returns the path without symbolic links. The file need not exist. The path of a file that is
-/// already open is in [`OPEN_FILES`].
+/// Returns the path without symbolic links. The file need not exist. A link in [`OPEN_FILES`] is
+/// not followed, because its target may have no name.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),
@@ -253,14 +253,14 @@ fn writing_to(path: &Path) -> io::Result<Writing> {
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // Results may be mixed on a terminal or in /dev/null, because neither keeps them.
+    // Results may be mixed on a character device, such as a terminal: the device keeps nothing.
     if is_printed_to && !found.file_type().is_char_device() {
         return Ok(Writing::StandardOutput);
     }
     if !found.is_file() || is_open_file(path) {
         return Ok(Writing::Direct);
     }
-    // A rename ignores the mode of the file, so the mode is checked here.
+    // The rename at the end would also replace a read-only file, so this line refuses such a file.
     OpenOptions::new().write(true).open(path)?;
     Ok(Writing::Replaced)
 }

@@ -8,8 +8,8 @@ use rustix::termios::tcgetwinsize;
 
 const BAR_COLUMNS_MAX: usize = 24;
 
-/// Returns the template of a line. Besides the bar, it has room for two numbers of six digits and a
-/// time. The text about the step gets the rest.
+/// Returns the template of a line: a bar, two numbers of up to six digits, a text about the step,
+/// and a time. The text fills the columns that the bar, the numbers and the time leave free.
 fn template(columns: Option<usize>) -> String {
     let columns = columns.filter(|columns| *columns > 0);
     let bar = columns.map_or(BAR_COLUMNS_MAX, |columns| {

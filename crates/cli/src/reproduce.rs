@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Run(error.to_string()))
     };
     let reproducing = match arguments.sweep.merged_steps() {
-        // Curves take much longer to simulate than numbers, and only a page shows them.
+        // Curves are simulated only for a page, because they take much longer than numbers.
         None => of_extent(files.has_page())?,
         Some(steps) => {
             let numbers = of_extent(false)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     };
     let plan = reproducing.plan();
     let (machine, planned) = (reproducing.machine().clone(), reproducing.planned());
-    // The simulated machines are built in, so the names of the steps identify them.
+    // A step is identified by its name alone, because the simulated machines are built in.
     let steps = plan.steps().map(Value::from).collect();
     let name = match &arguments.paper {
         None => "reproduce".to_owned(),

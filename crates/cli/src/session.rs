@@ -1,16 +1,15 @@
-//! The results of a command, step by step, until the command ends. The command ends when all steps
-//! are done, a step fails, or the user presses Ctrl-C. The results of finished steps are always
-//! printed and saved.
+//! The results of the steps of a command. The command ends when all steps are done, a step fails,
+//! or the user presses Ctrl-C. The results of finished steps are then printed and saved.
 //!
 //! ```text
 //!   the run:   update, update ... ───── conclude(Done) ──┐
-//!                  │                                     ├─► the first call reports the results
+//!                  │                                     ├─► report the results, only once
 //!   Ctrl-C:    ask the run to stop ── a second later ────┘
-//!              again: the process ends at once
+//!   Ctrl-C again: end the process at once
 //! ```
 //!
 //! A step cannot be stopped halfway, so Ctrl-C asks the run to end after the present step. If the
-//! step takes longer than a second, the thread of Ctrl-C prints the results.
+//! step takes longer than a second, the thread that handles Ctrl-C prints the results.
 
 // Rejected: checking for Ctrl-C inside a measurement, because every loop would have to check.
 
@@ -33,11 +32,11 @@ use crate::progress::Progress;
 use crate::surroundings::{Surroundings, environment_of_a_simulation};
 use crate::sweep::{Step, Sweep};
 
-/// The time that Ctrl-C waits for the end of the present step.
+/// The time after Ctrl-C in which the present step may still end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A second signal within this time is not another Ctrl-C. The terminal sends SIGINT to all of its
-/// processes, and some programs send it on to this process.
+/// A second SIGINT within this time counts as the same Ctrl-C. The terminal sends SIGINT to all of
+/// its processes, and some of these processes also forward SIGINT to this process.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
 pub(crate) enum End {
@@ -56,7 +55,7 @@ impl End {
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
-            // Only a merge can be done without a result of each step.
+            // All steps are done, so this is a merge of files that lack the result.
             Self::Done => "no file has it",
             _ => "the run ended before",
         }
@@ -235,7 +234,8 @@ impl<S: Steps> Session<S> {
         read: impl Fn(T) -> Result<R, String>,
         known: impl Fn(&mut S, usize, R),
     ) -> Result<HashSet<usize>, End> {
-        // All values are read first, so that a wrong value prevents all printing.
+        // All values are read before a result is recorded, so that nothing is printed if a value is
+        // wrong.
         let (mut results, mut to_do) = (Vec::new(), HashSet::new());
         for step in 0..planned {
             match self.sweep.step(step, &read).map_err(End::Refused)? {
@@ -307,7 +307,7 @@ impl<S: Steps> Session<S> {
     /// Waits for [`GRACE`], and reports the results if the run has not reported them by then.
     fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // If this thread panicked, the run would wait forever.
+        // Panics are caught, because the run may wait for this thread in `conclude`.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));

@@ -61,7 +61,7 @@ pub(crate) fn described(machine: &str) -> Result<Description, String> {
     })
 }
 
-/// Returns a text that determines the results of a simulated machine.
+/// Returns the description and flags of a machine as text. Equal texts mean equal results.
 pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> String {
     let SimulationArgs {
         limit,
@@ -178,8 +178,8 @@ impl Simulated {
         Session::begin(self.info(), None, steps, options)
     }
 
-    /// Runs the work of a session on the machine, and ends the session. After each run, `work`
-    /// calls its argument with a text about the run.
+    /// Runs `work` on the machine, and ends the session. The argument of `work` is a function that
+    /// `work` calls after each run, with the title of the run.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
@@ -203,14 +203,14 @@ impl Simulated {
     }
 }
 
-/// The trace of a run. The simulation writes it, and the command keeps it if the run ends well.
+/// The trace of a run. The simulation writes it to a file, which is kept if the run ends well.
 #[derive(Clone)]
 struct Trace(Arc<Mutex<TraceFile>>);
 
 struct TraceFile {
     /// The file. `None` after the trace is complete.
     file: Option<BufWriter<OutputFile>>,
-    /// The error by which a part of the trace was lost.
+    /// The first error while writing. Nothing is written after an error.
     lost: Option<io::Error>,
 }
 
@@ -232,7 +232,7 @@ impl Trace {
         file.any(|file| file.get_ref().is_standard_output())
     }
 
-    /// Writes data, or records the error, so that the simulation goes on.
+    /// Calls `write`. An error is recorded and not returned, so that the simulation continues.
     fn write_or_record_error(
         &self,
         write: impl FnOnce(&mut BufWriter<OutputFile>) -> io::Result<()>,
@@ -263,7 +263,7 @@ impl Trace {
             (trace.file.take(), trace.lost.take())
         };
         let Some(file) = file else { return Ok(()) };
-        // The buffer is empty here, or its content is lost.
+        // The buffer was flushed. If flushing failed, the content of the buffer is dropped.
         let (file, _) = file.into_parts();
         match lost {
             None => file.complete(),
@@ -293,7 +293,7 @@ struct HazardsSeen {
 }
 
 impl HazardsSeen {
-    /// The number of hazards that are shown. The others are often the same for other SPEs.
+    /// The number of hazards that are shown. Further hazards are often the same for other SPEs.
     const SHOWN: usize = 1;
 
     fn look(&mut self, title: &str, sim: &Sim) {

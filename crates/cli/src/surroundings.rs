@@ -91,8 +91,8 @@ impl Surroundings {
         warnings
     }
 
-    /// Returns a reason if the parts of the machine were read from files of another computer. The
-    /// measured times are those of this computer.
+    /// Returns a reason to doubt the numbers if the parts of the machine were read from files of
+    /// another computer. The measured times are those of this computer.
     pub fn foreign(&self) -> Option<Reason> {
         let folder = self.host.described_in()?.display();
         Some(Reason {
@@ -148,7 +148,7 @@ impl Surroundings {
         (environment, disturbances)
     }
 
-    /// Returns the environment of a run that may not have ended, without the use of CPUs by others.
+    /// Returns the environment of a run, without the CPU time that others used during the run.
     pub fn meanwhile(&self) -> Environment {
         Environment {
             warnings: self.warnings(),

@@ -10,7 +10,7 @@ const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
 p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
 
-/// A setting that was added later. Its column is after the older columns, which keep their places.
+/// A setting of a later version. Its column follows the older columns, so that these do not move.
 const ADDED: &str = "page_bytes";
 const ADDED_AFTER: &str = "huge_page_share\n";
 

@@ -6,9 +6,9 @@
 //!   SPE 32-63  97.9 51.7             a blank cell: no pair was measured
 //! ```
 //!
-//! The numbers make the picture complete without colours. If a machine has more SPEs than the
-//! terminal has room for, a cell is a block of pairs. On a computer the SPEs have the names of
-//! their CPUs.
+//! Cells contain numbers, so the picture is complete without colours. If there are too many pairs
+//! for the terminal, a cell is a block of pairs. On a computer the SPEs have the names of their
+//! CPUs.
 
 use std::iter;
 
@@ -124,18 +124,18 @@ struct Grid {
 }
 
 impl Grid {
-    /// Returns the grid with the smallest blocks that fits. A grid of equal blocks is preferred if
-    /// its blocks are at most 1.5 times as large.
+    /// Returns the grid with the smallest blocks that fits. A grid with blocks of equal size is
+    /// preferred, if its blocks are at most 1.5 times as large as these smallest blocks.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
-        // A grid with a cell for each pair is tried first. Its labels include the places of the
-        // SPEs.
+        // A grid with a cell for each pair is tried first. The labels of this grid include the
+        // places of the SPEs.
         let single = Self::of(matrix, unit, 1, |spe, _| text::spe(names.machine, spe));
         if single.fits(names, width) {
             return single;
         }
         let named = |block| Self::of(matrix, unit, block, |first, last| names.block(first, last));
-        // A column is at least a digit and a blank wide.
+        // A column has at least a digit and a blank, so at most `width / 2` columns fit.
         let mut block = spes.div_ceil(width / 2);
         let finest = loop {
             let grid = named(block);
@@ -173,7 +173,7 @@ impl Grid {
     fn fits(&self, names: &Names<'_>, width: usize) -> bool {
         let columns = (width - label_width(&self.labels).min(width))
             / cell_width(&self.medians, names, self.unit);
-        // If one block holds all SPEs, there is no coarser grid.
+        // A grid of one block always fits, because there is no coarser grid.
         self.labels.len() <= columns.max(1)
     }
 }

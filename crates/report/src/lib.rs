@@ -13,7 +13,7 @@
 //! from their JSON, and [`Comparison`] compares two reports of one kind. A [`Reproduction`]
 //! compares simulated numbers with published numbers. All of these types contain an [`Envelope`].
 
-// The tests beside this crate share the test data, which uses the public name of this crate.
+// `made_up` is also a module of the tests in `tests/`, so it uses the public name of this crate.
 #[cfg(test)]
 extern crate self as cellworks_report;
 
@@ -275,7 +275,7 @@ pub enum ReasonKind {
 pub struct Reason {
     /// The kind of the reason.
     pub kind: ReasonKind,
-    /// A sentence with the reason, and with what to do.
+    /// A sentence that states the reason and tells the user what to do.
     pub text: String,
 }
 

@@ -272,7 +272,7 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
         .collect()
 }
 
-/// Returns the quota and the unused CPUs as sentences. For a simulated machine there are none.
+/// Returns sentences about the quota and the unused CPUs, or none for a simulated machine.
 fn limits(report: &MachineReport) -> Vec<String> {
     if report.interconnect.is_some() {
         return Vec::new();
@@ -410,7 +410,7 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
-/// The largest number of characters of a cell that is not broken on a narrow page.
+/// On a narrow page, cells with more bytes than this are broken into lines.
 const LONG: usize = 30;
 
 /// Returns the position of each element in the drawing, and the radius of its circle.

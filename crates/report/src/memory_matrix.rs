@@ -1,9 +1,9 @@
-//! The memory matrix: the latency and the read bandwidth from each place to each memory module, for
-//! the terminal, the page and CSV.
+//! The memory matrix: the latency and the read bandwidth of each memory module, from each NUMA node
+//! or Cell, for the terminal, the page and CSV.
 //!
 //! ```text
 //!  latency in ns    node 0  node 1        columns: memory modules
-//!  node 0 (CPU 0)     98.4     142        a row: a place with SPEs, and the reading SPE
+//!  node 0 (CPU 0)     98.4     142        a row: a NUMA node or Cell, and the reading SPE
 //!  node 1 (CPU 8)      141    97.9        a blank cell: there was no time to measure it
 //! ```
 
@@ -18,7 +18,7 @@ use crate::{MachineInfo, Words};
 
 type Figure = fn(&MemoryCell) -> String;
 
-/// The latency and the bandwidth of a cell. Each of them has its own table.
+/// The two quantities of a cell. Each quantity has its own table.
 const FIGURES: [(&str, Figure); 2] = [
     ("latency in ns", |cell| figures(cell.latency_ns)),
     ("GB/s", |cell| {

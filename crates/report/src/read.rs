@@ -96,7 +96,7 @@ pub fn read(path: &Path) -> Result<Measured, ReadError> {
     })
 }
 
-/// Like [`read`]. The error is the end of a sentence that begins with the name of the file.
+/// Reads a report. The error is the end of a sentence that begins with the name of the file.
 fn checked(path: &Path) -> Result<Measured, String> {
     let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
     if text.trim_ascii().is_empty() {
@@ -120,7 +120,7 @@ fn checked(path: &Path) -> Result<Measured, String> {
             )
         }
     };
-    // Parsing the whole file first finds every syntax error.
+    // The whole file is parsed first, so that a syntax error is reported before a wrong field.
     serde_json::from_slice::<IgnoredAny>(&text).map_err(explain)?;
     let head: Head = serde_json::from_slice(&text).map_err(explain)?;
     let (found, known) = (head.schema_version, u64::from(SCHEMA_VERSION));
@@ -173,7 +173,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 
 /// Parses a report, and replaces its control characters by `\u{fffd}`.
 fn parsed<R: DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
-    // The lines in errors have to be those of the file.
+    // The text of the file is parsed first, so that errors have the lines of the file.
     serde_json::from_slice::<R>(text)?;
     let mut json = serde_json::from_slice(text)?;
     show(&mut json);
@@ -201,7 +201,7 @@ fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Returns true if the file is cut off. A file that is cut off within a number has a syntax error.
+/// Returns true if the file is cut off. `error` is a syntax error if the file ends in a number.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,

@@ -5,11 +5,11 @@ use colorous::{Color, VIRIDIS};
 
 use crate::text::figures;
 
-/// The share of all pairs that may be outside of the scale at each end, so that a single disturbed
-/// pair does not reduce the contrast.
+/// The scale leaves out this share of the pairs at its lower end, and the same share at its upper
+/// end. A single disturbed pair then does not reduce the contrast.
 const OUTSIDE: f64 = 0.005;
 
-/// The smallest ratio of the ends of the scale. Smaller differences are often due to chance.
+/// The smallest ratio of the upper end to the lower end. Smaller ratios are often due to chance.
 const RATIO_MIN: f64 = 1.25;
 
 /// A logarithmic scale of colours from dark (fast) to bright (slow). The order of the colours is
@@ -18,7 +18,7 @@ const RATIO_MIN: f64 = 1.25;
 pub(crate) struct Scale {
     pub low_ns: f64,
     pub high_ns: f64,
-    /// True if a time is below `low_ns`, or above `high_ns`.
+    /// Whether a time of the matrix is below `low_ns`, and whether a time is above `high_ns`.
     pub below: bool,
     pub above: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Returns a unit in which most times have at most five digits before the point.
+    /// Returns a unit in which most times have at most five digits before the decimal point.
     fn of(scale: &Scale) -> Self {
         let (name, ns) = match scale.middle_ns() {
             ..1e5 => ("ns", 1.0),

@@ -8,8 +8,8 @@ use crate::{
     Reproduction, SCHEMA_VERSION, SweepReport,
 };
 
-/// The JSON Schema (draft 2020-12) of the output of `--format json`, for every command. Unknown
-/// fields are allowed, because later commands of the same schema version may write more fields.
+/// Returns the JSON Schema (draft 2020-12) of the output of `--format json`, for every command. The
+/// schema allows unknown fields, because later commands of the same version may write more fields.
 ///
 /// ```
 /// let schema = cellworks_report::schema::published();

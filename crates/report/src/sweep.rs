@@ -57,7 +57,7 @@ pub struct SweepInfo {
     pub sample: Option<usize>,
 }
 
-/// Returns the pattern of files from older versions, which do not name a pattern.
+/// Returns the pattern of a file without the field `pattern`. Older versions wrote these files.
 fn ring() -> String {
     "ring".to_owned()
 }

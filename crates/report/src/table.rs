@@ -1,4 +1,4 @@
-//! The table for people at a terminal: advice and results first, then a block for each function.
+//! The table for people at a terminal: advice and results first, then a table for each function.
 
 use std::iter;
 
@@ -14,8 +14,8 @@ use crate::{
     memory_matrix,
 };
 
-/// The columns before the columns of the settings. Columns without values are left out. The slowest
-/// sample has no column, because lines would be longer than 100 columns.
+/// The columns before the columns of the settings. Columns without values are left out. The time of
+/// the slowest sample has no column, because lines would be longer than 100 characters.
 const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("between", |m| Some(ends(m).to_owned())),
     ("SPEs", |m| Some(m.parameters.spes.to_string())),
@@ -52,10 +52,11 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
 
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// The columns to leave out, in this order, until a block fits into the width.
+/// The columns that are left out, one after the other, until the table of a function fits.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
 
-/// The columns that become a line above a wide block if all rows have the same value.
+/// If the table of a function is too wide and all rows have the same value in one of these columns,
+/// a line above the table shows the value instead.
 const COMMON: [&str; 4] = ["between", "Cell", "module", "buffers"];
 
 const OF_NUMBERS: &str = "Times of one operation: half of the samples took less than the median, and 1 % more \
@@ -65,11 +66,11 @@ const OF_NUMBERS: &str = "Times of one operation: half of the samples took less 
 /// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
 
-/// The heading of the column of outliers. In a wide block it becomes a line below the block.
+/// The heading of the column of outliers. If a table is too wide, a line below it shows their sum.
 const OUTLIERS: &str = "outliers";
 
-/// Returns the report as a table of at most `width` columns. If leaving out columns is not enough,
-/// lines are longer. Titles and heat maps contain ANSI styles.
+/// Returns the report as a table with lines of at most `width` characters. Lines are longer if a
+/// table is still too wide after columns were left out. Titles and heat maps contain ANSI styles.
 pub fn render(report: &Report, width: usize) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);
@@ -236,7 +237,7 @@ pub(crate) fn section(
     format!("\n{}\n{points}", bold(heading))
 }
 
-/// Returns the block of one function, without the columns that do not fit into `width`.
+/// Returns the table of one function, without the columns that do not fit into `width`.
 fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     let mut shown = columns_of(
         group,
@@ -271,7 +272,7 @@ fn grouped(group: &[Measurement], words: Words<'_>, width: usize) -> String {
     above + &of_group(group, &shown, words) + &below
 }
 
-/// Removes the columns that have the same value in every row, and returns a line with these values.
+/// Removes columns of [`COMMON`] with equal values in all rows, and returns a line of the values.
 fn common(group: &[Measurement], shown: &mut Vec<Column>, words: Words<'_>) -> String {
     let mut equal = Vec::new();
     shown.retain(|(heading, value)| {

@@ -78,7 +78,7 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
 /// A column of a table: its heading, and a function that returns the text of a measurement.
 pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
-/// A column that does not belong to a setting.
+/// A [`Column`] that shows no setting, such as the median.
 pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
 
 /// Returns the columns `before`, the columns of the settings, and the columns `after`. Columns
@@ -103,7 +103,7 @@ pub(crate) fn columns_of(
         .collect()
 }
 
-/// Returns the name of the value, as in JSON.
+/// Returns the name of `between` in JSON.
 pub(crate) const fn between(between: Between) -> &'static str {
     match between {
         Between::PpeSpe => "ppe-spe",
@@ -112,8 +112,8 @@ pub(crate) const fn between(between: Between) -> &'static str {
     }
 }
 
-/// Returns the two ends of a communication, for people. One end can be a cache, which JSON calls
-/// memory.
+/// Returns the two ends of a communication, as tables name them. If the data is in a cache, the
+/// name is `cache-spe`, and not `memory-spe` as in JSON.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
     match measurement.lies_in {
         Some(Storage::Cache) => "cache-spe",
@@ -180,7 +180,7 @@ pub(crate) const fn buffers(buffers: Buffers) -> &'static str {
     }
 }
 
-/// Returns the numbers of parts: `64 SPEs, 1 Cell, 2 memory modules`.
+/// Returns the parts of a machine with their counts: `64 SPEs, 1 Cell, 2 memory modules`.
 pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     format!(
         "{}, {}, {}",
@@ -190,7 +190,7 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
-/// The largest number of CPUs that are listed in the order in which programs use them.
+/// Up to this number of CPUs are listed in the order of their use. More CPUs are listed as ranges.
 const IN_ORDER: usize = 8;
 
 /// Returns the CPUs of the PPE and of the SPEs, or `None` if the place of the PPE has no name.
@@ -246,7 +246,7 @@ pub(crate) fn matrix_title(matrix: &Matrix) -> String {
     )
 }
 
-/// Returns sentences about the measured pairs, the waiting of receivers, and the place of the data.
+/// Returns sentences about the number of measured pairs, how receivers wait, and where the data is.
 pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     let mut notes = format!(
         "Measured: {} of {} pairs.",
@@ -308,8 +308,8 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
     ))
 }
 
-/// Returns the size of the pages of a block, from the share of the block in huge pages. A share of
-/// 95 % counts as 2 MB, because the ends of a block may be in small pages.
+/// Returns the page size of a block. `huge_share` is the part of the block in huge pages, 0 to 1.
+/// The text is `2 MB` from 0.95 on, because the ends of a block may be in small pages.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),
@@ -458,12 +458,12 @@ pub(crate) fn two_states(measurements: &[Measurement]) -> Vec<String> {
     measurements.iter().filter_map(both).collect()
 }
 
-/// Formats a number with three figures, with commas between thousands.
+/// Formats a number with three significant digits, and with commas between thousands.
 pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    // 9.996 is rounded to 10.0, so it gets as many decimals as 10.
+    // 9.996 is rounded to 10.0, so it is printed with one decimal, like 10.
     let power = (value.abs() * 1.0005).log10().floor() as i32;
     if power >= 3 {
         let last = 10f64.powi(power - 2);

@@ -1,13 +1,13 @@
 //! The words for the parts of a machine.
 //!
-//! All sentences of this project are written in the words of a Cell, such as SPE and PPE. For a
-//! computer they are translated into the words of computers. The names of fields and values in JSON
-//! and CSV are not translated.
+//! All sentences of this project are written in the words of a Cell, such as SPE and PPE. In
+//! results of a computer, the sentences are translated into the words of computers. The names of
+//! fields and values in JSON and CSV are not translated.
 
 use crate::MachineInfo;
 
-/// Texts about a Cell with their translations. The first match is used, so a text must be before
-/// every shorter text with which it begins.
+/// Texts about a Cell, each with its translation. The first text that matches is used, so `Cell
+/// Broadband Engine` must be listed before `Cell`.
 const OF_A_COMPUTER: &[(&str, &str)] = &[
     // The name of this processor is not translated.
     ("Cell Broadband Engine", "Cell Broadband Engine"),
@@ -150,7 +150,7 @@ impl<'m> Words<'m> {
         translated
     }
 
-    /// Translates the beginning of `text`. Returns its length and its translation.
+    /// Translates the start of `text`. Returns the number of translated bytes, and the translation.
     fn first_word(&self, text: &str) -> Option<(usize, &'m str)> {
         if let Some(number) = text.strip_prefix("SPE ") {
             let end = number.bytes().take_while(u8::is_ascii_digit).count();

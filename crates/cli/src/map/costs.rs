@@ -41,7 +41,7 @@ impl Places {
     }
 
     /// Makes places with the given costs. If the places are CPUs, `cpus` has their numbers. The
-    /// machine gets the name of `file`.
+    /// machine has the name of `file`.
     pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {

@@ -1,7 +1,7 @@
 //! `cellworks map exec`: starts a command on the CPUs of a placement.
 
-// Rejected: `map exec` as the parent of the command. It would have to pass on signals and the exit
-// code, so the process becomes the command instead.
+// Rejected: `map exec` as the parent of the command. A parent would have to pass on signals and the
+// exit code, so the process becomes the command instead.
 // Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
 // ranks could then share a CPU unnoticed.
 
@@ -140,7 +140,7 @@ const LAUNCHERS: [Launcher; 4] = [
         rank: "MPI_LOCALRANKID",
         processes: "MPI_LOCALNRANKS",
     },
-    // Slurm. Its PMI_RANK counts the processes of all computers.
+    // Slurm. Its PMI_RANK is a number among the processes of all computers.
     Launcher {
         rank: "SLURM_LOCALID",
         processes: "SLURM_STEP_NUM_TASKS",

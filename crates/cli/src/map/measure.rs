@@ -48,9 +48,9 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Runs the command without a binding and with each placement, [`ROUNDS`] times in turn. After
-    /// each run `go_on` gets the number of runs. If it returns false, the result is `None`. The
-    /// error is the reason why a run failed.
+    /// Runs the command without a binding and with each placement, [`ROUNDS`] times in turn.
+    /// Between runs, `go_on` is called with the number of finished runs. If `go_on` returns false,
+    /// the result is `None`. The error is the reason why a run failed.
     pub fn run(
         &self,
         placements: Vec<PlacementTrial>,

@@ -230,7 +230,7 @@ fn measured<'a>(
     Measured::new(&arguments.command, &open).map(Some)
 }
 
-/// Searches. If there is a command, runs it with the best placements.
+/// Searches for placements. If the user has given a command, runs it with the best placements.
 fn solve(
     arguments: &SolveArgs,
     problem: &Arc<Problem>,
@@ -306,7 +306,7 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
 /// Searches, and records the best placements.
 fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
     let begun = Instant::now();
-    // Computing the bound can take longer than the search, which does not wait for this thread.
+    // A thread computes the bound, because this can take longer than the search.
     let (sender, receiver) = mpsc::channel();
     let bounded = Arc::clone(problem);
     // If the thread cannot be started, the placement has no bound.
@@ -381,7 +381,7 @@ struct Solving {
 struct Best {
     placement: Placement,
     cost: f64,
-    /// The time from the start of the search until it found the placement.
+    /// The time from the start of the search until the search found the placement.
     after: Duration,
 }
 
@@ -470,8 +470,8 @@ impl Solving {
         ended.is_some_and(|ended| ended.solution.optimal)
     }
 
-    /// Returns true if no placement costs less than the kept placement: it is the cheapest of all,
-    /// or its cost equals the bound.
+    /// Returns true if the kept placement is proven to be the cheapest: the search has evaluated
+    /// all placements, or the cost equals the bound.
     fn is_optimal(&self) -> bool {
         let (Some(kept), Some(cheapest)) = (self.kept(), self.best.first()) else {
             return false;

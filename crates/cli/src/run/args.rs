@@ -181,7 +181,7 @@ pub(super) fn programs(
     Ok(kind.complete(&asked))
 }
 
-/// Returns a message about a parameter, which begins with the flag of the parameter.
+/// Returns a message that begins with the flag of a parameter.
 pub(super) fn about_parameter(kind: Kind, parameter: &str, message: &str) -> String {
     let command = kind.flags();
     let mut flags = command.get_arguments();

@@ -212,7 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A minus at the start is that of a negative number, which `one` refuses.
+            // A part that begins with a minus is a negative number, which `one` refuses.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// Returns an example that works on the machine of the flags. The machine need not exist yet.
+/// Returns an example that works on the machine of the flags, which need not be made yet.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
     let host = match machine::Kind::of(&common.machine) {
         machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),

@@ -395,7 +395,8 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// Returns the longest time for a matrix, or `None` if every pair is wanted or if times repeat.
+    /// Returns the longest time for a matrix, or `None` if the user wants every pair, or if
+    /// operations of the machine always take the same time.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))

@@ -3,8 +3,8 @@
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
 
-/// Returns a message that begins with the flag of the error and ends with an example that works.
-/// `machine` is the flag that chooses the machine of the example, with a blank before it, or empty.
+/// Returns a message that begins with the wrong flag and ends with an example that works. `machine`
+/// is empty, or a blank and the flag that chooses the machine of the example.
 pub(super) fn explain(
     error: &RequestError,
     request: &Request,
@@ -13,7 +13,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // The function that the user named cannot be in the example.
+    // The function of the user is refused, so the example has another function.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }

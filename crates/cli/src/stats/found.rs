@@ -41,7 +41,7 @@ struct Step {
 enum State {
     /// The step has no result yet.
     Waiting,
-    /// The result of all visits so far.
+    /// The result so far. A measurement consists of several visits.
     Measured(Box<Measurement>),
     /// The result is in the list of matrices, or in the list of steps that were not measured.
     Settled,
@@ -64,7 +64,7 @@ impl Found {
         }
     }
 
-    /// Records the result of all visits of a step so far. A matrix may be incomplete.
+    /// Records the result of a step after each visit of the step. A matrix may be incomplete.
     pub fn measured(&mut self, step: usize, measured: Measured) {
         self.steps[step].state = match measured {
             Measured::Operation(measurement) => State::Measured(measurement),
@@ -90,7 +90,7 @@ impl Found {
         self.not_measured.push(NotMeasured { what, why });
     }
 
-    /// Returns true if no step has a result or was refused.
+    /// Returns true if no step has a result yet, and no step was refused.
     pub fn is_empty(&self) -> bool {
         let mut steps = self.steps.iter();
         steps.all(|step| matches!(step.state, State::Waiting))
@@ -228,8 +228,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
     })
 }
 
-/// Returns a reason to doubt the numbers, if too many of them would differ in another run.
-/// Measurements with one round do not show such differences.
+/// Returns a reason to doubt the numbers, if too many medians have a wide interval. Measurements
+/// with one round are ignored, because one round does not show how far medians differ.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

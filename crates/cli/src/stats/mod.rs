@@ -69,10 +69,9 @@ impl Job for Stats<'_> {
     }
 }
 
-/// Measures all plans in turn, several times, so that the intervals show changes of the computer's
-/// state. Each of these times is a visit. A matrix is visited once. The reference, the time of one
-/// pair of SPEs, is read between visits. After each visit, `after` is called with the title of the
-/// measurement.
+/// Visits all plans in turn, several times. A visit measures a part of a plan, so the results show
+/// changes of the computer's state. A matrix has only one visit. Between visits, the time of a
+/// fixed pair of SPEs is measured. After each visit, `after` is called with the title of the plan.
 fn measure_all(
     machine: &dyn Runner,
     mut work: Work,

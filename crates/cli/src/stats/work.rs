@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::Format;
 
-/// The number of visits. Each measurement is taken in parts at several times, called visits, which
-/// shows changes of the computer's state.
+/// The number of visits of each plan. A visit measures a part of the plan. Visits at different
+/// times show changes of the computer's state.
 const VISITS: u32 = 3;
 
 /// The longest time for each matrix if `stats` measures everything.
@@ -96,8 +96,8 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // If the times of the machine repeat, a second visit has the same result, and a limit of
-        // real time would change the result.
+        // A machine on which operations always take the same time needs only one visit. A limit of
+        // real time would change the results.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));

@@ -26,7 +26,7 @@ pub(crate) struct Header {
     cellworks_version: String,
     /// The arguments after `cellworks`.
     pub arguments: Vec<String>,
-    /// A text that determines the results of the machine.
+    /// A description of the machine. Equal texts mean equal results.
     machine: String,
     /// The parameters of each step.
     pub steps: Vec<Value>,

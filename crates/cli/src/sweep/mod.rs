@@ -1,5 +1,5 @@
-//! A sweep consists of many independent simulations, the steps. They can be divided among processes
-//! and computers. Each process writes its results to a file, and the files can be merged.
+//! A sweep consists of many independent simulations, the steps. The steps can be divided among
+//! processes and computers. Each process writes its results to a file, and the files can be merged.
 //!
 //! ```text
 //!   share 1/2:  step 0   step 2   step 4 ──► lu.1-of-2.jsonl ──┐
@@ -59,8 +59,8 @@ impl SweepArgs {
         self.merged.first().map(|file| file.header.steps.len())
     }
 
-    /// Begins a sweep: reads the results that files have, and opens the file for new results. If no
-    /// flag names this file, its name is made from `name`.
+    /// Begins a sweep: reads earlier results from files, and opens the file for new results. If no
+    /// flag names the file for new results, its name is made from `name`.
     ///
     /// # Errors
     ///

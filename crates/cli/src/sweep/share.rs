@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// One of several equal shares of a sweep. A share has every n-th step, because neighbouring steps
-/// take about the same time.
+/// One of `of` shares of a sweep. A share has every `of`-th step: neighbouring steps take similar
+/// times, so all shares take similar times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The number of the share, from 1 on.
@@ -47,8 +47,8 @@ impl Share {
         }
     }
 
-    /// Returns the share of this process from its environment, or `None` if there is only one
-    /// process. Job arrays of Slurm, `srun`, and MPI programs set the variables.
+    /// Returns the share of this process, from the environment variables of Slurm job arrays,
+    /// `srun` and MPI launchers. Returns `None` if there is only one process.
     ///
     /// Sources: the manual pages sbatch(1) and srun(1) of Slurm; the variables of Open MPI's
     /// `mpirun`, and of the process manager of MPICH and Intel MPI.
@@ -80,7 +80,7 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // A batch script has these variables, too. Only `srun` starts several processes.
+        // Batch scripts have the variables of Slurm, too, but only `srun` starts several processes.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true),

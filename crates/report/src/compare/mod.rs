@@ -1,10 +1,10 @@
-//! A comparison of two reports of one kind: of two machines, of two days of one machine, or of
-//! several runs on each side.
+//! A comparison of two reports of one kind, A and B: of two machines, or of two days of one
+//! machine. A and B may each have several runs.
 //!
 //! ```text
 //!   A.json ── read ──► Measured ─┐                             ┌─► table, csv, html   for people
 //!                                ├─► Comparison: ratios B / A ─┤
-//!   B.json ── read ──► Measured ─┘   of what is in both        └─► json::render       for scripts
+//!   B.json ── read ──► Measured ─┘   of the values in both     └─► json::render       for scripts
 //! ```
 
 mod page;
@@ -185,8 +185,8 @@ impl Comparison {
         Self::of_runs(&[(names[0], a)], &[(names[1], b)])
     }
 
-    /// Compares the runs of B with the runs of A, each run with its name. A value of A or B is the
-    /// median of its runs. Its interval covers the values and the intervals of all runs.
+    /// Compares the runs of B with the runs of A. Each run has a name. A value of A or B is the
+    /// median of its runs. The interval of a value covers the values and intervals of these runs.
     ///
     /// # Errors
     ///
@@ -298,8 +298,8 @@ impl Comparison {
         judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
     }
 
-    /// Returns the [`slowdowns`](Self::slowdowns) above `1 + share`. If the intervals of both sides
-    /// are known, they must not overlap.
+    /// Returns the [`slowdowns`](Self::slowdowns) above `1 + share`. A slowdown is left out if the
+    /// intervals of A and B are known and overlap.
     pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
         let is_certain =
             |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
@@ -411,7 +411,7 @@ impl Summary {
     }
 }
 
-/// Returns possible reasons why A and B differ, or why the runs of one side differ.
+/// Returns possible reasons why A and B differ, and why runs of A, or runs of B, differ.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])
@@ -431,7 +431,7 @@ fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String
     notes
 }
 
-/// Returns a sentence if the computer was in different states during two runs on it.
+/// Returns a sentence if the same computer was in different states during two runs.
 fn other_state(a: &(&str, &Measured), b: &(&str, &Measured)) -> Option<String> {
     let (Measured::Stats(in_a), Measured::Stats(in_b)) = (a.1, b.1) else {
         return None;

@@ -1,9 +1,9 @@
 //! Comparisons as a page.
 //!
 //! ```text
-//!       0.8         1        1.25
-//!        │    ├──●──┤          │     a ratio with its interval; all have one logarithmic axis, on
-//!        │          │      ────┼─►   which nearly all ratios lie; an arrow is a ratio beyond it
+//!       0.8         1        1.25     the ends of a logarithmic axis, on which most ratios lie
+//!        │    ├──●──┤          │      a ratio with its interval
+//!        │          │      ────┼─►    a ratio beyond the end of the axis
 //! ```
 
 use cellworks_stats::figures::plain;
@@ -14,8 +14,8 @@ use super::{Comparison, Ratio, RatioInterval};
 use crate::html::{Page, Part, facts, notice};
 use crate::text::parts_of;
 
-/// The possible ends of the axis. The axis gets the smallest end within which nearly all ratios
-/// lie, so that small differences are visible.
+/// The possible upper ends of the axis. The shortest axis that contains nearly all ratios is used,
+/// so that small differences are visible.
 const ENDS: [f64; 7] = [1.1, 1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The share of the ratios that may lie beyond the ends of the axis.
 const BEYOND: f64 = 0.05;
@@ -222,7 +222,7 @@ impl Axis {
         ratio.ln() / self.end.ln()
     }
 
-    /// Returns the position on the drawing. A ratio beyond the axis is at its nearest end.
+    /// Returns the position on the drawing. A ratio beyond the axis is at the nearest end.
     fn place(&self, ratio: f64) -> f64 {
         let position = self.position(ratio).clamp(-1.0, 1.0);
         WIDTH / 2.0 + position * (WIDTH / 2.0 - MARGIN)

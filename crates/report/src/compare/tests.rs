@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 use crate::{ProgramReport, ReasonKind, Report, SCHEMA_VERSION, made_up};
 
-/// Returns two days of one machine. On the second day the mailbox is slower, a get is the same, and
-/// a put is faster. One measurement has no interval.
+/// Returns reports of two days of one machine. On the second day the mailbox is slower, a get takes
+/// the same time, and a put is faster. One measurement has no interval.
 fn days() -> [Report; 2] {
     let mut a = made_up::report();
     a.measurements
@@ -36,8 +36,8 @@ fn try_compared(a: &Report, b: &Report, names: [&str; 2]) -> Result<Comparison, 
     Comparison::of(&a, &b, names)
 }
 
-/// Returns two runs of one program. In the second run bandwidths are half, and the crossover is
-/// equal.
+/// Returns two runs of one program. In the second run the bandwidths are half as large as in the
+/// first run, and the crossover is the same.
 fn programs() -> [ProgramReport; 2] {
     let a = made_up::program();
     let mut b = a.clone();
@@ -341,7 +341,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     let ratios: Vec<_> = ratios
         .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
         .collect();
-    // The comparison is sorted by name, the results of a program by run.
+    // The ratios are sorted by name. The results of a program are sorted by run.
     assert_eq!(
         ratios,
         [
@@ -612,8 +612,8 @@ fn the_page_shows_text_as_it_is_and_loads_nothing() {
     for outside in ["http", "src=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside} in {page}");
     }
-    // The latency doubled, so the axis goes from 1/2 to 2. The put halved, so it is at the left
-    // end.
+    // The ratio of the latency is 2, so the axis goes from 1/2 to 2. The ratio of the put is 1/2,
+    // so its point is at the left end.
     let put = page.split("<svg class=\"ratio faster\"").nth(1).unwrap();
     let put = put.split("</svg>").next().unwrap();
     assert!(put.contains("<circle cx=\"8.0\""), "{put}");
@@ -645,8 +645,8 @@ fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Returns two days with 40 sizes. Only the last size takes longer on the second day, 50 times as
-/// long.
+/// Returns reports of two days, each with 40 sizes. On the second day the last size takes 50 times
+/// as long as on the first day. The other sizes take the same time.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);

@@ -52,7 +52,7 @@ pub(super) struct Compare {
     pub parameters: BTreeMap<String, Value>,
     pub unit: String,
     pub value: f64,
-    /// The interval of the median. For several runs it covers all their values and intervals.
+    /// The interval of the median. For several runs, it covers their values and their intervals.
     pub interval: Option<Interval>,
     /// The range of the values of several runs. `None` if only one run has the value.
     pub spread: Option<Spread>,
@@ -270,8 +270,8 @@ impl Compare {
         self.spread.map_or(1, |spread| spread.runs)
     }
 
-    /// Returns the first number of this value that is impossible. A measured time must be above 0.
-    /// A finding or a result may be 0 or less.
+    /// Returns the value or an end of its interval, if this number is impossible. A measured time
+    /// must be above 0. A finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
         let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);

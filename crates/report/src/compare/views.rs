@@ -15,7 +15,7 @@ pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,r
 
 const GAP: usize = 2;
 
-/// The number of slowest and of fastest measurements that the summary names.
+/// The summary names up to this number of slower measurements, and of faster measurements.
 const EXTREMES: usize = 5;
 
 const COLUMNS: [&str; 7] = [

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!       ( 1 )───( 3 )          a circle: a place, and below it the tasks at this place
-//!      /     \      \          a line: the volume of both directions; its width is the volume,
-//!    ( 0 )    \    ( 5 )       its colour the cost of a unit of volume
+//!      /     \      \          a line: its width is the volume in both directions, its
+//!    ( 0 )    \    ( 5 )       colour is the cost of a unit of volume
 //! ```
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 //! ```text
 //!   TOP    ┌──────────────────────────┐
 //!          │            ●             │      a line for each series, in its own colour and dashes;
-//!          │     ┬     ╱              │      a bar from the low to the high end of each point
+//!          │     ┬     ╱              │      a bar shows the uncertainty of a point
 //!          │  ●──●────●               │
 //!   BOTTOM └──┴────┴──────┴────┴──────┘
 //!        LEFT                       RIGHT
@@ -26,7 +26,7 @@ const BOTTOM: f64 = HEIGHT - 48.0;
 pub(crate) const STYLES: usize = 8;
 /// The preferred number of ticks of an axis.
 const TICKS: f64 = 5.0;
-/// A logarithmic axis over fewer powers of 10 also has ticks at 2 and 5 times each power.
+/// A logarithmic axis of fewer powers of 10 than this also has ticks at 2 and 5 times each power.
 const DECADES_FEW: f64 = 2.5;
 
 pub(crate) struct Chart {
@@ -42,7 +42,7 @@ pub(crate) struct Axis {
     pub label: String,
     pub spacing: Spacing,
     pub tick: fn(f64) -> String,
-    /// Further numbers that the axis must include. They give neighbouring charts equal axes.
+    /// Further numbers that the axis must include, so that neighbouring charts have equal axes.
     pub shows: Vec<f64>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Spacing {
     Whole,
     /// Logarithmic, with ticks at powers of 2.
     Log2,
-    /// Logarithmic, with ticks at powers of 10, and at 2 and 5 times each power if there are few.
+    /// Logarithmic, with ticks at powers of 10. A short axis also has ticks between these.
     Log10,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Point {
 
 struct Placed<'a> {
     axis: &'a Axis,
-    /// The ends of the axis. For a logarithmic axis these are logarithms.
+    /// The numbers at both ends of the axis, or their logarithms if the axis is logarithmic.
     from: f64,
     to: f64,
     start: f64,

@@ -30,7 +30,8 @@ struct Painting<'a> {
     rows: &'a [Vec<Option<Rounded>>],
 }
 
-/// A time that is written with at most four figures, because a page can have 330,000 times.
+/// A time that is written in few digits, because a page can have 330,000 times. Times below 1,000
+/// ns have at most four digits, other times are whole nanoseconds.
 #[derive(Clone, Copy)]
 struct Rounded(f64);
 

@@ -2,15 +2,14 @@
 //!
 //! ```text
 //!   page ─┬─ notices, advice, results
-//!         ├─ curves ────── sweeps: which lines   ── chart: SVG of lines on two axes
-//!         ├─ heat maps ─── matrix: a table up to 16 SPEs, a canvas of the script for more
-//!         ├─ measurements  tables: one for each function
-//!         └─ circumstances
+//!         ├─ curves         `sweeps` chooses the lines of each chart, `chart` draws them as SVG
+//!         ├─ heat maps      `matrix`: a table for up to 16 SPEs, a canvas for more SPEs
+//!         ├─ measurements   `tables`: a table for each function
+//!         └─ circumstances  facts about the machine and the run
 //! ```
 //!
-//! Curves are complete without the script. The script shows the text of the point under the
-//! pointer, and paints the large heat maps. The page has light and dark colours, and can be
-//! printed.
+//! Charts are complete without the script of the page. The script paints each canvas, and shows a
+//! text about the point under the pointer. The page has light and dark colours, and can be printed.
 
 // Rejected: pages drawn with plotly or charming. plotly 0.14 adds 6.8 MB of scripts to every page,
 // and charming 0.6 loads its script from the network. The script of these pages has 3 KB.
@@ -39,7 +38,7 @@ pub(crate) use tables::counters;
 
 /// Returns the report as an HTML page that loads no other file.
 ///
-/// The page has about 150 KB, and 5 bytes for each pair of a matrix of more than 16 SPEs.
+/// The page has about 150 KB, plus 5 bytes for each pair of a matrix of more than 16 SPEs.
 pub fn render(report: &Report) -> String {
     let machine = &report.envelope.machine;
     let words = Words::of(machine);

@@ -1,9 +1,9 @@
 //! The curves of a report. A curve is a line of measurements that differ in only one quantity, such
 //! as the block size.
 //!
-//! The name of a line has the parameters in which the lines of its chart differ. A chart has at
-//! most [`STYLES`] lines. More lines are divided into charts with the same axes, by the values of a
-//! parameter. The title of a chart has the parameters that its lines have in common:
+//! A chart has at most [`STYLES`] lines. More lines are divided by the values of a parameter into
+//! charts with the same axes. Parameters that are equal for all lines of a chart are in its title,
+//! and the others are in the names of the lines:
 //!
 //! ```text
 //!   26 lines of dmaget ─┬─ memory-spe ─┬─ shared ──┬─ module 0: 1, 2, 4, 8 and 16 SPEs
@@ -23,14 +23,14 @@ use crate::text::{self, bandwidth, between, buffers, count, size, time};
 
 /// The smallest number of points of a line.
 const POINTS_MIN: usize = 3;
-/// The axis of times is logarithmic if the slowest time is more than this many times the fastest.
+/// The vertical axis is logarithmic if the largest value is more than this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;
 
 /// The quantity of the horizontal axis.
 #[derive(Clone, Copy)]
 enum Against {
     Block,
-    /// The size of the table of a chase, which is stored as the block size.
+    /// The size of the table that `chase` reads. It is stored as the block size.
     Table,
     Spes,
     Setting(&'static Setting, &'static SettingView),
@@ -52,7 +52,7 @@ struct Line<'a> {
 #[derive(Clone, PartialEq, Eq)]
 struct Common {
     parameters: Parameters,
-    /// The total number of bytes of all elements of a list.
+    /// The total number of bytes of all elements of a DMA list.
     list_bytes: Option<usize>,
 }
 
@@ -106,9 +106,8 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(latencies(size, &sizes));
         charts.extend(bandwidths(size, &sizes));
     } else {
-        // A chart against both sizes and numbers of SPEs would be a surface, so numbers of SPEs are
-        // drawn only if sizes are not. On a machine with two SPEs, two points of `fetchadd` are
-        // enough.
+        // Curves against the number of SPEs are drawn only if there are no curves against the size.
+        // On a machine with two SPEs, two points are enough for a line of `fetchadd`.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -154,8 +153,8 @@ fn lines<'a>(measured: &[&'a Measurement], against: Against, points_min: usize) 
     lines
 }
 
-/// Adds the point of a single SPE to the lines of private buffers. A single SPE is measured only
-/// once, with a shared buffer.
+/// Adds the point of a single SPE to the lines of private buffers. Without this point the lines
+/// begin at two SPEs, because a single SPE is measured only with a shared buffer.
 fn share_single_spes(lines: &mut [Line<'_>]) {
     fn single<'a>(line: &Line<'a>) -> Option<(usize, &'a Measurement)> {
         line.points.iter().find(|(spes, _)| *spes == 1).copied()
@@ -187,7 +186,7 @@ impl Against {
 
     fn common(self, parameters: &Parameters) -> Common {
         let mut rest = parameters.clone();
-        // The distance of private buffers follows from their size or number.
+        // The distance between private buffers follows from their size or number, so it is ignored.
         rest.settings.stride_bytes = None;
         let mut list_bytes = None;
         match self {
@@ -350,8 +349,7 @@ fn charts_of(
 
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The names of the first and the last line, for the title. `None` if the lines share a
-    /// parameter.
+    /// The names of the first and last line, for the title, if no parameter divides the lines.
     range: Option<[String; 2]>,
 }
 
@@ -379,7 +377,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     };
     let with = |value: &&str| {
         let lines = lines.iter().zip(&all);
-        // The line of a single SPE has no such value, so it is in all groups.
+        // A line without a value, such as the line of a single SPE, is in all groups.
         let lines = lines.filter(|(_, aspects)| aspects[at].is_empty() || aspects[at] == **value);
         lines.map(|(line, _)| line.clone()).collect::<Vec<_>>()
     };
@@ -398,8 +396,8 @@ fn values(all: &[Vec<String>], at: usize) -> Vec<&str> {
 }
 
 impl Group<'_> {
-    /// Returns the parameters that all lines of this group share, in words. Parameters that all
-    /// lines share are left out. `all` is the result of [`aspects`] for each line.
+    /// Returns the parameters that are equal in this group and differ between groups, in words.
+    /// `all` has the result of [`aspects`] for each line of all groups.
     fn common(&self, all: &[Vec<String>]) -> String {
         let these: Vec<_> = self.lines.iter().map(|l| aspects(&l.common)).collect();
         let common = (0..these[0].len()).filter_map(|at| match values(&these, at)[..] {
@@ -427,8 +425,8 @@ fn hover(name: &str, x: &str, measurement: &Measurement) -> String {
 
 fn names(lines: &[Line<'_>]) -> Vec<String> {
     let all: Vec<_> = lines.iter().map(|line| aspects(&line.common)).collect();
-    // Short names leave out parameters that have only one value. They are used only if no two lines
-    // get the same name.
+    // Short names leave out a parameter if all lines with this parameter have the same value. Short
+    // names are used if all of them differ.
     let brief = named_by(&all, |values| {
         values.iter().filter(|value| !value.is_empty()).count() > 1
     });
@@ -439,8 +437,8 @@ fn names(lines: &[Line<'_>]) -> Vec<String> {
     named_by(&all, |values| values.len() > 1)
 }
 
-/// Names each line by some of its parameters. `matter` returns true for the values of a parameter
-/// that belongs to the names. A line without such a parameter is named by all of its parameters.
+/// Names each line by some of its parameters. `matter` is given the values of a parameter, and
+/// returns true if names contain the parameter. A name that would be empty contains all parameters.
 fn named_by(all: &[Vec<String>], matter: impl Fn(&BTreeSet<&str>) -> bool) -> Vec<String> {
     let matters = |at: &usize| matter(&all.iter().map(|aspects| aspects[*at].as_str()).collect());
     let every: Vec<usize> = (0..all[0].len()).collect();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   results by parameters ─┐                   ┌─► table, csv, html   for people
-//!   figures ───────────────┴─► ProgramReport ──┴─► json::render       for scripts
+//!   curves ────────────────┴─► ProgramReport ──┴─► json::render       for scripts
 //! ```
 
 mod page;

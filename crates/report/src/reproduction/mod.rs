@@ -1,8 +1,8 @@
-//! Published numbers beside simulated ones.
+//! Published numbers of papers beside simulated numbers.
 //!
 //! ```text
 //!   published, simulated, error ─┐                 ┌─► table, csv, html   for people
-//!   what was kept back, predicted├─► Reproduction ─┤
+//!   predictions ─────────────────┼─► Reproduction ─┤
 //!   curves of figures ───────────┘                 └─► json::render       for scripts
 //! ```
 

@@ -144,8 +144,8 @@ fn latency(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Chart {
     chart(figure, panel, "latency", y, |point| Some(point.latency_ns))
 }
 
-/// Draws the speed-ups, or returns `None` without them. If the horizontal axis is the number of
-/// SPEs, the ideal speed-up is drawn, too.
+/// Draws the speed-ups, or returns `None` if there are none. If the horizontal axis is the number
+/// of SPEs, the ideal speed-up is drawn, too.
 fn speed_ups(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Chart> {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
     points().find_map(|point| point.speed_up)?;
@@ -190,8 +190,8 @@ fn bandwidths(figure: &ReproducedFigure, panel: &ReproducedPanel) -> Option<Char
     Some(chart(figure, panel, "bandwidth", y, height))
 }
 
-/// Returns the spacing of the vertical axis. If the horizontal axis is linear, so is the vertical
-/// axis: linear growth is then a straight line.
+/// Returns the spacing of the vertical axis. If the horizontal axis is linear, the vertical axis is
+/// linear, too, so that linear growth is a straight line.
 fn spacing(
     figure: &ReproducedFigure,
     panel: &ReproducedPanel,

@@ -323,7 +323,7 @@ fn simulated(result: &Reproduced) -> String {
     }
 }
 
-/// Formats a value with its unit and at most four figures.
+/// Formats a value with its unit. Numbers below 1,000 have up to four digits, others no decimals.
 fn in_unit(value: f64, unit: &str) -> String {
     let number = match value.abs() {
         _ if unit == "rank" => format!("{value:.0}"),

@@ -187,7 +187,7 @@ pub(crate) enum Placement {
 fn packets(text: &str) -> Result<Packets, String> {
     let mut packets = Vec::new();
     for bytes in sizes(text)? {
-        // A size that is too large is refused later, with other sizes that DMA cannot move.
+        // A size above `u32::MAX` is refused later, like other sizes that DMA cannot move.
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if !packets.contains(&bytes) {
             packets.push(bytes);
@@ -280,7 +280,7 @@ fn simulate(arguments: &RingArgs, files: ResultFiles) -> Result<(), Failure> {
     session.conclude(failed.or_else(|| session.end_reason()).unwrap_or(End::Done))
 }
 
-/// Returns a description of each step that determines its result.
+/// Returns a description of each step. Steps with equal descriptions have equal results.
 fn steps(plan: &SweepPlan) -> Vec<Value> {
     let sweep = plan.sweep();
     let mut of_all = json!({
@@ -434,7 +434,7 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
-    // Mappings can only be checked with valid numbers, so this first plan has none.
+    // The check of mappings needs valid numbers, so a plan without mappings checks the numbers.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
         Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
