@@ -41,7 +41,8 @@ impl Bus {
         done
     }
 
-    /// Keeps the buffer that `handle` has returned, for its next call.
+    /// Keeps the buffer that `handle` has returned, so that the next call of `handle` uses it
+    /// again.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);

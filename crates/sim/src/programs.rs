@@ -156,7 +156,8 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with any payload, also with one that looks like a cancellation.
+        // A program may panic with any payload. Only in a cancelled run is it taken for a
+        // cancellation.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();

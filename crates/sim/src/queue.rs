@@ -78,7 +78,8 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue. An event later than its last event is appended to it, as most are.
+    /// A sorted queue of events. Most events are later than `run_last` and are appended to this
+    /// queue.
     run: VecDeque<u128>,
     run_last: u128,
     /// The events that are not in `run`.

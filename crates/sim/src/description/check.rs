@@ -122,7 +122,8 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // An unknown element may be the misspelt name of the missing one.
+        // An unknown element may be the misspelt name of a missing one, so no missing one is
+        // reported.
         return;
     }
     let missing = |element: &str, why: String| {

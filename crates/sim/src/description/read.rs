@@ -194,7 +194,8 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list, which must be `count`, or at least one for `None`.
+    /// Returns the elements of a list, which must have `count` elements, or at least one for
+    /// `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -313,7 +314,8 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // The number has no keys that could be missing.
+            // A quantity that is written as a number has no keys, so no missing key of it is
+            // reported.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
@@ -353,7 +355,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// Reads a table of which the key `kind` decides the other keys.
+    /// Reads a table in which the key `kind` decides the other keys.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

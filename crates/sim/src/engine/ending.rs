@@ -13,8 +13,9 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Makes a thread of each processor panic with the late error of its MFC, which no program has
-    /// noticed yet. Returns false if there is none. The error may be the cause of a deadlock.
+    /// For each processor, makes a waiting thread panic with the late error of the queues that the
+    /// processor uses: an error that no call has returned. Such an error may be the cause of a
+    /// deadlock. Returns false if there is no late error.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -63,7 +64,7 @@ impl World {
 
     /// Ends the observation of the run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, the last computation may end after the last event.
+        // After a deadlock, the last wait of a processor may begin later than the last event.
         let busy_until = self
             .processors
             .iter()

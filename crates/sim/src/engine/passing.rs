@@ -59,7 +59,8 @@ impl World {
         }
     }
 
-    /// Begins a bus transaction after `start`, and blocks the processor until it is complete.
+    /// Begins a bus transaction after `start`, and blocks the processor until the transaction is
+    /// complete.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -26,7 +26,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Occupies the direction for `span` when it is free, and returns the start.
+    /// Occupies the direction for `span` from the time at which it is free, and returns this time.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;

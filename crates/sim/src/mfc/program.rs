@@ -126,8 +126,9 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Waits while another atomic unit has a command to a line on the bus. No source gives the
-    /// interval between attempts. Here it is the time until the SPE's own Cell has answered.
+    /// Waits while a conflicting command of another SPE to the line is on the bus. Each attempt
+    /// takes until the SPE's own Cell has answered, because no source gives the interval between
+    /// attempts.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {
