@@ -36,8 +36,7 @@ struct CachedLine {
     line: LineNumber,
     /// Whether the SPE has changed the line. No other cache holds a changed line.
     changed: bool,
-    /// Whether this cache was the last to receive the line. Then it supplies the line to other
-    /// SPEs.
+    /// Whether this cache received the line last. Then it supplies the line to other SPEs.
     is_newest: bool,
 }
 
@@ -97,9 +96,8 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Returns whether a command of `spe` to a line is refused. Every command is refused during a
-    /// claim by another SPE. A claim is also refused while another SPE reads the line from the
-    /// cache of `spe`.
+    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or
+    /// if it is a claim while another SPE reads the line from the cache of `spe`.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {

@@ -34,8 +34,7 @@ pub(crate) struct Costs {
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// The time of a refused atomic command: `start`, and the time until the MFC's own Cell has
-    /// answered.
+    /// The time of a refused atomic command: `start`, and the time of the own Cell's answer.
     pub refused: Femtoseconds,
     /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,

@@ -78,8 +78,7 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue of events. Most events are later than `run_last` and are appended to this
-    /// queue.
+    /// A sorted queue. Most events are later than `run_last` and are appended to it.
     run: VecDeque<u128>,
     run_last: u128,
     /// The events that are not in `run`.

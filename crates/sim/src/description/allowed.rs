@@ -92,8 +92,7 @@ pub(super) fn number(path: &str) -> Whole {
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell, a module, a column or a row. `check` checks that this part
-        // exists.
+        // The number of an SPE, Cell, module, column or row. `check` checks that this part exists.
         _ => whole(0, 65_535),
     }
 }

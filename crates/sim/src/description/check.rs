@@ -122,8 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // An unknown element may be the misspelt name of a missing one, so no missing one is
-        // reported.
+        // A missing element may be misspelt instead of missing, so it is not reported.
         return;
     }
     let missing = |element: &str, why: String| {

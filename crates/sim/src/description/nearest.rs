@@ -1,8 +1,8 @@
 /// Returns the known name that is most similar to `name`, if `name` may be a misspelling of it.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // The least similarity of a misspelling. It permits one wrong letter in every three, or one or
-    // two letters that are swapped, dropped or doubled. Different names such as `hit_cycles` and
-    // `read_cycles` are less similar.
+    // The least similarity. It permits a wrong letter in every three, or one or two letters that
+    // are swapped, dropped or doubled. It excludes different names such as `hit_cycles` and
+    // `read_cycles`.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));

@@ -194,8 +194,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list, which must have `count` elements, or at least one for
-    /// `None`.
+    /// Returns the elements of a list, which must have `count` elements, or any if `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -314,8 +313,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // A quantity that is written as a number has no keys, so no missing key of it is
-            // reported.
+            // A number alone has no keys, so no missing key is reported.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);

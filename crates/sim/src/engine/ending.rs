@@ -13,9 +13,8 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// For each processor, makes a waiting thread panic with the late error of the queues that the
-    /// processor uses: an error that no call has returned. Such an error may be the cause of a
-    /// deadlock. Returns false if there is no late error.
+    /// Makes a thread of each processor panic with the late error of its MFC: an error that no call
+    /// has returned. The error may be the cause of a deadlock. Returns false if there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {

@@ -61,8 +61,7 @@ impl World {
     /// queue is empty or the time limit is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // The `ready` closure of a wait must not handle events, because an event could call it
-        // again.
+        // A `ready` closure must not handle events, because an event could call the closure again.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"

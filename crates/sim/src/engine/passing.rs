@@ -59,8 +59,7 @@ impl World {
         }
     }
 
-    /// Begins a bus transaction after `start`, and blocks the processor until the transaction is
-    /// complete.
+    /// Begins a bus transaction after `start`, and blocks the processor until its end.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -118,8 +118,8 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread, and returns the result of `give`. Returns
-    /// `None` if the processor is not free or no thread is ready.
+    /// Gives a free processor to its next ready thread, if there is one. Returns the result of
+    /// `give`.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -130,9 +130,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if the processor ran it last, so that
-    /// no switch is needed. Otherwise queues the event that continues the thread, and returns
-    /// `None`.
+    /// Gives a free processor to a thread. Returns the thread if the processor ran it last.
+    /// Otherwise returns `None`, and queues the event that continues the thread after a switch.
     #[inline(always)]
     pub(super) fn give(
         &self,

@@ -78,11 +78,10 @@ impl World {
         came_true
     }
 
-    /// Waits until `ready` returns true. Only an event of this processor may change the result of
-    /// `ready`. The lag is added to the clock during the wait, not before.
-    // This function is inlined down to the switch of stacks. A call would add about twenty
-    // instructions to each message. Its return would be mispredicted, because the stack is switched
-    // before.
+    /// Waits until `ready` returns true, which only an event of this processor may cause. The lag
+    /// is added to the clock during the wait, not before.
+    // This is inlined down to the switch of stacks. A call would add about twenty instructions to
+    // each message, and its return would be mispredicted on the new stack.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -290,8 +289,7 @@ impl World {
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // A `ready` closure that returns false takes no simulated time, so its lag is
-                    // removed.
+                    // A check that fails takes no simulated time, so the lag is restored.
                     processor.lag.set(lag);
                     place += 1;
                     continue;
@@ -303,8 +301,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // If a processor has only one thread, as most SPEs do, the thread skips the ready
-            // queue.
+            // The thread of a processor with only one thread skips the queue of ready threads.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

@@ -46,8 +46,7 @@ impl CommandBus {
     }
 
     /// Takes a slot for a coherent command. Returns the time at which the ordering point takes the
-    /// command. A command that waits for the ordering point does not delay other commands of its
-    /// Cell.
+    /// command. Until this time, the Cell's bus can take other commands.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

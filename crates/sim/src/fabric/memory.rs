@@ -76,8 +76,7 @@ pub(super) struct Memory {
     accepted: usize,
     /// The writes that wait for room in the write queue.
     outside: VecDeque<Write>,
-    /// The last direction of the pins. `lines_on_end` counts the lines since the last change of
-    /// direction.
+    /// The last direction of the pins. `lines_on_end` counts the lines since it last changed.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -216,8 +215,7 @@ impl Memory {
         self.proceed(now, outcomes)
     }
 
-    /// Returns the time from the last byte of an accepted write until the module's Cell has the
-    /// answer.
+    /// Returns the time from the last byte of a write until the module's Cell has the answer.
     pub fn accept_time(&self) -> Femtoseconds {
         self.accept
     }
@@ -562,8 +560,7 @@ mod tests {
     #[test]
     fn the_oldest_request_whose_bank_is_free_goes_first() {
         let mut driver = Driver::new(&module());
-        // Line 31 is in bank 0, which is free at 160 ns. But line 1 keeps the pins busy until 163
-        // ns.
+        // Line 31 is in bank 0, which is free at 160 ns. The pins are free at 163 ns.
         driver.read(100, 0);
         driver.read(158, 1);
         driver.read(159, 31);
@@ -670,8 +667,7 @@ mod tests {
         let mut driver = Driver::new(&module());
         (0..2_000).for_each(|line| driver.read(1_030, line));
         let starts = driver.starts();
-        // In each 1,000 ns, a refresh takes 30 ns. The remaining 970 ns suffice for 194 lines,
-        // because the pins need 5 ns for a line.
+        // A refresh takes 30 of each 1,000 ns. In the other 970 ns, 194 lines take 5 ns each.
         assert_eq!(starts[194 * 10] - starts[0], 10 * 1_000);
     }
 

@@ -265,8 +265,7 @@ mod tests {
         let mut mesh = mesh();
         // This packet occupies the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // The head waits for the link from tile 2 to 3. Meanwhile the body holds the link from 1 to
-        // 2.
+        // The head waits for the first packet. Meanwhile the body holds the link from tile 1 to 2.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
         // The link from tile 1 to 2 is free 2 ns (one hop) earlier than the link from tile 2 to 3.
         assert_eq!(
@@ -303,8 +302,7 @@ mod tests {
             bytes,
             busy: Span::from_nanoseconds(ns),
         };
-        // The second packet waits at tile 1 until the first packet has left the link from tile 1 to
-        // 5.
+        // The second packet waits until the first packet leaves the link from tile 1 to 5.
         assert_eq!(
             used,
             [link("0,0 to 1,0", 1, 128, 8), link("1,0 to 1,1", 2, 144, 9)]

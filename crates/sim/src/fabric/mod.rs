@@ -552,8 +552,8 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement only occupies the link: its time is part of the time of the
-                // response.
+                // Occupies the link for the acknowledgement. The time of the response includes its
+                // time.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

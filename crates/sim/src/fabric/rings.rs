@@ -231,8 +231,8 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Raises times in `next` that are too
-    /// early.
+    /// Returns the earliest time at which a packet can start. Raises times in `next` to later
+    /// starts.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -253,16 +253,14 @@ impl Rings {
         }
     }
 
-    /// Returns the earliest start of an element's first packet, if no other packet starts before
-    /// it.
+    /// Returns the earliest start of an element's first packet, if no other packet starts earlier.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// Returns the start of an element's first packet at `now`, or `Err` with the time to try
-    /// again.
+    /// Returns the start of an element's first packet now, or `Err` with the time of the next try.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -282,8 +280,7 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // If the packet of `element` waits for a third element, `next` has its time to try
-                // again.
+                // `next` is later if the packet of `element` waits for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
@@ -338,9 +335,9 @@ impl Rings {
                 })
     }
 
-    /// Returns the earliest start of an element's first packet from `now` on, with the first ring
-    /// that permits it. Does not use `starts`, which is slower: the arbiter spends most of its time
-    /// here.
+    /// Returns the earliest start of an element's first packet from `now` on, on the first ring
+    /// that permits it. Does not use `starts`, which is slower, because the arbiter calls this most
+    /// often.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -537,9 +534,8 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // Both packets use segment 2. The packet that starts first holds it until the packet
-        // arrives, whether segment 2 is its last segment (first assertion) or its first segment
-        // (second assertion).
+        // The first packet to start holds segment 2 until it arrives. In the first case, segment 2
+        // is the last segment of this packet, in the second case the first.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -560,8 +556,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_element_go_over_the_rings_of_a_direction_in_turn() {
-        // A packet occupies its ports for 8 cycles but its segment for 9, so two rings are used in
-        // turn.
+        // After 8 cycles the ports are free, but the segment only after 9.
         let mut rings = rings(2, 2);
         let packets: Vec<_> = (0..10).map(|_| (0, 1, 2)).collect();
         let starts: Vec<u64> = (0..10).map(|n| 8 * n + 9).collect();
@@ -650,8 +645,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Elements 1 and 2 send packets over segment 2. Packets of element 1 reach it one hop
-        // later.
+        // Elements 1 and 2 send over segment 2. Packets of element 1 reach it one hop later.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");

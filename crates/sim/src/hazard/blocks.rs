@@ -47,8 +47,7 @@ impl Blocks {
     #[inline]
     fn counts_of(piece: Piece) -> impl Iterator<Item = usize> {
         let blocks = piece.start >> Self::BLOCK_BITS..piece.end.div_ceil(1 << Self::BLOCK_BITS);
-        // The upper bits of the product depend on all bits of the block number, so they are the
-        // index.
+        // The upper bits of the product depend on all bits of the block number, the lower do not.
         let mixed = |block: u64| block.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         blocks.map(move |block| (mixed(block) >> (u64::BITS - Self::COUNT_BITS)) as usize)
     }

@@ -341,9 +341,9 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // Dropping a buffer panics if `Hazards` finds a transfer in it, so `forget_command` comes
-        // first. The event loop calls this function and must not unwind, so a panic is kept for a
-        // later call.
+        // The drop of a buffer panics if `Hazards` finds a transfer in it, so `forget_command`
+        // comes first. The panic is caught, because the event loop calls this function and must not
+        // unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

@@ -78,8 +78,7 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the incomplete typed transfers.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of dropped views, with the ids of the transfers that must complete before the
-    /// drop.
+    /// The buffers of dropped views. Each is freed when the transfer with this id is complete.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// The lists that have stopped after a stall-and-notify element.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
@@ -125,8 +124,7 @@ impl Work {
     }
 }
 
-/// Returns whether the command itself is a transfer in `Hazards`. Elements of lists are separate
-/// ones.
+/// Returns whether the command is a transfer in `Hazards`. For a list, its elements are.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
