@@ -9,7 +9,6 @@ pub(crate) struct Clock {
     now: Cell<Moment>,
     limit: Moment,
     queue: RefCell<Queue>,
-    /// The number of events that have been handled.
     handled: Cell<u64>,
 }
 

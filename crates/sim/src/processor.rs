@@ -18,7 +18,6 @@ pub(crate) struct SimProcessor {
     pub words: Words,
     /// The time of a word to each SPE, or `None` if sending the word is a bus transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
-    /// The thread that runs on the processor.
     pub running: Cell<Option<ProcessorThread>>,
     /// The thread that ran last. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,

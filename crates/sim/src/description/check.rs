@@ -122,7 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // A missing element may be misspelt instead of missing, so it is not reported.
+        // A missing element may only be misspelt, so it is not reported.
         return;
     }
     let missing = |element: &str, why: String| {

@@ -133,7 +133,8 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program. A test checks that all of these are valid.
+/// Reads a description that is part of this program. A test checks that no such description is
+/// invalid.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -194,7 +194,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list, which must have `count` elements, or any if `None`.
+    /// Returns the elements of a list, which must be exactly `count`, or at least one for `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {

@@ -13,8 +13,8 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Makes a thread of each processor panic with the late error of its MFC: an error that no call
-    /// has returned. The error may be the cause of a deadlock. Returns false if there is none.
+    /// Makes a thread of each processor panic with the late error of its MFC, if there is one: an
+    /// error that no call has returned, which may cause a deadlock. Returns false if there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {

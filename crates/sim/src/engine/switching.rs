@@ -118,8 +118,7 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread, if there is one. Returns the result of
-    /// `give`.
+    /// Gives a free processor to its next ready thread, if any, and returns the result of `give`.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {

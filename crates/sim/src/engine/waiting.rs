@@ -81,7 +81,7 @@ impl World {
     /// Waits until `ready` returns true, which only an event of this processor may cause. The lag
     /// is added to the clock during the wait, not before.
     // This is inlined down to the switch of stacks. A call would add about twenty instructions to
-    // each message, and its return would be mispredicted on the new stack.
+    // each message, and a return that is mispredicted because the stack was switched.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -301,7 +301,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // The thread of a processor with only one thread skips the queue of ready threads.
+            // A processor with only one thread, as most SPEs are, does not use the ready queue.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

@@ -303,8 +303,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // A batch goes on if enough writes wait to fill it. Otherwise the writes only
-                    // started because no read was waiting, so now the reads go first.
+                    // Continues a batch. If too few writes wait to fill a batch, reads come first.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write

@@ -552,8 +552,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // Occupies the link for the acknowledgement. The time of the response includes its
-                // time.
+                // The acknowledgement occupies the link. The response already includes the time.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -231,8 +231,7 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Raises times in `next` to later
-    /// starts.
+    /// Returns the earliest start of any packet. Raises times in `next` that are too early.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -336,7 +335,7 @@ impl Rings {
     }
 
     /// Returns the earliest start of an element's first packet from `now` on, on the first ring
-    /// that permits it. Does not use `starts`, which is slower, because the arbiter calls this most
+    /// that permits it. Does not use `starts`, because that is slower and the arbiter calls this
     /// often.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];

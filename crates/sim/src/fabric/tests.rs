@@ -14,11 +14,11 @@ const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
 const REGISTER: u64 = 44 * 312_500;
 const MEMORY_ACCESS: u64 = 48 * NS;
-/// The time from a line's arrival at the memory controller until its sender's Cell has the answer.
+/// The time from a line's arrival at the memory controller until the controller's Cell responds.
 const ACCEPT: u64 = 18 * NS;
 
-/// Returns the time of a packet alone on the rings. Their order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0,
-/// SPE 6, 4, 2, 0, MIC.
+/// Returns the time of a packet alone on the rings, which connect in this order: PPE, SPE 1, 3, 5,
+/// 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
 const fn ring(hops: u64) -> u64 {
     (8 + hops) * BUS
 }

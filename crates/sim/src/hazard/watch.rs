@@ -80,8 +80,8 @@ impl Hazards {
         self.issued[spe.index()][issuer as usize].order_group(tag);
     }
 
-    /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end). If it
-    /// is a hazard, returns the hazard with [`HazardWatch::Error`], or `None` with other reactions.
+    /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end).
+    /// Returns a hazard only with [`HazardWatch::Error`].
     ///
     /// Transfers begin when they are issued, so that all orders that the architecture permits are
     /// checked. Atomic commands must not be recorded, because they may race.

@@ -126,8 +126,8 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Waits while another SPE's command to a line on the bus conflicts with this command. No
-    /// source gives the interval between attempts. Here it is the time of the own Cell's answer.
+    /// Waits while a conflicting command of another SPE is on the bus. No source gives the interval
+    /// between attempts, so each takes the time in which the SPE's own Cell answers.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {

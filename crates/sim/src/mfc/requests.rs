@@ -341,9 +341,8 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // The drop of a buffer panics if `Hazards` finds a transfer in it, so `forget_command`
-        // comes first. The panic is caught, because the event loop calls this function and must not
-        // unwind.
+        // Dropping a buffer panics if `Hazards` finds a transfer in it, so `forget_command` comes
+        // first. The event loop, which calls this function, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

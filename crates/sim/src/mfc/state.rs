@@ -78,7 +78,7 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the incomplete typed transfers.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of dropped views. Each is freed when the transfer with this id is complete.
+    /// The buffers of dropped views, each with the id of the transfer after which it is freed.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// The lists that have stopped after a stall-and-notify element.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
@@ -124,7 +124,7 @@ impl Work {
     }
 }
 
-/// Returns whether the command is a transfer in `Hazards`. For a list, its elements are.
+/// Returns whether the command is one transfer in `Hazards`. Each element of a list is one.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
