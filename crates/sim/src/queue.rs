@@ -1,7 +1,7 @@
 //! The queue of the events of a run, ordered by time.
 //!
-//! An event is a 128-bit number, so that one instruction compares two events. Events with a payload
-//! take twice the time (measured).
+//! An event is a 128-bit number, so that one instruction compares two events. A queue of events
+//! with a payload takes twice as long (measured).
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0

@@ -309,7 +309,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // The banks depend on the place in the window, so they do not depend on freed regions.
+            // Begins at a window, so that the memory banks do not depend on freed regions.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -133,8 +133,7 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program. A test checks that no such description is
-/// invalid.
+/// Reads a description that is part of this program. A test checks that all are valid.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -256,8 +256,8 @@ impl Memory {
 
     /// Returns the bank of a line: the digit sum of the line's number in base `banks`, modulo
     /// `banks`. Each group of `banks` consecutive lines uses each bank once, in another order than
-    /// the group before. Only the low 32 bits of the address count, because the high bits of a
-    /// region depend on earlier regions.
+    /// the group before. Only the low 32 bits of the address count, because the high bits depend on
+    /// earlier regions.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;

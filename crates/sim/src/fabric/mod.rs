@@ -33,7 +33,7 @@
 //!
 //! A request to a local store or register in the other Cell goes through an interface at each end
 //! of the link. The interface in the target's Cell issues a command there. A read sends a command
-//! one way and data the other way. A write sends a request, a response and then the data:
+//! one way and data the other way. A write sends its command and data, and waits for a response:
 //!
 //! ```text
 //!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
@@ -42,9 +42,9 @@
 //!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
-//! The interface in the requester's Cell keeps the data until the other interface responds that its
-//! command was accepted. Then the data crosses the link with an acknowledgement. The response and
-//! the acknowledgement together take the time of one message over the link.
+//! The interface in the requester's Cell keeps the data until the other interface has responded
+//! that the command was accepted. After an acknowledgement, the other interface passes the data on.
+//! The response and the acknowledgement together take the time of one message over the link.
 //!
 //! So on the QS20 a read or a write between Cells takes 217 ns longer than within a Cell: two
 //! messages, a second phase and a second interconnect. No source describes this protocol. It is the
@@ -552,7 +552,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement occupies the link. The response already includes the time.
+                // The acknowledgement only occupies the link: the response took the time of both.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -121,9 +121,8 @@ impl Network {
     }
 }
 
-/// Returns a one-way time, measured by exchanges with compare-and-swap, without the way of the
-/// line. The parts are two requests (for the line and for the claim), the instructions, both
-/// caches, the packet body and half a poll.
+/// Returns the part of a measured one-way time that is not the way of the line: two requests (for
+/// the line and for the claim), the instructions, both caches, the packet body and half a poll.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,

@@ -10,7 +10,7 @@
 //!
 //! A packet holds all segments (ring pieces between neighbours) of its way from its start until its
 //! last byte arrives. It holds a port only while it passes the port, so the source can start its
-//! ext packet on another ring earlier.
+//! next packet on another ring earlier.
 //!
 //! The arbiter grants (starts) a packet if its way is free, both ports will be free when the packet
 //! passes them, and no packet has just started on the same ring. The memory controller goes first,
@@ -335,8 +335,7 @@ impl Rings {
     }
 
     /// Returns the earliest start of an element's first packet from `now` on, on the first ring
-    /// that permits it. Does not use `starts`, because that is slower and the arbiter calls this
-    /// often.
+    /// that permits it. This is called often, so it does not use `starts`, which is slower.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -570,9 +569,9 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // The seventh packet waits until the first packet has left segment 1 in cycle 10. The
-        // packet of element 2 must not hold segment 2, which the seventh packet needs, so it starts
-        // later. The other packets do not delay the seventh packet, so they start before.
+        // The seventh packet waits until the first packet has left segment 1 in cycle 10. So the
+        // packet of element 2, which also needs segment 2, must wait for the seventh packet. The
+        // other packets start earlier, because they do not delay the seventh packet.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);

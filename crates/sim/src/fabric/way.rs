@@ -69,7 +69,7 @@ impl Fabric {
         }
     }
 
-    /// Returns all SPEs in the order of the rings of each Cell, or without rings in order of ids.
+    /// Returns all SPEs in the order of the rings of each Cell, or of their ids without rings.
     pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
         let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
         if let Interconnect::Rings(_) = description.interconnect {
