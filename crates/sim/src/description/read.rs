@@ -28,9 +28,9 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// Returns the first syntax error of TOML, or all unknown keys, missing keys and values that
-    /// are not allowed, or else all values that do not fit together. Each message has the file, the
-    /// line, the key, the value and the allowed values.
+    /// Returns the first syntax error of TOML. If there is none, returns all unknown keys, missing
+    /// keys and values that are not allowed, or else all values that do not fit together. Each
+    /// message has the file, the line, the key, the value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {

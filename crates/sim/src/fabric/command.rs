@@ -1,8 +1,8 @@
 //! The command bus of each Cell, and the order of coherent commands of all Cells.
 //!
 //! Every bus request begins with a command. The command bus of a Cell takes one command at a time,
-//! shows it to all units of the Cell, and combines their answers. A single ordering point, which
-//! takes fewer commands per second, orders the coherent commands of several Cells.
+//! shows it to all units of the Cell, and combines their answers. A single ordering point orders
+//! the coherent commands of several Cells. It takes fewer commands per second than a command bus.
 
 // Rejected: waiting until both Cells have answered the previous command to the line (154 ns; IBM,
 // JP 2000-082036 A). 8 SPEs then read 2 KB of a shared buffer in 1,216 ns, but 2 KB of private

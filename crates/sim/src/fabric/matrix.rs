@@ -1,7 +1,7 @@
 //! An interconnect with measured one-way times between SPEs. Packets wait only at the ports.
 //!
-//! A measured time is half of an exchange of a cache line by two caches. The other parts of the
-//! exchange are subtracted from this time, so that the simulated exchange takes the measured time.
+//! A measured time is half of the time in which two caches exchange a cache line. The other parts
+//! of the exchange are subtracted, so that the simulated exchange takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;

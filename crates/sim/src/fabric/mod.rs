@@ -16,7 +16,7 @@
 //! their combined response is known. The target starts when the target has seen the command.
 //!
 //! A command to main memory is coherent: the units of both Cells, if there are two, snoop it. The
-//! requester gets no data before both Cells have responded:
+//! requester receives no data before both Cells have responded:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:

@@ -3,8 +3,8 @@
 use super::transfer::Piece;
 
 /// Counters of the ranges in flight in each block of 1 KB. All blocks share 4,096 counters. A new
-/// transfer is compared with others only if one of its counters is not 0, which is rare (measured:
-/// a transfer takes 0.2 us with 64 in flight).
+/// transfer is compared with others only if one of its counters is not 0, which is rare. With 64
+/// transfers in flight, a new transfer takes 0.2 us of real time (measured).
 #[derive(Debug)]
 pub(super) struct Blocks {
     counts: Box<[u32]>,

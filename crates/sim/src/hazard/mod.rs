@@ -6,7 +6,7 @@
 //!   │      ▓▓▓▓▓▓▓▓│◄─────────────────────────│▓▓▓▓▓▓▓▓      │
 //!   │  ░░░░▓▓      │──────────────────────────►      ░░░░░░  │
 //!   └──────────────┘  put, issued now          └──────────────┘
-//!          └┴─ which bytes are put: hazard
+//!          └┴─ hazard: the put may send old or new bytes
 //! ```
 //!
 //! A transfer has two ranges of effective addresses, because local stores have effective addresses
