@@ -47,7 +47,7 @@
     doc = "| [`stats`] | what a machine's primitives cost | `stats` |"
 )]
 //!
-//! A feature that is off is not built. A program that runs only on the host needs no feature.
+//! A feature adds its crate. A program that runs only on the host needs no feature.
 
 /// Tests the code in the guide to memory latency.
 #[cfg(doctest)]

@@ -2,17 +2,17 @@
 //! changed it. The caches only decide the time of an atomic command. The bytes and the reservations
 //! are in main memory.
 //!
-//! A line comes from a cache that holds it, and not from memory, even if it is unchanged. Sources:
-//! D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"), and the paper
-//! CellStats (section 4.5.1), in which the module of the line makes no difference. Of several
-//! caches, the last to get the line supplies it, as in the MERSI protocol of other PowerPC
-//! processors. No source confirms this for the Cell.
+//! A line comes from a cache that holds the line, and not from memory, even if the line is
+//! unchanged. Sources: D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"),
+//! and the paper CellStats (section 4.5.1), in which the memory module of the line makes no
+//! difference. If several caches hold the line, the cache that received it last supplies it, as in
+//! the MERSI protocol of other PowerPC processors. No source confirms this choice for the Cell.
 
-// Rejected: repeating a refused command when the line is free. The SPE that had the line gets the
-// line again, and 16 SPEs on a line take 4.6 us (published: 9).
+// Rejected: repeating a refused command as soon as the line is free. The SPE that had the line then
+// claims it again, and 16 SPEs that use one line take 4.6 us (published: 9).
 //
 // Rejected: repeating a refused command after 244 ns, the time of a command that both Cells answer.
-// 16 SPEs take 7.4 to 7.9 us, and at one number of SPEs the time jumps by 1 us.
+// 16 SPEs take 7.4 to 7.9 us. From one count of SPEs to the next, the time jumps by 1 us.
 //
 // Rejected: refusing commands to a line that DMA reads or writes. One SPE takes 276 us for a list
 // of 1,024 elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
@@ -36,14 +36,14 @@ struct CachedLine {
     line: LineNumber,
     /// Whether the SPE has changed the line. No other cache holds a changed line.
     changed: bool,
-    /// Whether this cache was the last to get the line. Then it supplies the line to other SPEs.
+    /// Whether this cache received the line last. Then it supplies the line to other SPEs.
     is_newest: bool,
 }
 
 /// A command of an atomic unit to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineCommand {
-    /// Gets a copy of the line from the cache of the SPE `from`, or from memory for `None`.
+    /// Reads a copy of the line from the cache of the SPE `from`, or from memory for `None`.
     Read { from: Option<usize> },
     /// Claims the line for one SPE: all other caches drop the line.
     Claim,
@@ -96,8 +96,8 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or,
-    /// for a claim, while the cache of `spe` supplies the line.
+    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or
+    /// if it is a claim while another SPE reads the line from the cache of `spe`.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {
@@ -106,7 +106,7 @@ impl AtomicCaches {
         })
     }
 
-    /// Records that an SPE has read a line. A changed line in another cache is then shared. A full
+    /// Records that an SPE has read a line. A changed line in another cache becomes shared. A full
     /// cache drops its least recently used line.
     pub fn read(&mut self, spe: usize, line: LineNumber) {
         let changed = self.held(spe, line) == Held::Changed;

@@ -41,7 +41,7 @@ impl Bus {
         done
     }
 
-    /// Keeps the buffer that `handle` has returned, for its next call.
+    /// Keeps a buffer that `handle` has returned. The next call of `handle` uses it again.
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);

@@ -9,7 +9,6 @@ pub(crate) struct Clock {
     now: Cell<Moment>,
     limit: Moment,
     queue: RefCell<Queue>,
-    /// The number of events that have been handled.
     handled: Cell<u64>,
 }
 
@@ -76,7 +75,7 @@ impl Clock {
         self.handled.set(self.handled.get() + 1);
     }
 
-    /// Borrows the queue of events, so that the fabric can add its own.
+    /// Borrows the queue of events, so that the fabric can add events.
     #[inline]
     pub fn queue(&self) -> RefMut<'_, Queue> {
         self.queue.borrow_mut()

@@ -4,7 +4,6 @@ use crate::description::{Description, Quantity};
 use crate::time::Femtoseconds;
 
 impl Quantity {
-    /// Converts picoseconds to femtoseconds.
     pub(crate) fn picoseconds(&self) -> Femtoseconds {
         Femtoseconds::from_picoseconds(self.value)
     }
@@ -18,7 +17,7 @@ impl Quantity {
 /// The time of each operation except those of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE, the least time of any call of a program.
+    /// A cycle of the SPUs and the PPE, the shortest time of any call of a program.
     pub cycle: Femtoseconds,
     /// The time in which the SPU issues an MFC command.
     pub issue: Femtoseconds,
@@ -28,13 +27,13 @@ pub(crate) struct Costs {
     pub request_interval: Femtoseconds,
     /// The time in which an MFC fetches an element of a list.
     pub list_element: Femtoseconds,
-    /// The time from one element of a list to the next: the time to fetch an element, or the time
-    /// until the MFC's own Cell has answered the previous command on the bus, whichever is longer.
+    /// The time from one element of a list to the next: the longer of `list_element` and the time
+    /// in which the MFC's own Cell answers a command.
     pub list_interval: Femtoseconds,
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// The time of a refused atomic command: its start, and the answer of the MFC's own Cell.
+    /// The time of a refused atomic command: `start`, and the time in which the own Cell answers.
     pub refused: Femtoseconds,
     /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,

@@ -54,7 +54,7 @@ const COMMAND_STORES: usize = 5;
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// The accesses by the `ready` closure of a wait, whose time has not been spent yet.
+    /// The accesses by the `ready` closure of a wait for which no time has been spent yet.
     owed: RefCell<Vec<Owed>>,
 }
 
@@ -216,7 +216,7 @@ impl SimPpe {
         let is_ready = ready();
         if !is_ready {
             self.send_owed();
-            // A failed check takes no time.
+            // A failed check takes no time, so its reads of the tag status are forgotten.
             let mut owed = self.owed.borrow_mut();
             owed.retain(|owed| !matches!(owed, Owed::ProxyTags(_)));
         }

@@ -18,7 +18,6 @@ pub(crate) struct SimProcessor {
     pub words: Words,
     /// The time of a word to each SPE, or `None` if sending the word is a bus transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
-    /// The thread that runs on the processor.
     pub running: Cell<Option<ProcessorThread>>,
     /// The thread that ran last. A switch to this thread takes no time.
     pub loaded: Cell<Option<ThreadIndex>>,
@@ -26,8 +25,8 @@ pub(crate) struct SimProcessor {
     pub threads: RefCell<ProcessorThreads>,
     /// The lag: the time that the processor has used and the clock has not counted yet.
     pub lag: Cell<Femtoseconds>,
-    /// The time at which the last wait of a thread began, with the processor's lag. `ready`
-    /// closures of waits are not called earlier.
+    /// The time at which a thread last began to wait: the clock plus the lag. Before this time, no
+    /// `ready` closure of the processor is called.
     pub busy_until: Cell<Moment>,
 }
 
@@ -40,7 +39,7 @@ pub(crate) struct ProcessorThreads {
 
 impl ProcessorThreads {
     /// Moves the waiting thread at the index `place` to the ready threads, and returns the thread.
-    // `inline(never)` keeps the path of an arriving word small.
+    // `inline(never)` keeps the code that runs for an arriving word small.
     #[inline(never)]
     pub fn make_ready(&mut self, place: usize) -> ThreadIndex {
         let thread = self.waiting.remove(place).who.thread;
@@ -56,7 +55,7 @@ pub(crate) struct ProcessorThread {
     pub number: u32,
 }
 
-/// A waiting thread. Its pointers are valid while it waits.
+/// A waiting thread. The pointers are valid while the thread waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiter {
     pub who: ProcessorThread,
@@ -64,7 +63,7 @@ pub(crate) struct Waiter {
     pub ready: *mut dyn FnMut() -> bool,
     pub location: &'static Location<'static>,
     pub since: Moment,
-    /// Whether the processor waits for its next program. This is not part of a deadlock.
+    /// Whether the SPE waits for its next program. A deadlock report does not list this wait.
     pub is_idle: bool,
 }
 

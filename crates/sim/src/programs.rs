@@ -156,7 +156,7 @@ impl Programs {
         outcome: &Arc<Outcome>,
         payload: Option<Payload>,
     ) {
-        // A program may panic with any payload, also with one that looks like a cancellation.
+        // Checks both, because a program may panic with a payload that looks like a cancellation.
         let panic =
             payload.filter(|payload| !(threads::is_cancelled() && is_cancellation(payload)));
         let failed = panic.is_some();

@@ -68,7 +68,7 @@ pub(crate) fn run<'env, M: Machine<Spe = SimSpe, Core = SimPpe>>(
                 OWNER.run_main(|| main(&ppe));
                 ppe.core().wait_for_programs(caller);
             })));
-            // A panic of a program before a panic of the PPE. Cancelled programs may panic later.
+            // This comes before the cancellation, because cancelled programs may panic too.
             panic_before = programs.first_panic();
             was_cancelled = threads::is_cancelled();
             if result.as_ref().is_some_and(Result::is_err) {

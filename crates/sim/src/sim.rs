@@ -26,7 +26,7 @@ use crate::spe::SimSpe;
 const REGIONS_AT: u64 = 1 << 32;
 
 /// The size in bytes of a window of main memory. A list command of an MFC cannot cross the border
-/// of a window, so no region smaller than a window crosses one.
+/// between windows. Therefore a region that fits into a window does not cross a border.
 const LIST_WINDOW: u64 = 1 << 32;
 
 /// The longest run: five hours. 64 bits of femtoseconds overflow seven minutes later, so the sum of
@@ -309,7 +309,7 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // Makes the memory banks of the first region independent of regions that were freed.
+            // Begins at a window, so that the memory banks do not depend on freed regions.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

@@ -28,8 +28,8 @@ use crate::time::{Femtoseconds, Moment};
 use crate::words::{inbound_full, signal};
 use crate::world::World;
 
-/// The byte with which `stage_out` fills the buffer. Four of these bytes are a NaN, so a program
-/// that reads a float before writing it gets a NaN.
+/// The byte with which `stage_out` fills the buffer. A float of four such bytes is a NaN, which
+/// shows that a program reads the float before writing it.
 const UNWRITTEN: u8 = 0xff;
 
 /// The alignment in bytes that DMA requires.
@@ -430,7 +430,7 @@ unsafe impl SpeCore for SimSpe {
                 scope,
                 left: &left,
             };
-            // The end of the scope would block the SPE, which the threads need to end. Therefore
+            // The end of the scope would block the SPE, so its threads could not end. Therefore
             // `wait_until`, which lets other threads of the SPE run, waits for the threads first.
             let ran = catch_unwind(AssertUnwindSafe(|| main(&starter)));
             let ended = catch_unwind(AssertUnwindSafe(|| {

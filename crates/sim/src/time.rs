@@ -1,5 +1,5 @@
-//! Points and lengths of simulated time in femtoseconds, with 64 bits. They suffice for a run,
-//! which ends after five hours at the latest. [`Time`] and [`Span`] have 128 bits for hosts.
+//! Points and lengths of simulated time in femtoseconds, with 64 bits. A run, which lasts at most
+//! five hours, needs no more. [`Time`] and [`Span`] have 128 bits for hosts.
 
 // Rejected: `Time` and `Span` here. An event with its time would not fit into 128 bits.
 

@@ -14,7 +14,7 @@
 //! Each part is a struct in its own file and does not use the parts above it. A function that needs
 //! several parts is a method of [`World`], in `engine`, `words` or `mfc`.
 //!
-//! A function that has borrowed one of these parts may borrow only later ones:
+//! A function that has borrowed a part of this list may borrow only later parts of the list:
 //!
 //! 1. the state of an MFC,
 //! 2. the threads of a processor,

@@ -70,8 +70,8 @@ fn table_and_key(path: &str) -> (&str, &str) {
 
 /// Returns the allowed values of the number at a path.
 ///
-/// No time overflows 64 bits of femtoseconds (1.8 * 10^19): a cycle is at most 10^9 fs, a time
-/// 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs.
+/// No time overflows 64 bits of femtoseconds (1.8 * 10^19), because a cycle is at most 10^9 fs, a
+/// time at most 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -92,7 +92,7 @@ pub(super) fn number(path: &str) -> Whole {
         (_, key) if key.ends_with("_hz") => whole(1_000_000, 1_000_000_000_000),
         (_, key) if key.ends_with("bytes_per_s") => whole(1_000_000, 10_000_000_000_000),
         (_, key) if key.ends_with("_lines") => whole(1, 1_024),
-        // The number of an SPE, a Cell, a module, a column or a row. `check` checks that it exists.
+        // The number of an SPE, Cell, module, column or row. `check` checks that this part exists.
         _ => whole(0, 65_535),
     }
 }

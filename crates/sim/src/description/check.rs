@@ -122,7 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // An unknown element may be the misspelt name of the missing one.
+        // A missing element may only be misspelt, so it is not reported.
         return;
     }
     let missing = |element: &str, why: String| {

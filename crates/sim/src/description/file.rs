@@ -18,7 +18,7 @@ pub(super) struct File<'t> {
     /// An empty table, which is read in place of a missing one.
     pub nothing: Spanned<DeValue<'t>>,
     problems: RefCell<Vec<DescriptionError>>,
-    /// The paths of missing keys, with their errors. Keys missing in made-up values have no error.
+    /// The paths of missing keys. A key that is missing in a made-up value has no error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
     /// The paths of made-up values, which replace wrong values. Problems in them are not reported.
     made_up: RefCell<Vec<String>>,
@@ -119,8 +119,8 @@ impl<'t> File<'t> {
         DescriptionError::new(self.name, line, problem)
     }
 
-    /// Makes an error about the value at `path`, such as `memory[1].cell`, or about the innermost
-    /// table or list on the path that is in the file.
+    /// Makes an error about the value at `path`, such as `memory[1].cell`. If the file has no such
+    /// value, the error is about the innermost table or list on the path.
     pub fn error(&self, path: &str, problem: impl Display) -> DescriptionError {
         let mut here = &self.root;
         for step in path.split(['.', '[']) {

@@ -15,7 +15,7 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("scc", include_str!("../../machines/scc.toml")),
 ];
 
-/// The description of a machine with a measured matrix, but without the matrix.
+/// The description of a machine with a measured matrix, without the matrix itself.
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
 /// The reason why a machine cannot be loaded.
@@ -133,7 +133,7 @@ impl Description {
     }
 }
 
-/// Reads a description that is part of this program. A test checks that each is valid.
+/// Reads a description that is part of this program. A test checks that all are valid.
 fn committed(text: &str, name: &str) -> Description {
     Description::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -3,10 +3,10 @@
 use super::check::SPES_MAX;
 use super::error::DescriptionError;
 
-/// The longest allowed time in nanoseconds, which is that of a description.
+/// The longest allowed time in nanoseconds, the same as in a description.
 const LONGEST_NS: f64 = 1e9;
 
-/// Reads a matrix of one-way times in nanoseconds, and returns it complete in picoseconds.
+/// Reads one-way times in nanoseconds. Returns them in picoseconds, with missing ones filled in.
 pub(super) fn read(text: &str, file: &str) -> Result<Vec<Vec<u64>>, DescriptionError> {
     let refused = |row: usize, problem: String| DescriptionError::new(file, row + 1, problem);
     let lines: Vec<&str> = text.trim_end_matches(['\n', '\r']).split('\n').collect();

@@ -28,9 +28,9 @@ impl Description {
     ///
     /// # Errors
     ///
-    /// Returns the first syntax error of TOML, or all unknown keys, missing keys and values that
-    /// are not allowed, or else all values that do not fit together. Each message has the file, the
-    /// line, the key, the value and the allowed values.
+    /// Returns the first syntax error of TOML. If there is none, returns all unknown keys, missing
+    /// keys and values that are not allowed, or else all values that do not fit together. Each
+    /// message has the file, the line, the key, the value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -194,7 +194,7 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list, which must be `count`, or at least one for `None`.
+    /// Returns the elements of a list, which must be exactly `count`, or at least one for `None`.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {
@@ -313,7 +313,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         let is_quantity = name == "Quantity";
         if is_quantity && !self.value.get_ref().is_table() {
             self.number();
-            // The number has no keys that could be missing.
+            // A number alone has no keys, so no missing key is reported.
             self.file.make_up(&self.path);
             let plain = self.plain_quantity();
             let plain = self.inner(self.path.clone(), &plain);
@@ -353,7 +353,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         visitor.visit_enum(StrDeserializer::new(self.word(words)))
     }
 
-    /// Reads a table of which the key `kind` decides the other keys.
+    /// Reads a table in which the key `kind` decides the other keys.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         _: &'static str,

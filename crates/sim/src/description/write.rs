@@ -35,9 +35,9 @@ impl Description {
         text
     }
 
-    /// Returns the keys, such as `memory[0].banks`, with different values in this machine and in
-    /// `other`, each with both values. A value is `None` if the key is missing. Sources do not
-    /// count.
+    /// Returns the keys, such as `memory[0].banks`, that have different values in this machine and
+    /// in `other`. Each key is followed by its value in this machine and its value in `other`. A
+    /// value is `None` if the key is missing. Sources are not compared.
     ///
     /// ```
     /// # use cellworks_sim::Description;

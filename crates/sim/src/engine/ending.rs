@@ -13,8 +13,8 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Makes a thread of each processor panic with the late error of its MFC, which no program has
-    /// noticed yet. Returns false if there is none. The error may be the cause of a deadlock.
+    /// Makes a thread of each processor panic with the late error of its MFC, if there is one: an
+    /// error that no call has returned, which may cause a deadlock. Returns false if there is none.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -63,7 +63,7 @@ impl World {
 
     /// Ends the observation of the run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, the last computation may end after the last event.
+        // After a deadlock, the last wait of a processor may begin later than the last event.
         let busy_until = self
             .processors
             .iter()

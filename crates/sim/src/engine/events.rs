@@ -17,7 +17,7 @@ impl World {
     pub(super) fn suspend(&self, me: ThreadIndex) {
         match self.advance() {
             Some(next) if next == me => self.observers.pulse.beat(self.clock.now()),
-            // Another thread, which then runs the event loop, switches to `me`.
+            // Later, another thread runs the event loop on its own stack and switches back to `me`.
             Some(next) => {
                 OWNER.hand_over(self.next_turn(next), &"its turn");
                 self.wait_for_turn(me, &"its turn");
@@ -61,7 +61,7 @@ impl World {
     /// queue is empty or the time limit is reached.
     #[inline(never)]
     fn advance(&self) -> Option<ThreadIndex> {
-        // The `ready` closure of a wait must not handle events, which could call it again.
+        // A `ready` closure must not handle events, because an event could call the closure again.
         assert!(
             !self.threads.is_in_condition(),
             "the condition of a wait tried to wait; conditions must not wait"
@@ -90,7 +90,7 @@ impl World {
     }
 
     /// Handles an event. Returns the thread that continues now, if any.
-    // `inline(never)` keeps the path of an arriving word small.
+    // `inline(never)` keeps the code that runs for an arriving word small.
     #[inline(never)]
     fn handle(&self, Event { kind, index }: Event) -> Option<ThreadIndex> {
         match kind {
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    // `inline(never)` keeps the path of an arriving word small.
+    // `inline(never)` keeps the code that runs for an arriving word small.
     #[inline(never)]
     fn handle_fabric(&self, index: u32) -> Option<ThreadIndex> {
         let mut done = self.bus.handle(&self.clock, index);

@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// Begins a bus transaction after `start`, and blocks the processor until it is complete.
+    /// Begins a bus transaction after `start`, and blocks the processor until its end.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Records that the running thread of a processor ends its last activity.
+    /// Records that the running thread of a processor ends the activity that it began last.
     pub fn activity_ends(&self, processor: &SimProcessor) {
         let mut observer = self.observers.observer.borrow_mut();
         if let Some(thread) = processor.running.get().filter(|_| observer.is_tracing()) {
@@ -110,7 +110,7 @@ impl World {
     /// Marks a processor as idle after its last program.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
-        // After a deadlock, the last computation may end after the last event.
+        // After a deadlock, the last wait of the processor may begin later than the last event.
         let now = self.clock.now().max(processor.busy_until.get());
         self.observers
             .observer
@@ -118,7 +118,7 @@ impl World {
             .activity(now, processor.id, Activity::Idle);
     }
 
-    /// Gives a free processor to its next ready thread. Returns the thread if no switch is needed.
+    /// Gives a free processor to its next ready thread, if any, and returns the result of `give`.
     #[inline(never)]
     pub(super) fn dispatch(&self, processor: &SimProcessor) -> Option<ThreadIndex> {
         if processor.running.get().is_some() {
@@ -129,8 +129,8 @@ impl World {
         self.give(processor, ProcessorThread { thread, number })
     }
 
-    /// Gives a free processor to a thread. Returns the thread if no switch is needed. Otherwise
-    /// queues the event that continues the thread.
+    /// Gives a free processor to a thread. Returns the thread if the processor ran it last.
+    /// Otherwise returns `None`, and queues the event that continues the thread after a switch.
     #[inline(always)]
     pub(super) fn give(
         &self,
@@ -150,7 +150,7 @@ impl World {
         None
     }
 
-    // `inline(never)` keeps the path of an arriving word small.
+    // `inline(never)` keeps the code that runs for an arriving word small.
     #[cold]
     #[inline(never)]
     fn resume_at(&self, time: Moment, thread: ThreadIndex) {

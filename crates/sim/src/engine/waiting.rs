@@ -78,10 +78,10 @@ impl World {
         came_true
     }
 
-    /// Waits until `ready` returns true. Only an event of this processor may make it true. The lag
+    /// Waits until `ready` returns true, which only an event of this processor may cause. The lag
     /// is added to the clock during the wait, not before.
-    // This is inlined down to the switch of stacks. A call would cost each message about twenty
-    // instructions, and a mispredicted return because of the switch.
+    // This is inlined down to the switch of stacks. A call would add about twenty instructions to
+    // each message, and a return that is mispredicted because the stack was switched.
     #[inline(always)]
     pub fn wait_for_event(
         &self,
@@ -99,7 +99,7 @@ impl World {
         self.wait(processor, cause, why, location, ready, false);
     }
 
-    /// Waits on a processor that runs no program. This wait is not part of a deadlock.
+    /// Waits on a processor that runs no program. A deadlock report does not list this wait.
     pub fn wait_without_program(
         &self,
         processor: &SimProcessor,
@@ -216,7 +216,7 @@ impl World {
     /// Returns the waiting threads of all processors, with the text `why` of each wait.
     #[cold]
     pub(super) fn waits(&self) -> Vec<Waiting> {
-        // The text may be printed by code of the program, which must not wait.
+        // `why.to_string()` below may run code of the program, which must not wait here.
         let _in_condition = self.threads.begin_condition();
         let mut waits = Vec::new();
         // The PPE comes last, because it usually waits for the SPEs.
@@ -289,7 +289,7 @@ impl World {
             let is_ready = catch_unwind(AssertUnwindSafe(|| self.threads.check(ready)));
             match is_ready {
                 Ok(false) => {
-                    // A check that fails takes no simulated time.
+                    // A check that fails takes no simulated time, so the lag is restored.
                     processor.lag.set(lag);
                     place += 1;
                     continue;
@@ -301,7 +301,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // The only thread of a processor, as most SPEs have, skips the queue of ready threads.
+            // A processor with only one thread, as most SPEs are, does not use the ready queue.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

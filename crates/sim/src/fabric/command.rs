@@ -1,12 +1,12 @@
 //! The command bus of each Cell, and the order of coherent commands of all Cells.
 //!
 //! Every bus request begins with a command. The command bus of a Cell takes one command at a time,
-//! shows it to all units of the Cell, and combines their answers. A single ordering point, which
-//! takes fewer commands per second, orders the coherent commands of several Cells.
+//! shows it to all units of the Cell, and combines their answers. A single ordering point orders
+//! the coherent commands of several Cells. It takes fewer commands per second than a command bus.
 
 // Rejected: waiting until both Cells have answered the previous command to the line (154 ns; IBM,
-// JP 2000-082036 A). 8 SPEs get 2 KB of a shared buffer in 1,216 ns, of private ones in 663
-// (CellStats: equal).
+// JP 2000-082036 A). 8 SPEs then read 2 KB of a shared buffer in 1,216 ns, but 2 KB of private
+// buffers in 663 ns (CellStats: equal times).
 
 use crate::description::{Description, Quantity};
 use crate::time::{Femtoseconds, Moment};
@@ -46,7 +46,7 @@ impl CommandBus {
     }
 
     /// Takes a slot for a coherent command. Returns the time at which the ordering point takes the
-    /// command. Until then, other commands of the same Cell are not delayed.
+    /// command. Until this time, the Cell's bus can take other commands.
     #[inline]
     pub fn coherent_slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = self.slot(now, cell);

@@ -1,7 +1,7 @@
 //! The link between two Cells, which carries one message at a time in each direction.
 //!
-//! Messages go in the order of their arrival. The latency counts from the start of a message. A
-//! command or a response arrives with its first byte, a data packet with its last byte.
+//! Messages leave in the order in which they arrive. The latency counts from the start of a
+//! message. A command or a response arrives with its first byte, a data packet with its last byte.
 
 use super::usage::Usage;
 use crate::description::Description;
@@ -26,7 +26,7 @@ struct Direction {
 }
 
 impl Direction {
-    /// Occupies the direction for `span` when it is free, and returns the start.
+    /// Occupies the direction for `span` from the time at which it is free, and returns this time.
     fn take(&mut self, now: Moment, span: Femtoseconds) -> Moment {
         let start = now.max(self.free_at);
         self.free_at = start + span;

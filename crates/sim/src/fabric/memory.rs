@@ -9,16 +9,16 @@
 //!
 //! Consecutive lines are in different banks: see `bank_of`. Of the requests to free banks, the
 //! oldest starts first. The data pins lose time when their direction changes, so writes go in
-//! batches. At least as many reads go between two batches, so that neither starves. Every request
-//! takes the time of a whole line on the pins. A short write first reads its line.
+//! batches. At least as many reads go between two batches, so that reads do not starve. Every
+//! request takes the time of a whole line on the pins. A short write first reads its line.
 //!
-//! A write that continues a waiting write in the same line is gathered with it, so a list that puts
-//! parts of a line uses the bank once. Writes of the same bytes are not gathered: in the paper
-//! CellStats, puts of many SPEs to one line take longer with more SPEs (section 4.4).
+//! A write that begins where a waiting write in the same line ends is appended to it, so a list
+//! that puts parts of a line uses the bank once. Writes of the same bytes stay separate: in the
+//! paper CellStats, puts of many SPEs to one line take longer with more SPEs (section 4.4).
 //!
-//! A write is complete for its sender when the write queue has room for it. A read takes the time
-//! of the bank even if a write of the line waits. Refreshes begin at the multiples of an interval
-//! and delay the start of requests.
+//! A write is complete for its sender when the write queue has room for it. A read uses the bank
+//! even if a write to the same line is still waiting. Refreshes begin at the multiples of an
+//! interval, and no request starts during a refresh.
 
 // Rejected: open rows. The time of accesses to one shared line would not grow with the number of
 // SPEs, but in CellStats it does, for GETs and PUTs.
@@ -26,14 +26,14 @@
 // Rejected: reading the line before a short put on a Cell. In CellStats, puts of 1 to 128 bytes are
 // equally fast. The key `whole_write_bytes` of a description decides this.
 //
-// Rejected: two channels of half the rate with 8 banks each. 16 SPEs need as long for lists of
-// 1,024 elements of 16 bytes as with one channel (82.5 us; published: 140).
+// Rejected: two channels of half the data rate with 8 banks each. Lists of 1,024 elements of 16
+// bytes take 16 SPEs 82.5 us, as long as with one channel (published: 140).
 //
-// Rejected: 8 banks. These lists take 125 us, but 8 SPEs get 16.5 GB/s (published: 24.6). With a
-// row cycle of 40 ns instead of 60, 8 SPEs get 24.8 GB/s, but the lists take 83 us.
+// Rejected: 8 banks. The lists take 125 us, but 8 SPEs reach only 16.5 GB/s (published: 24.6). With
+// a row cycle of 40 ns instead of 60 ns, 8 SPEs reach 24.8 GB/s, but the lists take 83 us.
 //
-// Rejected: a queue of 64 reads. These lists take 84.5 us, and 89 to 94 us with a queue of 32
-// reads. No source supports 32 or fewer.
+// Rejected: a queue of 64 reads, with which the lists take 84.5 us. With a queue of 32 reads the
+// lists take 89 to 94 us, but no source supports 32 or fewer.
 
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ pub(super) struct Memory {
     accepted: usize,
     /// The writes that wait for room in the write queue.
     outside: VecDeque<Write>,
-    /// The last direction of the pins. `lines_on_end` is the number of lines since it changed.
+    /// The last direction of the pins. `lines_on_end` counts the lines since it last changed.
     direction: Direction,
     lines_on_end: usize,
     pins_free_at: Moment,
@@ -110,14 +110,14 @@ impl Bank {
 
 #[derive(Clone, Copy, Debug)]
 struct Request {
-    /// The number of the request in order of arrival.
+    /// The sequence number of the request, in order of arrival.
     order: u64,
     /// The earliest start of the request. A short write waits for the data of its read.
     not_before: Moment,
     /// The address of the first byte.
     address: u64,
     bytes: u32,
-    /// The transaction that gets the data of a read, or `None` for the read of a short write.
+    /// The transaction that receives the data of a read, or `None` for the read of a short write.
     reader: Option<u32>,
 }
 
@@ -215,7 +215,7 @@ impl Memory {
         self.proceed(now, outcomes)
     }
 
-    /// Returns the time from the last byte of an accepted write until its Cell has the answer.
+    /// Returns the time from the last byte of a write until the module's Cell has the answer.
     pub fn accept_time(&self) -> Femtoseconds {
         self.accept
     }
@@ -243,8 +243,8 @@ impl Memory {
         }
     }
 
-    /// Appends a write to a waiting write that ends at `address` in the same line, if there is one.
-    /// Returns whether there is one.
+    /// Appends a write to the waiting write in the same line that ends at `address`. Returns false
+    /// if no waiting write ends there.
     fn gathers(&mut self, address: u64, bytes: u32) -> bool {
         let bank = self.bank_of(address);
         let starts_line = address.is_multiple_of(LINE_BYTES);
@@ -254,10 +254,10 @@ impl Memory {
         continued.map(|write| write.bytes += bytes).is_some()
     }
 
-    /// Returns the bank of a line: the digit sum of the line's number in base `banks`. Each group
-    /// of `banks` consecutive lines uses each bank once, in another order than the group before.
-    /// Only the low 32 bits count, because the high bits of a region change when a machine is used
-    /// again.
+    /// Returns the bank of a line: the digit sum of the line's number in base `banks`, modulo
+    /// `banks`. Each group of `banks` consecutive lines uses each bank once, in another order than
+    /// the group before. Only the low 32 bits of the address count, because the high bits depend on
+    /// earlier regions.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -303,7 +303,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // Continues a batch. Writes that started because no read waited are no batch.
+                    // Continues a batch. If too few writes wait to fill a batch, reads come first.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write
@@ -559,7 +559,7 @@ mod tests {
     #[test]
     fn the_oldest_request_whose_bank_is_free_goes_first() {
         let mut driver = Driver::new(&module());
-        // Bank 0 is free after 60 ns, but the pins are busy for 5 ns more.
+        // Line 31 is in bank 0, which is free at 160 ns. The pins are free at 163 ns.
         driver.read(100, 0);
         driver.read(158, 1);
         driver.read(159, 31);
@@ -624,7 +624,7 @@ mod tests {
         module.write_queue_lines.value = 2;
         let mut driver = Driver::new(&module);
         driver.read(100, 5);
-        // All lines are in one bank, which each of them occupies for 70 ns.
+        // All written lines are in one bank. Each write occupies the bank for 70 ns.
         for line in [0, 31, 46, 61] {
             driver.write(100, line, 128);
         }
@@ -666,7 +666,7 @@ mod tests {
         let mut driver = Driver::new(&module());
         (0..2_000).for_each(|line| driver.read(1_030, line));
         let starts = driver.starts();
-        // The pins carry 194 lines of 5 ns in each 1,000 ns: 24.8 GB/s.
+        // A refresh takes 30 of each 1,000 ns. In the other 970 ns, 194 lines take 5 ns each.
         assert_eq!(starts[194 * 10] - starts[0], 10 * 1_000);
     }
 

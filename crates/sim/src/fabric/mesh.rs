@@ -105,7 +105,7 @@ impl Mesh {
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
         // When the head has arrived, the rest of the packet follows without waiting. So the last
-        // byte leaves each link one hop before the next link.
+        // byte leaves each link one hop time before it leaves the next link.
         let hops = self.way.len() as u64;
         let mut gone = arrival_of_head + body - hops * self.hop;
         self.out[from].hold(start, gone, bytes);
@@ -183,7 +183,7 @@ mod tests {
     const NS: Femtoseconds = Femtoseconds(1_000_000);
 
     /// Returns a mesh of 4 x 3 tiles with an element on each, and a second element on the first
-    /// tile. A hop takes 2 ns, and a cache line 8 ns.
+    /// tile. A hop takes 2 ns, and a cache line occupies a link for 8 ns.
     fn mesh() -> Mesh {
         let parameters = Parameters {
             columns: Quantity::plain(4),
@@ -265,9 +265,9 @@ mod tests {
         let mut mesh = mesh();
         // This packet occupies the link from tile 2 to 3 from 0 to 80 ns.
         assert_eq!(arrival(&mut mesh, NOW, 2, 3, 1_280), 82 * NS);
-        // The head waits for the link from tile 2 to 3. The body holds the link from tile 1 to 2.
+        // The head waits for the first packet. Meanwhile the body holds the link from tile 1 to 2.
         assert_eq!(arrival(&mut mesh, NOW, 1, 3, 128), (80 + 2 + 8) * NS);
-        // The link from tile 1 to 2 is free one hop before the link from tile 2 to 3.
+        // The link from tile 1 to 2 is free 2 ns (one hop) earlier than the link from tile 2 to 3.
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
@@ -302,7 +302,7 @@ mod tests {
             bytes,
             busy: Span::from_nanoseconds(ns),
         };
-        // The second packet waits for the first before the link from tile 1 to 5.
+        // The second packet waits until the first packet leaves the link from tile 1 to 5.
         assert_eq!(
             used,
             [link("0,0 to 1,0", 1, 128, 8), link("1,0 to 1,1", 2, 144, 9)]

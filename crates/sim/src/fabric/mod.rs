@@ -13,10 +13,10 @@
 //!
 //! A transaction begins with a command, which waits for a slot on the command bus of the
 //! requester's Cell. One *phase* later all units of the Cell have *snooped* (seen) the command, and
-//! their combined response is known. The target starts when it has seen the command.
+//! their combined response is known. The target starts when the target has seen the command.
 //!
 //! A command to main memory is coherent: the units of both Cells, if there are two, snoop it. The
-//! requester gets no data before both Cells have responded:
+//! requester receives no data before both Cells have responded:
 //!
 //! ```text
 //!   requester's Cell   slot ──phase──┬─► target starts                      ┌─► combined response:
@@ -25,15 +25,15 @@
 //!                                             └──phase──► response ──link───┘
 //! ```
 //!
-//! The data of a write to the other Cell's memory leaves when the requester's Cell has seen the
-//! command. The command crosses the link with the response of the requester's Cell, so the other
-//! Cell is the first to have both responses. The memory controller answers over the link.
+//! A write to the other Cell's memory sends its data when the requester's Cell has seen the
+//! command. The command crosses the link together with the response of the requester's Cell, so the
+//! other Cell is the first to know both responses. The memory controller answers over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
 //! A request to a local store or register in the other Cell goes through an interface at each end
-//! of the link. The far interface issues a command in its own Cell. A read takes a command one way
-//! and data the other way. A write takes a request, a response and then the data:
+//! of the link. The interface in the target's Cell issues a command there. A read sends a command
+//! one way and data the other way. A write sends its command and data, and waits for a response:
 //!
 //! ```text
 //!   requester's Cell  slot ──phase──► source ──rings──► interface keeps the data
@@ -42,20 +42,20 @@
 //!   target's Cell                                                 └─► slot ─phase─┘ ─► rings ─► sink
 //! ```
 //!
-//! The near interface keeps the data until the far interface responds that its command was
-//! accepted. It then acknowledges the response, and the far interface passes the data on. The
-//! response and the acknowledgement together take the time of one message over the link.
+//! The interface in the requester's Cell keeps the data until the other interface has responded
+//! that the command was accepted. After an acknowledgement, the other interface passes the data on.
+//! The response and the acknowledgement together take the time of one message over the link.
 //!
-//! So a read or a write between Cells takes 217 ns longer than within a Cell on the QS20: two
+//! So on the QS20 a read or a write between Cells takes 217 ns longer than within a Cell: two
 //! messages, a second phase and a second interconnect. No source describes this protocol. It is the
-//! simplest that agrees with the paper CellStats (tables 1 and 2): 216 ns for a mailbox message,
-//! 230 ns for a signal, and 220 ns for each access of the PPE.
+//! simplest protocol that agrees with the paper CellStats (tables 1 and 2): 216 ns for a mailbox
+//! message, 230 ns for a signal, and 220 ns for each access of the PPE.
 //!
 //! # Data
 //!
 //! The time of a read from memory comes from [`memory`]. A write to memory is complete when the
-//! memory controller has answered. Any other transaction takes the time of the local store or
-//! register at each end. The PPE adds no time.
+//! memory controller has answered. Any other transaction takes the access time of the local store
+//! or register at each end. The PPE adds no time.
 
 mod command;
 mod crossbar;
@@ -90,9 +90,9 @@ use packet::Packet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Step {
-    /// The arbiter of the rings may grant a packet. The index of the event has the Cell.
+    /// The arbiter of the rings may grant a packet. The index of the event names the Cell.
     Arbitrate,
-    /// A memory module may start a request. The index of the event has the module.
+    /// A memory module may start a request. The index of the event names the module.
     Schedule,
     /// The units of the requester's Cell have seen the command.
     Reflected,
@@ -127,7 +127,7 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The bits of an event's index that hold the number of the transaction. The other 4 bits hold
+    /// The width in bits of the transaction's number in the index of an event. The other 4 bits are
     /// the step. 2^15 transactions suffice for the MFCs of a thousand SPEs.
     const INDEX_BITS: u32 = 15;
 
@@ -226,7 +226,7 @@ pub(crate) struct Fabric {
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The ports of the PPEs, by Cell. The following vectors are indexed by SPE, module and Cell.
+    /// The ports of the PPEs, by Cell. The next three vectors are indexed by SPE, module and Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -296,7 +296,7 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // The data needs no more commands, so its departure is computed now.
+            // No more commands are needed, so the departure of the data is already known.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -361,8 +361,8 @@ impl Fabric {
         }
     }
 
-    /// Returns the time of a word from its command at `from` to a register of `to`. Returns `None`
-    /// on rings and meshes, where words and other packets delay each other.
+    /// Returns the time of a word from the command of `from` until the word is in a register of
+    /// `to`. Returns `None` on rings and meshes, where words and other packets delay each other.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
         let (from, to) = (self.port(from), self.port(to));
@@ -448,7 +448,7 @@ impl Fabric {
         }
     }
 
-    /// Continues a read from the other Cell when its command arrives there.
+    /// Continues a read from the other Cell when its command arrives in that Cell.
     fn crossed(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let entry = &self.under_way[id];
         let (transaction, cell) = (entry.transaction, usize::from(entry.target.cell));
@@ -522,8 +522,8 @@ impl Fabric {
         }
     }
 
-    /// Continues a transaction when the combined response is known: in the other Cell for a write
-    /// to its memory, and in the requester's Cell otherwise.
+    /// Continues a transaction when the combined response is known. A write to the other Cell's
+    /// memory needs the response in that Cell, any other transaction in the requester's Cell.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -552,7 +552,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // This is the acknowledgement, the time of which is part of that of the response.
+                // The acknowledgement only occupies the link: the response took the time of both.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -30,7 +30,7 @@ pub(super) enum Element {
 pub(super) enum Network {
     /// Rings, on which events of the arbiter start packets.
     Rings(Rings),
-    /// A mesh, which computes the arrival of a packet without events. So do crossbar and matrix.
+    /// A mesh. Like a crossbar and a matrix, it computes the arrival of a packet without events.
     Mesh(Mesh),
     Crossbar(Crossbar),
     Matrix(Matrix),
@@ -88,8 +88,8 @@ impl Network {
         port as u16
     }
 
-    /// Sends a packet that is ready now, and returns the time at which its last byte arrives, or
-    /// `None` on rings, where it is not known yet.
+    /// Sends a packet that is ready now, and returns the time at which its last byte arrives.
+    /// Returns `None` on rings, where the arbiter decides this time later.
     pub fn arrival(&mut self, now: Moment, packet: &Packet) -> Option<Moment> {
         let (from, to) = (usize::from(packet.from), usize::from(packet.to));
         match self {
@@ -121,9 +121,8 @@ impl Network {
     }
 }
 
-/// Returns the time of one direction of a measured exchange by compare-and-swap, without the
-/// latency of the line. The parts are the request for the line, both caches, the packet body and
-/// the claim.
+/// Returns the part of a measured one-way time that is not the way of the line: two requests (for
+/// the line and for the claim), the instructions, both caches, the packet body and half a poll.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,
@@ -144,7 +143,7 @@ fn beside_the_way(description: &Description) -> Femtoseconds {
         }
         _ => Femtoseconds::ZERO,
     };
-    // The waiting processor polls the line, and notices a change after half a poll on average.
+    // The waiting processor polls the line, and on average notices a change after half a poll.
     let half_a_look = Femtoseconds(cycles(&atomic.hit_cycles).0 / 2);
     request + request + instructions + caches + body + half_a_look
 }

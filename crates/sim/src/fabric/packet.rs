@@ -12,6 +12,6 @@ pub(super) struct Packet {
     pub bytes: u32,
     pub from: u16,
     pub to: u16,
-    /// Whether the packet is a line from the cache of an SPE to that of another.
+    /// Whether the packet is a line from the cache of one SPE to the cache of another.
     pub between_caches: bool,
 }

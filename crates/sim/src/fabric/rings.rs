@@ -10,35 +10,35 @@
 //!
 //! A packet holds all segments (ring pieces between neighbours) of its way from its start until its
 //! last byte arrives. It holds a port only while it passes the port, so the source can start its
-//! next packet on another ring earlier. The time from which a segment is free is stored.
+//! next packet on another ring earlier.
 //!
 //! The arbiter grants (starts) a packet if its way is free, both ports will be free when the packet
 //! passes them, and no packet has just started on the same ring. The memory controller goes first,
 //! then the element that sent least recently. A packet goes the shorter way round, on the first
 //! ring on which it can start. An element sends its packets in the order in which they are ready.
 //!
-//! Packets to a near sink and packets with many segments would starve. Therefore no element may
-//! start a packet that delays the first packet of the memory controller, or of the element that
-//! sent least recently, if that packet is ready.
+//! Without another rule, packets to a near sink and packets with many segments would starve.
+//! Therefore a packet must not delay the first ready packet of the memory controller, or of the
+//! element that sent least recently.
 //!
 //! At most one wake of the arbiter is queued, for the earliest time at which a packet can start.
 //!
-//! Sources: Krolak (developerWorks, 2005) for the 8 cycles of a packet and 3 between two starts;
-//! Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE Micro, 2006;
-//! recalled) for the grants and their order. No source explains how the arbiter avoids starvation,
-//! and which ring of a direction it takes.
+//! Sources: Krolak (developerWorks, 2005) for the 8 cycles of a packet and the 3 cycles between two
+//! starts; Programming Handbook 1.7.3 for the longest way; Kistler, Perrone and Petrini (IEEE
+//! Micro, 2006; recalled) for the grants and their order. No source explains how the arbiter avoids
+//! starvation, or which ring of a direction it takes.
 
-// Rejected: freeing a segment when the packet has left it. The best pairing of eight SPEs is then
-// only 1.0 to 1.1 times as fast as the worst (published: 2.5; with the whole way held: 1.75).
+// Rejected: freeing a segment when the packet has left it. Eight SPEs that send in pairs are then
+// only 1.0 to 1.1 times as fast in the best pairing as in the worst (published: 2.5; here: 1.75).
 //
 // Rejected: freeing segments early, and using the rings of a direction in turn. All packets start 8
-// cycles apart, so the turns change nothing.
+// cycles apart, so the use in turn changes nothing.
 //
 // Rejected: claiming the whole way at the start, but freeing each segment when the packet has left
-// it. The pairings get 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
+// it. The pairings reach 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
 //
-// Rejected: only round robin. Elements far from a contended port starve: two of eight streams got
-// half of the rate of the others.
+// Rejected: only round robin. Elements far from a contended port starve: two of eight streams had
+// half the data rate of the others.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -64,7 +64,7 @@ pub(super) struct Rings {
     /// For each element, a time at or before the earliest start of its first packet, or
     /// [`Moment::NEVER`] without a packet.
     next: Vec<Moment>,
-    /// The number of each element's last grant. For the memory controller it is always 0.
+    /// The sequence number of each element's last grant. The memory controller keeps 0 to go first.
     granted: Vec<u64>,
     grants: u64,
     memory_controller: usize,
@@ -202,7 +202,7 @@ impl Rings {
         (self.wake_at != Moment::NEVER).then_some(self.wake_at)
     }
 
-    /// Returns the elements on the preferred way of a packet, including both ends.
+    /// Returns the elements on the preferred way of a packet, including the source and the sink.
     pub fn elements_passed(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + Clone {
         let count = self.elements.len();
         let [first, _] = self.ways[from * count + to];
@@ -231,7 +231,7 @@ impl Rings {
         next
     }
 
-    /// Returns the earliest time at which a packet can start. Corrects times in `next`.
+    /// Returns the earliest start of any packet. Raises times in `next` that are too early.
     fn find_wake(&mut self) -> Moment {
         loop {
             let mut source = 0;
@@ -252,14 +252,14 @@ impl Rings {
         }
     }
 
-    /// Returns the earliest start of an element's first packet, if no other packet starts before.
+    /// Returns the earliest start of an element's first packet, if no other packet starts earlier.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
             .time
     }
 
-    /// Returns the start of an element's first packet now, or `Err` with the time to try again.
+    /// Returns the start of an element's first packet now, or `Err` with the time of the next try.
     #[inline]
     fn start(&self, now: Moment, source: usize) -> Result<Start, Moment> {
         let first = self.first_start(now, source);
@@ -279,15 +279,15 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // The packet of `element` may itself wait for a third element.
+                // `next` is later if the packet of `element` waits for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Returns the elements with a ready packet that come before `source`: the memory controller,
-    /// and the first of the other elements.
+    /// Returns the memory controller, and the other element that sent least recently. Each is
+    /// `None` if it does not come before `source` or has no ready packet.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -312,8 +312,8 @@ impl Rings {
     #[inline]
     fn delays(&self, source: usize, start: &Start, other_source: usize, other: &Start) -> bool {
         let sink = |source: usize| self.elements[source].packets[0].to;
-        // Returns how much later than this packet the other packet reaches a place, which is `hops`
-        // from the source of this packet and `other_hops` from that of the other.
+        // Returns the time from the head of this packet to the head of the other packet, at a place
+        // that is `hops` from the source of this packet and `other_hops` from the other source.
         let later = |hops: usize, other_hops: usize| {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
@@ -334,8 +334,8 @@ impl Rings {
                 })
     }
 
-    /// Returns the earliest start of an element's first packet from `now` on, on the first ring of
-    /// several. Does not use `starts`, which is slower: this takes most of the arbiter's time.
+    /// Returns the earliest start of an element's first packet from `now` on, on the first ring
+    /// that permits it. This is called often, so it does not use `starts`, which is slower.
     fn first_start(&self, now: Moment, from: usize) -> Start {
         let source = &self.elements[from];
         let packet = &source.packets[0];
@@ -408,7 +408,7 @@ impl Rings {
         (passed, packet)
     }
 
-    /// Returns the time from which a ring can take a packet and all segments of its way are free.
+    /// Returns the time from which the ring can take a packet and all segments of `way` are free.
     #[inline]
     fn way_free(&self, ring: &Ring, from: usize, way: Way) -> Moment {
         let segments = segments(from, way, ring.free_at.len());
@@ -532,8 +532,8 @@ mod tests {
 
     #[test]
     fn two_packets_on_one_segment_follow_each_other() {
-        // Both packets use segment 2, which the first to start holds until it arrives: in the first
-        // case as its last segment, in the second case as its first.
+        // The first packet to start holds segment 2 until it arrives. In the first case, segment 2
+        // is the last segment of this packet, in the second case the first.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 1, 3), (0, 2, 4)]),
             [10, 10 + 10]
@@ -554,7 +554,7 @@ mod tests {
 
     #[test]
     fn packets_of_one_element_go_over_the_rings_of_a_direction_in_turn() {
-        // The ports are free after 8 cycles, and the way after 9.
+        // After 8 cycles the ports are free, but the segment only after 9.
         let mut rings = rings(2, 2);
         let packets: Vec<_> = (0..10).map(|_| (0, 1, 2)).collect();
         let starts: Vec<u64> = (0..10).map(|n| 8 * n + 9).collect();
@@ -569,9 +569,9 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // The seventh packet waits for segment 1 until cycle 10. The packet of element 2 shares
-        // segment 2 with the seventh and must wait. The other packets need not, because they do not
-        // delay it.
+        // The seventh packet waits until the first packet has left segment 1 in cycle 10. So the
+        // packet of element 2, which also needs segment 2, must wait for the seventh packet. The
+        // other packets start earlier, because they do not delay the seventh packet.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);
@@ -604,12 +604,12 @@ mod tests {
 
     #[test]
     fn the_shorter_way_is_waited_for_and_of_two_equal_ones_the_free_one_is_taken() {
-        // The clockwise ways of five hops share segments. The other ways are too long.
+        // The clockwise ways of five hops share segments. The counterclockwise ways are too long.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 5), (0, 1, 6)]),
             [13, 13 + 13]
         );
-        // Both ways have six hops.
+        // For each packet, both ways have six hops.
         assert_eq!(
             arrivals(&mut rings(1, 1), &[(0, 0, 6), (0, 1, 7)]),
             [14, 14]
@@ -643,7 +643,7 @@ mod tests {
 
     #[test]
     fn those_upstream_do_not_starve_those_downstream() {
-        // Both streams use segment 2, which packets of element 1 reach after one hop.
+        // Elements 1 and 2 send over segment 2. Packets of element 1 reach it one hop later.
         let packets: Vec<_> = (0..10).map(|n| (0, 1 + n % 2, 3 + n % 2)).collect();
         let arrivals = arrivals(&mut rings(1, 1), &packets);
         assert!(arrivals.is_sorted(), "{arrivals:?}");
@@ -651,8 +651,8 @@ mod tests {
 
     #[test]
     fn short_ways_do_not_starve_long_ones() {
-        // Each element sends counterclockwise to its neighbour, one or three hops away. The ports
-        // could send these packets faster than the rings start them.
+        // Each of `elements` sends counterclockwise to the element before it, one or three hops
+        // away. The ports could send these packets faster than the rings start them.
         let elements = [1, 2, 3, 4, 7, 8, 9, 10];
         let packet = |n: usize| (0, elements[n % 8], elements[(n + 7) % 8]);
         let packets: Vec<_> = (0..160).map(packet).collect();

@@ -14,11 +14,11 @@ const LOCAL_STORE_READ: u64 = 41 * 312_500;
 const LOCAL_STORE_WRITE: u64 = 77 * 312_500;
 const REGISTER: u64 = 44 * 312_500;
 const MEMORY_ACCESS: u64 = 48 * NS;
-/// The time from a line's arrival at the memory controller until its Cell has the answer.
+/// The time from a line's arrival at the memory controller until the controller's Cell responds.
 const ACCEPT: u64 = 18 * NS;
 
-/// Returns the time of a packet alone on the rings. Their order: PPE, SPE 1, 3, 5, 7, IOIF1, IOIF0,
-/// SPE 6, 4, 2, 0, MIC.
+/// Returns the time of a packet alone on the rings, which connect in this order: PPE, SPE 1, 3, 5,
+/// 7, IOIF1, IOIF0, SPE 6, 4, 2, 0, MIC.
 const fn ring(hops: u64) -> u64 {
     (8 + hops) * BUS
 }
@@ -191,7 +191,7 @@ fn a_bank_that_is_busy_is_waited_for() {
     let [first, same_bank, other_bank] = times(&one_cell(), [read(0, 0), read(2, 31), read(4, 1)]);
     assert_eq!(first, PHASE + MEMORY_ACCESS + ring(1) + LOCAL_STORE_WRITE);
     assert_eq!(same_bank, first + 60 * NS + BUS);
-    // The pins are free after 5 ns, and the way is two hops longer.
+    // The pins carry this line 5 ns after the first line, and its way is two hops longer.
     assert_eq!(other_bank, first + 5 * NS + 2 * BUS);
 }
 
@@ -239,8 +239,8 @@ fn a_line_from_a_local_store_in_the_other_cell() {
 fn lines_over_the_link_follow_each_other() {
     let [first, second] = times(&qs20(), [get(6, 8), get(6, 8)]);
     assert_eq!(second - first, LINE_ON_LINK);
-    // The transfers use different directions of the link for data. A command and data share a
-    // direction at different times.
+    // The data of the two transfers takes different directions of the link. The command of each
+    // takes the direction of the other's data, but at another time.
     let [out, back] = times(&qs20(), [get(6, 8), get(8, 6)]);
     assert_eq!(out, back);
 }
@@ -252,7 +252,7 @@ fn a_claim_takes_the_command_phase_only() {
         times(&one_cell(), [claim(0), claim(1)]),
         [PHASE, PHASE + BUS]
     );
-    // Coherent commands of both Cells have one order, with two bus cycles for each.
+    // The ordering point takes one coherent command of both Cells in two bus cycles.
     let expected = [RESPONSE_OF_BOTH, RESPONSE_OF_BOTH + 2 * BUS];
     assert_eq!(times(&qs20(), [claim(0), claim(8)]), expected);
     assert_eq!(

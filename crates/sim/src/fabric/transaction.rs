@@ -5,7 +5,7 @@ use crate::index::{PPE, ProcessorIndex};
 /// The size in bytes of a word.
 pub(crate) const WORD_BYTES: u32 = 4;
 
-/// An end of a transaction.
+/// The requester or the target of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     /// The PPE of a Cell. Only the PPE of Cell 0 runs programs.

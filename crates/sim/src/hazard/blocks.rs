@@ -2,9 +2,9 @@
 
 use super::transfer::Piece;
 
-/// The number of ranges in flight in each block of 1 KB, in 4,096 counters that the blocks share. A
-/// new transfer is compared with others only if one of its counters is not 0, which is rare
-/// (measured: 0.2 us for a transfer with 64 in flight).
+/// Counters of the ranges in flight in each block of 1 KB. All blocks share 4,096 counters. A new
+/// transfer is compared with others only if one of its counters is not 0, which is rare. With 64
+/// transfers in flight, a new transfer takes 0.2 us of real time (measured).
 #[derive(Debug)]
 pub(super) struct Blocks {
     counts: Box<[u32]>,
@@ -47,7 +47,7 @@ impl Blocks {
     #[inline]
     fn counts_of(piece: Piece) -> impl Iterator<Item = usize> {
         let blocks = piece.start >> Self::BLOCK_BITS..piece.end.div_ceil(1 << Self::BLOCK_BITS);
-        // The upper bits of the product depend on all bits of the block number.
+        // The upper bits of the product depend on all bits of the block number, the lower do not.
         let mixed = |block: u64| block.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         blocks.map(move |block| (mixed(block) >> (u64::BITS - Self::COUNT_BITS)) as usize)
     }

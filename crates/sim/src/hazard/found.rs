@@ -17,7 +17,7 @@ impl Hazard {
     }
 }
 
-/// A hazard that was found, of which the text is not made yet.
+/// A hazard that was found, before its text is made.
 #[derive(Clone, Copy)]
 pub(super) enum Found<'a> {
     Overlap {

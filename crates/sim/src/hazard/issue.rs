@@ -9,11 +9,11 @@ use crate::issuer::Issuer;
 pub(crate) struct Issue {
     pub issuer: Issuer,
     pub tag: Option<Tag>,
-    /// The number of the command in its queue, from 1.
+    /// The sequence number of the command in its queue, from 1.
     pub number: u64,
     /// Whether the command has a fence or a barrier, so that it comes after its tag group.
     pub comes_after_group: bool,
-    /// The number of the last earlier barrier of the tag group, or 0.
+    /// The sequence number of the last earlier barrier of the tag group, or 0 if there is none.
     group_barrier: u64,
     queue_barrier: u64,
 }
@@ -27,7 +27,7 @@ impl Issue {
         };
         let same_group = first.tag.is_some() && first.tag == second.tag;
         let after_first = |number: u64| number >= first.number;
-        // The elements of a list have the same number. The architecture does not order them.
+        // All elements of a list have the sequence number of the list command, and are not ordered.
         first.issuer == second.issuer
             && first.number != second.number
             && (after_first(second.queue_barrier)
@@ -39,9 +39,9 @@ impl Issue {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Issued {
     commands: u64,
-    /// The number of the last barrier of the whole queue, or 0.
+    /// The sequence number of the last barrier of the whole queue, or 0 if there is none.
     queue_barrier: u64,
-    /// The number of the last barrier of each tag group, or 0.
+    /// The sequence number of the last barrier of each tag group, or 0 if there is none.
     group_barriers: [u64; Tag::COUNT as usize],
 }
 

@@ -211,7 +211,7 @@ fn fences_and_barriers_order_a_tag_group() {
     assert!(hazard_of(&[(0, old), (0, plain)]).is_some());
     assert_eq!(hazard_of(&[(0, old), (0, fenced)]), None);
     assert_eq!(hazard_of(&[(0, old), (0, barred)]), None);
-    // A barrier, but not a fence, also comes before all later commands for other bytes.
+    // A barrier for other bytes orders the commands before and after it, but a fence does not.
     let elsewhere = get(0x800, MEMORY + 0x2000, 16);
     let barrier = Command {
         order: Order::Barrier,

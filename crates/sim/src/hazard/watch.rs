@@ -81,7 +81,7 @@ impl Hazards {
     }
 
     /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end).
-    /// Returns the hazard with [`HazardWatch::Error`].
+    /// Returns a hazard only with [`HazardWatch::Error`].
     ///
     /// Transfers begin when they are issued, so that all orders that the architecture permits are
     /// checked. Atomic commands must not be recorded, because they may race.
@@ -216,7 +216,7 @@ impl Hazards {
 
     fn in_flight(&self, now: Moment, spe: SpeId, id: u64, transfer: &Transfer) -> InFlight {
         let get = transfer.direction == Direction::Get;
-        // A register takes the words of two writers, so these do not conflict.
+        // A register accepts the words of two writers one after the other, so there is no conflict.
         let bytes_there = match ProblemStateRegister::at(transfer.ea) {
             Some(_) => 0,
             None => u64::from(transfer.bytes),

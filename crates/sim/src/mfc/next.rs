@@ -23,7 +23,7 @@ struct Next {
     is_sent: bool,
     /// Whether the `Work` waits for room in a mailbox.
     is_blocked: bool,
-    /// The earliest time of the next request, if it changes.
+    /// The new earliest time of the next request, or `None` if this time does not change.
     not_before: Option<Moment>,
 }
 

@@ -87,7 +87,7 @@ impl SimMfc {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // Both SPEs share the line from now on, because the supplier has the request already.
+        // This SPE now shares the line with the supplier, which has the request already.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {
@@ -126,8 +126,8 @@ impl SimMfc {
         world.add_lag(self.processor(), world.costs.channel);
     }
 
-    /// Waits while another atomic unit has a command to a line on the bus. No source gives the
-    /// interval between attempts. Here it is the time until the SPE's own Cell has answered.
+    /// Waits while a conflicting command of another SPE is on the bus. No source gives the interval
+    /// between attempts. Each attempt takes the time in which the SPE's own Cell answers.
     fn try_until_not_refused(&self, ea: EffectiveAddress, command: LineCommand) {
         let (world, spe, line) = (&self.world, self.spe.index(), ea.0 / LINE);
         while world.mfcs.caches.borrow().refuses(spe, line, command) {

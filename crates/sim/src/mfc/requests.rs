@@ -18,7 +18,7 @@ use crate::world::World;
 
 /// The result of an attempt to send a bus request.
 enum Sent {
-    /// A request was sent, or a command needed none.
+    /// A request was sent, or a command ended without a request.
     Something,
     /// No request may be sent before this time.
     NotBefore(Moment),
@@ -301,7 +301,7 @@ impl World {
         self.mfcs.caches.borrow_mut().discard(ea.0 / LINE);
     }
 
-    /// Removes a `Work` that has no more requests to send or on the bus.
+    /// Removes a `Work` if all its requests have been sent and are complete.
     fn finish_if_complete(&self, mfc: &mut MfcState, place: usize) {
         let work = &mfc.work[place];
         if !work.is_sent || work.in_flight > 0 {
@@ -341,8 +341,8 @@ impl World {
             }
         }
         self.forget_command(mfc, work.id, work.is_watched, &work.watched);
-        // Buffers are dropped after `forget_command`, because their drop panics if `Hazards` finds
-        // a transfer in them. The event loop, which calls this, must not unwind.
+        // Dropping a buffer panics if `Hazards` finds a transfer in it, so `forget_command` comes
+        // first. The event loop, which calls this function, must not unwind.
         if let Err(hazard) = catch_unwind(AssertUnwindSafe(|| drop(given_back))) {
             mfc.late(work.issuer).get_or_insert(hazard);
         }

@@ -32,7 +32,7 @@ pub(super) struct Issued<const ENTRIES: usize> {
     pub queue: CommandQueue<ENTRIES>,
     pub waiting: Vec<(EntryId, u64, Issue)>,
     /// An error of a command found after its issue: a hazard, or a fault of a waiting command. The
-    /// next thread that uses the queue panics with it.
+    /// next thread that uses the queue panics with this error.
     pub late: Option<Payload>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct MfcState {
     pub(super) serial: u64,
     /// The ids and directions of the incomplete typed transfers.
     pub(super) typed: Vec<(u64, Direction)>,
-    /// The buffers of dropped views, with the ids of the transfers that must complete before.
+    /// The buffers of dropped views, each with the id of the transfer after which it is freed.
     pub(super) held: Vec<(u64, LocalBuffer)>,
     /// The lists that have stopped after a stall-and-notify element.
     pub(super) stalled: Vec<(Stalled, ListCursor)>,
@@ -102,7 +102,7 @@ pub(super) struct Work {
     /// Whether `Hazards` has a transfer with this `id`.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that `Hazards` knows as transfers. The last one is being sent.
+    /// The elements of a list that are transfers in `Hazards`. The last element is being sent.
     pub watched: Vec<Watched>,
 }
 
@@ -124,7 +124,7 @@ impl Work {
     }
 }
 
-/// Returns whether `Hazards` has the command as a transfer. Of a list, it has the elements.
+/// Returns whether the command is one transfer in `Hazards`. Each element of a list is one.
 pub(super) fn is_watched(command: &Command) -> bool {
     matches!(command, Command::Transfer(_) | Command::SendSignal(_))
 }
@@ -150,8 +150,8 @@ pub(super) enum Task {
         element: Option<Move>,
         /// Whether the list stalls after the current element.
         stalls: bool,
-        /// The earliest time of the next element: when the first command of the current element is
-        /// answered on the bus. `None` before this command.
+        /// The earliest time of the next element: `list_interval` after the first request of the
+        /// current element. `None` before this request.
         next_at: Option<Moment>,
     },
     Typed {

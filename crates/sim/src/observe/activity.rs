@@ -43,7 +43,7 @@ pub(crate) enum Activity {
     Idle,
     /// At least one thread of the program runs.
     Computing,
-    /// All threads of the program wait. The cause is that of the last wait.
+    /// All threads of the program wait. The cause is that of the latest wait.
     Waiting(Cause),
 }
 

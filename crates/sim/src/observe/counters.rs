@@ -12,15 +12,16 @@ use crate::time::{Femtoseconds, Moment};
 pub struct SpeCounters {
     /// The time in which at least one thread of the program did not wait.
     pub computing: Span,
-    /// The time in which all threads waited, the last one for a transfer.
+    /// The time in which all threads waited, and the latest wait was for a transfer.
     pub waiting_for_dma: Span,
-    /// The time in which all threads waited, the last one for a mailbox.
+    /// The time in which all threads waited, and the latest wait was for a mailbox.
     pub waiting_for_mailbox: Span,
-    /// The time in which all threads waited, the last one for a signal.
+    /// The time in which all threads waited, and the latest wait was for a signal.
     pub waiting_for_signal: Span,
-    /// The time in which all threads waited, the last one for a reservation or an atomic operation.
+    /// The time in which all threads waited, and the latest wait was for a reservation or an atomic
+    /// operation.
     pub waiting_for_lock: Span,
-    /// The time in which all threads waited, the last one for something else.
+    /// The time in which all threads waited, and the latest wait was for something else.
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,

@@ -16,7 +16,7 @@ impl Hash {
         self.0 = product ^ product >> 32;
     }
 
-    /// Adds a text in words, each with up to seven bytes of the text and their number.
+    /// Adds a text as 64-bit words. A word has up to seven bytes of the text, and their count.
     #[inline]
     pub fn text(&mut self, text: &str) {
         let mut rest = text.as_bytes();

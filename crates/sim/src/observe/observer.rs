@@ -33,7 +33,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Makes the observer of a machine, which writes a trace to `trace`, if given, in large blocks.
+    /// Makes the observer of a machine. If `trace` is given, writes a trace to it in large blocks.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
             spes: (0..spes).map(|_| SpeCount::new()).collect(),

@@ -19,7 +19,7 @@ pub(crate) struct TracePacket {
     /// The time in nanoseconds from the start of the run.
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    /// The number of the packet's writer. Each writer has its own interned names.
+    /// The identifier of the packet's writer. Each writer has its own interned names.
     #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
     #[prost(message, optional, tag = "11")]
@@ -37,7 +37,7 @@ pub(crate) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// `SEQ_NEEDS_INCREMENTAL_STATE`: the packet may use interned names.
 pub(crate) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// Interned names, which later packets use by their numbers.
+/// Interned names, which later packets use by their ids.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct InternedData {
     #[prost(message, repeated, tag = "2")]

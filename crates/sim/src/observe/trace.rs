@@ -15,7 +15,7 @@
 //!   │  │  ├─ entry 1                    ▐put───────▌
 //!   │  │  └─ proxy entry 0    ▐get──────────▌             issued by the PPE
 //!   │  ├─ MFC queue          the number of commands in the queue
-//!   │  └─ MFC proxy queue    the number of commands in the proxy queue, from the first on
+//!   │  └─ MFC proxy queue    the number of commands in the proxy queue, if it is used
 //!   └─ use
 //!      ├─ Cell 0, ring 0     per cent since the last sample
 //!      └─ memory module 0

@@ -63,7 +63,7 @@ impl World {
         self.check(to)
     }
 
-    /// Takes the oldest word of an inbound mailbox, and wakes all that wait for room.
+    /// Takes the oldest word of an inbound mailbox, and wakes the senders that wait for room.
     #[inline]
     pub fn take_inbound(&self, of: &SimProcessor) -> Option<u32> {
         let word = of.words.inbound.pop()?;
