@@ -151,7 +151,7 @@ impl Workers {
     }
 }
 
-/// Returns the time that `of` takes on the PPE, and its result.
+/// Calls `of` on the PPE. Returns the time of the call, and the result of `of`.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();
