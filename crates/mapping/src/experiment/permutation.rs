@@ -223,7 +223,7 @@ mod tests {
             let all = texts(tasks, spes);
             assert_eq!(all.len(), number);
             assert_eq!(Mapping::count(tasks, spes), Some(number as u64));
-            // In ASCII, `-` comes before digits.
+            // In ASCII, `-` comes before digits, but an SPE without a task comes last.
             let key = |text: &String| text.replace(IDLE, "~");
             assert!(
                 all.is_sorted_by(|a, b| key(a) < key(b)),
