@@ -214,7 +214,7 @@ struct Role {
     bit: u32,
     /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// If this SPE is a root, its bit for other roots. Every second barrier shifts the bit by 16.
+    /// The bit for other roots, if this SPE is a root. Every second barrier shifts the bit by 16.
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,

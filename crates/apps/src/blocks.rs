@@ -74,7 +74,7 @@ impl Staging {
 
     /// Completes the parameter `threads` of each program. A program with the buffering `threads`
     /// but without a number of threads becomes one program for each of the `usual` numbers. If
-    /// there is such buffering, the number is removed from programs with another buffering.
+    /// at least one program has this buffering, the number is removed from all others.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],

@@ -10,7 +10,7 @@
 //! each successor adds 1. The consumer checks each number.
 //!
 //! The time of a communication is the time between two numbers at the consumer, divided by the
-//! number of channels in the ring. The channel to the consumer does not count (section 3.1).
+//! number of channels in the ring. This number excludes the channel to the consumer (section 3.1).
 
 use std::iter;
 

@@ -158,12 +158,11 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
     let parts = parameters
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
-            // The values `on` and `off` do not name their parameter, so the name is added.
+            // The values `on` and `off` do not contain the name of the parameter, so it is added.
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // The value `threads` is omitted if the name of the curve has, for example, `4
-            // threads`.
+            // The value `threads` is omitted beside a number of threads, such as `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

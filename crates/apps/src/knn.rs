@@ -70,7 +70,7 @@ const RATE: Metric = Metric::new("rate", "pairs/s");
 /// 16,777,216. Sums in any order therefore give the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// The largest number of points. In 72 dimensions this number takes a day and a half on an SPE.
+/// The largest number of points. In 72 dimensions a run takes a day and a half on an SPE.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -133,7 +133,7 @@ impl Program for Knn {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The coordinates are stored in 16 bits and sent in 32 bits.
+        // A coordinate is stored in 2 bytes and sent in 4 bytes, so it has 6 bytes in all.
         let coordinates = self.points * self.dimensions * 6;
         let neighbours = self.points * (size_of::<Vec<u64>>() + self.neighbours * size_of::<u64>());
         let of_points = coordinates + neighbours;

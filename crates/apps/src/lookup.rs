@@ -5,7 +5,7 @@
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
 //!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, makes a step,
 //!                                       and goes to the end of the queue again
-//!   interleave   the plain code, in the number of threads that was the fastest
+//!   interleave   the plain code in several threads, in the fastest number of threads
 //! ```
 //!
 //! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods
@@ -86,10 +86,10 @@ const GAIN: Metric = Metric::new("gain", "times");
 /// The smallest size of a structure: room for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
-/// The largest number of look-ups. This number takes hours on any machine.
+/// The largest number of look-ups. A run with this number takes hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The look-ups under way with prefetches by hand. A core has fewer cache misses under way.
+/// The number of look-ups under way by [`Method::Prefetch`]. A core has fewer misses under way.
 const BY_HAND: usize = 32;
 
 /// The cycles that a simulated SPU computes for a node. The number is an assumption.

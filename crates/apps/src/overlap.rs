@@ -225,7 +225,7 @@ fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// Returns the cycles a byte of `program` without computation, or `None` if `done` lacks them.
+/// Returns the cycles a byte of `program` without computation, or `None` if `done` lacks it.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,

@@ -253,7 +253,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions from each bead to the next bead, two bits each, with the first direction lowest.
+/// The directions from each bead to the next bead: two bits each, from the lowest bits up.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -261,7 +261,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid: up to 19 places in each direction, and the places around them.
+/// The width of the grid: 19 places on each side of the middle, and a border of one place.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;

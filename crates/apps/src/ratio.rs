@@ -48,7 +48,7 @@ pub struct Ratio {
 /// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The items that the channel to the first process buffers, because all processes write first.
+/// The number of items that the channel to the first process buffers: all processes write first.
 const BUFFERED: usize = 1;
 
 /// The number of steps before, and again after, the timed steps. Processes begin at different

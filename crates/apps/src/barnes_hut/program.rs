@@ -53,7 +53,7 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies in a set: 16 KB, as section 5.2 of the paper has for moving bodies.
+/// The number of bodies in a set: 16 KB, as in section 5.2 of the paper, where tasks move bodies.
 const SET: usize = 512;
 
 /// The smallest part of a set, in bodies. Each part transfers the section of the tree again.
@@ -92,13 +92,13 @@ const BODIES_MAX: usize = 1_000_000;
 /// The largest number of bodies for which a simulated machine runs all phases, in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The largest number of steps. With 10k bodies, this number takes half a day on this computer.
+/// The largest number of steps. With 10k bodies, such a run takes half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
 const COMPARED: usize = 100;
 
-/// The largest accepted error of the forces. An evenly filled square that acts as one mass has an
-/// error of at most an eighth of `THETA`², relative to the force of the square.
+/// The largest accepted error of the forces, relative to the forces. By theory, an evenly filled
+/// square that acts as one mass has an error of at most 0.031, an eighth of `THETA`².
 const FORCE_ERROR_MAX: f64 = 0.05;
 
 /// The side of the square that is drawn. At the beginning the square contains the whole disc.
@@ -356,7 +356,7 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Bodies, and fewer than twice as many nodes. Sorting and sending need a second copy.
+        // Bodies and at most twice as many nodes, and a second copy of both to sort and send.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 

@@ -79,8 +79,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home with those of another block. Returns the cycles that an SPU
-    /// would take.
+    /// Compares all points of the home and another block. Returns the cycles that an SPU would take.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {

@@ -25,8 +25,7 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. Elements outside of the matrix are those of the identity
-    /// matrix.
+    /// Makes the tiles of a matrix, filled up with elements of the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);

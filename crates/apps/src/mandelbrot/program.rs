@@ -47,7 +47,7 @@ pub struct Mandelbrot {
 /// (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// The largest number of frames. This number takes half a day on an SPE.
+/// The largest number of frames. A run with this number takes half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {

@@ -1,7 +1,7 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
-// Rejected: tabu search of one placement until the limit. This takes 18 times as long as memetic
-// search to the best known cost of sko42, and 45 times for tai30b (`docs/performance.md`).
+// Rejected: tabu search of one placement until the limit. Memetic search reaches the best known
+// cost of sko42 in an 18th of the time, and of tai30b in a 45th (`docs/performance.md`).
 // Rejected: tabu searches that take twice as long with each new population. With two of three seeds
 // their result was 0.1 % too high on tai50b after 10 s.
 
