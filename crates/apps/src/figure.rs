@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Done, Metric, Parameters, Program};
 
-/// A figure: curves over one quantity.
+/// A figure: curves with common axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The title.
@@ -158,7 +158,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
     let parts = parameters
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
-            // The values `on` and `off` do not contain the name of the parameter, so it is added.
+            // The values `on` and `off` do not contain the name of the parameter.
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }

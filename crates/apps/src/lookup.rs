@@ -5,7 +5,7 @@
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
 //!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, makes a step,
 //!                                       and goes to the end of the queue again
-//!   interleave   the plain code in several threads, in the fastest number of threads
+//!   interleave   the plain code in several threads; their number is the fastest one
 //! ```
 //!
 //! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods

@@ -159,7 +159,7 @@ mod tests {
         };
         // Task 0 sends over 1 link and 3 links, and receives over the same links: 2 * (1 + 3) = 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Each task sends over 1 link and 2 links, and receives over the same links: 2 * (1 + 2) = 6.
+        // Each task sends over 1 link and 2 links, and receives over the same: 2 * (1 + 2) = 6.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

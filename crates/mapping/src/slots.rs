@@ -1,7 +1,7 @@
 //! A problem as a permutation problem: each item has its own slot, and all slots have an item.
 //!
-//! A place that takes several tasks has several slots. A fixed task removes one slot. The items
-//! are the free tasks and, for slots that stay empty, items without volume.
+//! A place that takes several tasks has several slots. A fixed task removes one slot. The items are
+//! the free tasks and, for slots that stay empty, items without volume.
 
 use crate::{Place, Placement, Problem, Task};
 

@@ -79,7 +79,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home and another block. Returns the cycles that an SPU would take.
+    /// Compares the points of the home and another block. Returns the cycles that an SPU takes.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {

@@ -103,8 +103,8 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. Each step has a barrier. In a sample the time of
-    /// a step stands for the steps around it, which have nearly the same columns.
+    /// Factors by columns, in single precision. Each step has a barrier. In a sample the time of a
+    /// step stands for the steps around it, which have nearly the same columns.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,

@@ -254,7 +254,7 @@ impl Sweep {
         }
     }
 
-    /// Returns different random mappings, or all mappings if there are no more than `number`.
+    /// Returns `number` different random mappings, or all mappings if there are not more.
     fn sampled(&self, number: usize) -> Vec<Mapping> {
         let (tasks, spes) = (self.tasks, self.spes);
         if Mapping::count(tasks, spes).is_some_and(|count| count <= number as u64) {

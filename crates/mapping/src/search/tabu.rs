@@ -136,7 +136,7 @@ impl Table {
     }
 }
 
-/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest`.
+/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of each row u. Sets `lowest` of row u.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_differences(deltas: &mut [f64], lowest: &mut [f64], x: &[f64], y: &[f64]) {
     for (u, (row, lowest)) in deltas.chunks_exact_mut(x.len()).zip(lowest).enumerate() {
