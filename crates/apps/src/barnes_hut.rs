@@ -31,7 +31,7 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential of all nodes that have accelerated the body.
+    /// The gravitational potential at the body, of all nodes that have accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,
@@ -46,7 +46,7 @@ pub const SOFTENING: f32 = 0.05;
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
 /// edition, section 2.3.1), without the outermost tenth of its mass. Bodies move nearly on circles.
-/// At a distance of 1, a round takes a time of 10.6.
+/// At a distance of 1, a body goes round the centre in a time of 10.6.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -90,7 +90,7 @@ pub fn kick(bodies: &mut [Body], step: f32) {
     }
 }
 
-/// Returns the kinetic and potential energy of all bodies. The potential of each body must contain
+/// Returns the kinetic and potential energy of all bodies. The potential of each body must include
 /// all other bodies, as it does between steps.
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {

@@ -8,8 +8,8 @@
 //!
 //! SPEs form groups, each with a root SPE. Each member of a group sends its own bit to signal
 //! register 1 of the root, and waits for a signal of the root. Roots send each other bits in
-//! register 2. Because bits of the next barrier may arrive early, odd and even barriers use
-//! different halves of register 2.
+//! register 2. Bits of the next barrier may arrive early, so consecutive barriers use different
+//! halves of register 2.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -67,7 +67,7 @@ const GAIN: Metric = Metric::new("gain", "times");
 /// The largest number of SPEs. Each SPE has a bit of a signal register.
 const SPES_MAX: usize = 32;
 
-/// The largest number of roots. Each root has two bits of a signal register.
+/// The largest number of roots, because each root has a bit in each half of a signal register.
 const ROOTS_MAX: usize = 16;
 
 const TAG: Tag = Tag::of::<0>();
@@ -214,7 +214,7 @@ struct Role {
     bit: u32,
     /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// The bit that this SPE sends to other roots in even barriers, if this SPE is a root.
+    /// The bit for other roots, if this SPE is a root. Every second barrier shifts the bit by 16.
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
@@ -332,7 +332,7 @@ struct Signals<'a, S: CellSpe> {
 
 impl<S: CellSpe> Signals<'_, S> {
     fn send(&self, to: SpeId, register: SignalRegister, bits: u32) {
-        // The DMA command needs a word with the same offset in its quadword as the register.
+        // The DMA command needs a word that has the same offset in its quadword as the register.
         let word = LsAddr(self.word.address().0 + 12);
         self.spe.local_store().write_word(word, bits);
         let register = match register {

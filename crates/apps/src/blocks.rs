@@ -73,8 +73,8 @@ impl Staging {
     }
 
     /// Completes the parameter `threads` of each program. A program with the buffering `threads`
-    /// but without a number becomes one program for each of the `usual` numbers. The number is
-    /// removed from all other programs, unless all programs have another buffering.
+    /// but without a number of threads becomes one program for each of the `usual` numbers. If at
+    /// least one program has this buffering, the number is removed from all others.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],

@@ -22,9 +22,9 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The timed cycles: more than reading the clock takes, but fewer than between two interrupts.
+/// The cycles of a timing: more than reading the clock takes, fewer than between two interrupts.
 const TIMED_CYCLES: u64 = 20_000;
-/// The number of timings. The shortest timing counts, because no interrupt lengthened it.
+/// The number of timings. The result is the shortest timing, because no interrupt lengthened it.
 const TIMED: usize = 5;
 
 /// Returns the clock rate of the SPU in cycles a second, measured by timing [`spend`].

@@ -10,7 +10,7 @@
 //! each successor adds 1. The consumer checks each number.
 //!
 //! The time of a communication is the time between two numbers at the consumer, divided by the
-//! number of channels in the ring. The channel to the consumer does not count (section 3.1).
+//! number of channels in the ring. The ring excludes the channel to the consumer (section 3.1).
 
 use std::iter;
 
@@ -147,7 +147,7 @@ impl Program for CommsTime {
         ])
     }
 
-    /// Returns the gain of each run with direct channels over the same run with the coordinator.
+    /// Returns the gain of each run with direct channels over the same run through the coordinator.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{Done, Metric, Parameters, Program};
 
-/// A figure: curves over one quantity.
+/// A figure: curves with common axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// The title.
@@ -35,9 +35,9 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Returns a figure of `metric` over each parameter that differs between the runs and has an
-/// `axis`. The figure has a curve for each combination of the other differing parameters. Figures
-/// in which no curve has two points are left out.
+/// Returns figures of `metric`: one over each parameter that differs between the runs and has an
+/// `axis`. A figure has a curve for each combination of the other differing parameters. A figure is
+/// omitted if none of its curves has two points.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -158,11 +158,11 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
     let parts = parameters
         .clone()
         .filter_map(|(name, value)| match (name.as_str(), value) {
-            // The value `on` does not show which parameter is on, so the name is added.
+            // The values `on` and `off` do not contain the name of the parameter.
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // The value `threads` is left out if the name has, for example, `4 threads`.
+            // The value `threads` is omitted beside a number of threads, such as `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

@@ -14,7 +14,7 @@ pub(crate) struct Gang<R> {
     pub results: Vec<R>,
     /// The time from the beginning of the first SPE to the end of the last SPE.
     pub span: Span,
-    /// The highest clock rate of an SPU.
+    /// The highest clock rate of an SPU, in cycles a second.
     pub clock_hz: f64,
 }
 
@@ -71,7 +71,7 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on one SPE for each part, after all SPEs have started.
+/// Runs `program` on an SPE for each of the `parts`, after all SPEs have started.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
     parts: Vec<P>,

@@ -9,8 +9,8 @@
 //! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
 //! home, and compares the home with every block that arrives. After all blocks, the process sends
 //! the neighbours to the PPE, and takes the next block that no process has as its home. The channel
-//! buffers the blocks that are in no local store. Of equally distant points, the point with the
-//! lower number is first.
+//! from the last process to process 0 buffers the blocks that are in no local store. Of equally
+//! distant points, the point with the lower number is first.
 
 mod data;
 mod home;
@@ -70,7 +70,7 @@ const RATE: Metric = Metric::new("rate", "pairs/s");
 /// 16,777,216. Sums in any order therefore give the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
-/// The largest number of points. In 72 dimensions they take a day and a half on an SPE.
+/// The largest number of points. In 72 dimensions a run takes a day and a half on an SPE.
 const POINTS_MAX: usize = 1_000_000;
 
 impl Knn {
@@ -133,7 +133,7 @@ impl Program for Knn {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // The coordinates are stored in 16 bits and sent in 32 bits.
+        // A coordinate is stored in 2 bytes and sent in 4 bytes, so it has 6 bytes in all.
         let coordinates = self.points * self.dimensions * 6;
         let neighbours = self.points * (size_of::<Vec<u64>>() + self.neighbours * size_of::<u64>());
         let of_points = coordinates + neighbours;
@@ -228,7 +228,7 @@ fn hand_out<P: Place>(
     found.take(count).collect()
 }
 
-/// Runs a process of the ring until its homes are done and it has sent on all blocks.
+/// Runs a process of the ring until its homes are done and no later process needs more blocks.
 fn go_round<S: Spe>(
     process: &Process<'_, S>,
     role: Role,
@@ -245,7 +245,7 @@ fn go_round<S: Spe>(
     // Blocks would fragment the local store, so memory for a home is reserved first.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // If a process cannot start, the channel closes when all other processes have dropped it.
+    // Dropped writers close the channel, so the PPE does not wait for a failed process.
     drop(begun);
     let length = plan.length();
     let passed_on = match position + 1 == plan.processes {

@@ -100,7 +100,7 @@ pub use workers::{OnOff, Scheduler, Workers};
 ///
 /// In `cellworks run` each flag takes a list of values, and the program runs once for each
 /// combination. In whole numbers `k` means 1,000, or 1,024 if the field is `size` or its name ends
-/// in `bytes`. An `f64` is a number of cycles.
+/// in `bytes`. A parameter of type `f64` is a number of cycles.
 pub trait Program:
     Args + Clone + Debug + DeserializeOwned + PartialEq + Send + Sync + Serialize + 'static
 {
@@ -133,7 +133,7 @@ pub trait Program:
     /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Estimates the most address space of a run in bytes: its data and the stacks of its threads.
+    /// Returns the estimated address space of a run in bytes: data, and the stacks of threads.
     fn address_space_bytes(&self) -> usize {
         0
     }
@@ -158,8 +158,8 @@ pub trait Program:
         self.run(machine)
     }
 
-    /// Fills in the open parameters of the chosen programs, and adds the programs that conclusions
-    /// need. Equal programs in the result run once.
+    /// Sets the parameters that the chosen programs leave unset, and adds the programs that
+    /// conclusions need. Equal programs in the result run once.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
@@ -192,18 +192,18 @@ pub trait Program:
     }
 }
 
-/// The names and values of parameters to which a quantity belongs.
+/// The names and values of parameters.
 pub type Parameters = Vec<(String, Value)>;
 
 /// The default number of repetitions: larger on this computer, because times vary, than on a
 /// [steady](cellworks_machine::Capabilities::is_steady) machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
-    /// The name of the parameter.
+    /// The name of the parameter that is the number of repetitions.
     pub parameter: &'static str,
-    /// The number on this computer, as the text of a flag, such as `10k`.
+    /// The default on this computer, as the text of a flag, such as `10k`.
     pub on_this_computer: &'static str,
-    /// The number on a steady machine. All steady machines are simulated.
+    /// The default on a steady machine. All steady machines are simulated.
     pub simulated: &'static str,
 }
 
@@ -254,9 +254,9 @@ pub struct Done<P> {
 /// A conclusion from several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// The number.
+    /// The value of the conclusion, with its name and unit.
     pub quantity: Quantity,
-    /// The parameters to which the number belongs, which may be fewer than those of a run.
+    /// The parameters for which the conclusion holds, which may be fewer than those of a run.
     pub parameters: Parameters,
 }
 

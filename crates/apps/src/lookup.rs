@@ -5,7 +5,7 @@
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
 //!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, makes a step,
 //!                                       and goes to the end of the queue again
-//!   interleave   the plain code, in the number of threads that was the fastest
+//!   interleave   the plain code in several threads; their number is the fastest one
 //! ```
 //!
 //! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods
@@ -86,10 +86,10 @@ const GAIN: Metric = Metric::new("gain", "times");
 /// The smallest size of a structure: room for a root and its children.
 const BYTES_MIN: usize = 4 << 10;
 const BYTES_MAX: usize = 1 << 40;
-/// The largest number of look-ups. They take hours on any machine.
+/// The largest number of look-ups. A run with this number takes hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The number of look-ups under way with prefetches by hand, more than the cache misses of a core.
+/// The number of look-ups under way by [`Method::Prefetch`]. A core has fewer misses under way.
 const BY_HAND: usize = 32;
 
 /// The cycles that a simulated SPU computes for a node. The number is an assumption.
@@ -290,12 +290,12 @@ impl Lookup {
 }
 
 enum Step<T> {
-    /// The look-up reads these words next, and keeps this state until then.
+    /// The look-up reads these words next. The step after the read begins with this state.
     Read(T, Range<usize>),
     Found(u64),
 }
 
-/// The look-ups in one structure. `probe` is the number of a look-up.
+/// The look-ups in one structure. `probe` is the index of a look-up.
 trait LookUp: Sync {
     type State: Copy;
 
@@ -374,7 +374,7 @@ fn mix(number: u64) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// A hash table with chains of rows. A row has a key, a payload and the number of the next row. The
+/// A hash table with chains of rows. A row has a key, a payload and the index of the next row. The
 /// memory has a word for each bucket, and then the rows.
 struct HashJoin {
     rows: u64,
@@ -403,7 +403,7 @@ impl HashJoin {
         }
     }
 
-    /// Returns the number that gives the key of a look-up. Half of the numbers have no row.
+    /// Returns the number that [`mix`] turns into a look-up's key. Half of the numbers have no row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
@@ -471,7 +471,7 @@ impl Tree {
             let below = keys / nodes as u64;
             let apart = match level + 1 == begins.len() {
                 true => 1,
-                // An inner node has the first key of each child, except the leftmost child.
+                // An inner node has the first key of each child, except of the leftmost child.
                 false => below / FANOUT as u64,
             };
             let is_inner = u64::from(apart > 1);

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! In the form by columns, as in the paper, each update of a column is a task. In the form by
-//! tiles, each loaded element serves [`TILE`] multiplications. Both forms find the same factors to
-//! the last bit. The factors replace the matrix: the upper factor with the diagonal, and below the
-//! diagonal the lower factor, without its ones.
+//! tiles, each loaded element is used in [`TILE`] multiplications. Both forms find the same factors
+//! to the last bit. The factors replace the matrix. The upper factor is on the diagonal and above,
+//! and the lower factor, without its ones, is below the diagonal.
 //!
 //! Programs on SPEs use `f32`, because SPEs are fast only in single precision. Programs on hosts
 //! use `f64`. The paper does not state the type of its elements.
@@ -180,8 +180,8 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// The largest order for which [`residual`] multiplies the factors. In double precision this takes
-/// as many operations as factoring.
+/// The largest order for which [`residual`] multiplies the factors. Multiplying takes as many
+/// operations as factoring, in double precision.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
 /// The number of random vectors for the residual of a larger matrix.
@@ -259,9 +259,9 @@ fn sum_of_squares(numbers: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// 2 1 1       1           2 1 1
-    /// 4 3 3   =   2 1     *     1 1
-    /// 8 7 9       4 3 1           2
+    /// matrix  2 1 1    lower factor  1        upper factor  2 1 1
+    ///         4 3 3                  2 1                      1 1
+    ///         8 7 9                  4 3 1                      2
     fn by_hand() -> (Matrix<f32>, Matrix<f32>) {
         let matrix = [[2.0, 1.0, 1.0], [4.0, 3.0, 3.0], [8.0, 7.0, 9.0]];
         let factors = [[2.0, 1.0, 1.0], [2.0, 1.0, 1.0], [4.0, 3.0, 2.0]];
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn the_residual_is_the_relative_distance_of_the_product() {
         let (matrix, mut factors) = by_hand();
-        // The change adds half of the first row of the upper factor to the product.
+        // The change adds half of the first row of the upper factor to the last row of the product.
         factors.elements[2] += 0.5;
         let squares: f32 = matrix
             .elements

@@ -19,7 +19,7 @@ use crate::Picture;
 pub struct View {
     /// The number of pixels in a row.
     pub width: usize,
-    /// The number of rows. The first row has the same counts as the last row, and so on.
+    /// The number of rows. Rows at equal distances from the middle have equal counts.
     pub height: usize,
     /// The largest number of iterations of a point.
     pub iterations: u16,

@@ -8,8 +8,8 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The diagram shows the time for a byte over the computation for a byte. The program is like
-//! [`Aes`](crate::Aes), but computes for a chosen time in place of the cipher.
+//! The diagram shows the time for each byte over the computation for each byte. The program is like
+//! [`Aes`](crate::Aes), but computes for a chosen time instead of encrypting.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -138,8 +138,8 @@ impl Program for Overlap {
         Staging::complete(all, &USUAL_THREADS, |one| &mut one.staging)
     }
 
-    /// Returns a `model` for each run, a `gain` and a `model_gain` over the same run with single
-    /// buffering, and a `crossover` for each other way of buffering.
+    /// Returns a `model` for each run, and a `gain` and a `model_gain` over single buffering. For
+    /// double buffering and for threads, returns a `crossover`.
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let mut conclusions = Vec::new();
         for one in done {
@@ -205,7 +205,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// Returns the cycles a byte by the model, if the transfers take `transfer` cycles a byte.
+    /// Returns the cycles a byte that the model predicts for transfers of `transfer` cycles a byte.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -219,13 +219,13 @@ fn touch(block: &mut [u8]) {
     block.iter_mut().step_by(64).for_each(|byte| *byte += 1);
 }
 
-/// Returns the cycles a byte that a program took, if `done` has the program.
+/// Returns the cycles a byte that a program took, or `None` if `done` lacks the program.
 fn taken(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let same = done.iter().find(|one| one.program == program);
     same.and_then(|one| one.value(TAKEN.name))
 }
 
-/// Returns the cycles a byte of the transfers, if `done` has the same program without computation.
+/// Returns the cycles a byte of `program` without computation, or `None` if `done` lacks it.
 fn transfer(program: Overlap, done: &[Done<Overlap>]) -> Option<f64> {
     let alone = Overlap {
         cycles_per_byte: 0.0,
@@ -251,7 +251,7 @@ fn model_gain(one: &Done<Overlap>, done: &[Done<Overlap>]) -> Option<Quantity> {
     Some(MODEL_GAIN.measured(single / this))
 }
 
-/// Returns the programs that overlap transfers and computation, each with its crossover.
+/// Returns the programs with double buffering or threads, each with its crossover.
 fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
     done.iter()
         .filter(|one| one.program.cycles_per_byte == 0.0)
@@ -259,7 +259,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// Returns a point at each crossover, with the gain that the model expects there.
+/// Returns a curve of one point for each crossover, with the gain that the model predicts.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

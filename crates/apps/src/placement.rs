@@ -1,4 +1,4 @@
-//! The places of the processes of a network.
+//! The SPEs on which the processes of a network run.
 
 use cellworks_csp::Transport;
 use cellworks_machine::Topology;

@@ -198,7 +198,7 @@ fn work<S: Spe>(
     mut best: Writer<Found, Any>,
 ) -> Result<(), ProcessError> {
     begun.write(process, ())?;
-    // If a worker cannot start, the channel closes when all other workers have dropped it.
+    // Dropped writers close the channel, so the PPE does not wait for a failed worker.
     drop(begun);
     let mut found = Found::default();
     while let Ok(task) = tasks.read(process) {
@@ -253,7 +253,7 @@ impl AddAssign for Found {
     }
 }
 
-/// The directions from each bead to the next bead, two bits each, with the first direction lowest.
+/// The directions from each bead to the next bead: two bits each, from the lowest bits up.
 type Directions = u64;
 
 const EAST: Directions = 0;
@@ -261,7 +261,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid: up to 19 places in each direction, and the places around them.
+/// The width of the grid: 19 places on each side of the middle, and a border of one place.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -444,8 +444,8 @@ mod tests {
 
     #[test]
     fn best_foldings_are_those_known() {
-        // The best foldings of these chains are a square, a square, any folding (without contact),
-        // two squares side by side, and a square of 3 by 3 beads.
+        // The best foldings are a square for the first two chains, two squares side by side for the
+        // fourth, and a square of 3 by 3 beads for the last. The third chain has no contact.
         for (beads, contacts) in [
             ("HPPH", 1),
             ("HHHH", 1),

@@ -48,21 +48,21 @@ pub struct Ratio {
 /// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The buffer of the channel from the last process to the first, so that all can write first.
+/// The number of items that the channel to the first process buffers: all processes write first.
 const BUFFERED: usize = 1;
 
-/// The number of steps before the timed steps, and again after them. Processes begin at different
-/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms more in all.
+/// The number of steps before, and again after, the timed steps. Processes begin at different
+/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms longer.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
 
-/// The largest number of operations. They take half an hour on an SPE.
+/// The largest number of operations, for which a step takes half an hour on an SPE.
 const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
 type Data = [f32; 4];
 
-/// The elements: the computed number, the position of the first process, and the steps so far.
+/// The indices in `Data`: the computed number, the first process's position, the steps so far.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
@@ -237,8 +237,8 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// The number that is added in each pair. An odd number of pairs turns x into -8 - x, and an even
-/// number of pairs gives x again.
+/// The number that is added in each pair of operations. An odd number of pairs changes x to -8 - x,
+/// and an even number of pairs gives x again.
 const ADDEND: f32 = 8.0;
 
 /// Does `pairs` pairs of operations. Each operation needs the result of the previous operation.

@@ -67,7 +67,7 @@ impl<T: Item> Output<T> {
     }
 }
 
-/// A process of the ring before its start, with its ends of shared channels.
+/// A process of the ring before its start. `input` and `output` are `None` for local channels.
 struct Member<T, R> {
     position: usize,
     role: R,

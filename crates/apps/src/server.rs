@@ -9,8 +9,8 @@
 //!                        timer      main process, on the PPE: stop
 //! ```
 //!
-//! The processes find the channels in capitals by their numbers. The server has one alternation, in
-//! which the signal to stop has the highest priority.
+//! Names in capitals are the numbers by which processes find the channels. The server has one
+//! alternation, in which the signal to stop has the highest priority.
 //!
 //! After the signal to stop, the server reads no more requests, sends the answers to all requests
 //! that it has read, and poisons all channels, which ends the other processes. At the end the

@@ -35,7 +35,7 @@ const SWITCH_CYCLES: Metric = Metric::new("switch_cycles", "cycles");
 
 const WORK: Cycles = Cycles(4);
 
-/// The largest number of threads. Each stack takes two of the 65,530 mappings of a Linux process.
+/// The largest number of threads: each stack takes two of the 65,530 mappings of a Linux process.
 const THREADS_MAX: usize = 20_000;
 
 impl Program for Switch {
@@ -98,7 +98,7 @@ impl Program for Switch {
                     spe.yield_now();
                 }
             })?;
-            // On a busy computer the threads may be faster than the reference.
+            // On a busy computer the difference may be negative.
             Ok(spe.now().since(begin).as_seconds_f64() - reference.as_seconds_f64())
         })?;
         let clock_hz = gang.clock_hz;

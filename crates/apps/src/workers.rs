@@ -52,8 +52,8 @@ pub struct Workers {
 }
 
 /// The time that a task on a simulated machine waits in addition to its transfers, if buffering is
-/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit, in
-/// which each task waits 12 to 14 us for any size of its data. The cause is not known.
+/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit: by
+/// these times each task waits 12 to 14 us, for any size of its data. The cause is not known.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -151,7 +151,7 @@ impl Workers {
     }
 }
 
-/// Returns the time that `of` takes on the PPE, and its result.
+/// Calls `of` on the PPE. Returns the time of the call, and the result of `of`.
 pub(crate) fn timed<M: Machine, R>(main: &Main<'_, M>, of: impl FnOnce() -> R) -> (Span, R) {
     let begin = main.ppe().now();
     let result = of();

@@ -2,8 +2,8 @@
 
 use crate::{Place, Placement};
 
-/// The CPU of each task, by the operating system's number of the CPU. The methods write the binding
-/// for tools that bind tasks to CPUs.
+/// The CPU of each task. CPUs have the numbers of the operating system. The methods write the
+/// binding for tools that bind tasks to CPUs.
 ///
 /// ```
 /// use cellworks_mapping::{Binding, Costs, Problem, Volumes};
@@ -86,8 +86,8 @@ impl Binding {
     }
 }
 
-/// Writes CPUs as a cpuset of hwloc: a number with the bit of each CPU set, in words of 32 bits
-/// with commas between the words, the highest word first.
+/// Writes CPUs as a cpuset of hwloc: a number in which the bit of each CPU is set. Commas separate
+/// words of 32 bits, and the highest word comes first.
 pub(crate) fn cpuset(cpus: &[usize]) -> String {
     let highest = cpus.iter().max().map_or(0, |cpu| cpu / 32);
     let mut words = vec![0_u32; highest + 1];

@@ -15,8 +15,8 @@ impl Problem {
     /// Journal 10, 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9,
     /// 1963).
     ///
-    /// The least cost of a task at a place combines the task's largest volumes with the place's
-    /// lowest costs. The bound is the cost of the cheapest assignment by these least costs.
+    /// The least cost of a task at a place is the sum of volume times cost, if the largest volume
+    /// has the lowest cost, and so on. The bound is the lowest sum of the least costs of all tasks.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;

@@ -25,7 +25,7 @@ impl Costs {
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
     }
 
-    /// Returns the costs that a function returns, from its first argument to its second argument.
+    /// Returns the costs that `cost` returns, from its first argument to its second argument.
     ///
     /// # Errors
     ///

@@ -87,9 +87,9 @@ impl Problem {
     }
 
     /// Returns the cost of a placement if transfers wait for each other: the cost of the busiest
-    /// link plus a fiftieth of the cost of the busiest task. The cost of a task counts sent and
-    /// received volumes. `links` has the cost of a unit of volume on each link, and `way` is as for
-    /// [`loads`](Self::loads).
+    /// link plus a fiftieth of the cost of the busiest task. The cost of a task is that of all
+    /// volumes that the task sends and receives. `links` has the cost of a unit of volume on each
+    /// link, and `way` is as for [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.
@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(sum, problem.cost(placement));
         }
         let differences: Vec<f64> = pairs.iter().map(|pair| pair.difference()).collect();
-        // Tasks 3 and 0 are at the ends in the first placement and neighbours in the second.
+        // Tasks 0 and 3 are 3 places apart in the first placement, and neighbours in the second.
         assert_eq!(differences, [-2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]);
     }
 
@@ -157,9 +157,9 @@ mod tests {
         let cost = |places: [usize; 4], links: [f64; 3]| {
             problem.contended_cost(&problem.placement(places).unwrap(), &links, way)
         };
-        // A task at an end is 3 links and 1 link from its neighbours, in both directions: 8.
+        // Task 0 sends over 1 link and 3 links, and receives over the same links: 2 * (1 + 3) = 8.
         assert_eq!(cost([0, 1, 2, 3], [1.0, 5.0, 1.0]), 4.0 * 5.0 + 0.02 * 8.0);
-        // Each task has one neighbour at 1 link and one at 2 links, in both directions: 6.
+        // Each task sends over 1 link and 2 links, and receives over the same: 2 * (1 + 2) = 6.
         assert_eq!(cost([0, 2, 3, 1], [0.0; 3]), 0.02 * 6.0);
     }
 }

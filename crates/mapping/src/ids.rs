@@ -1,4 +1,4 @@
-//! The numbers of tasks and places.
+//! Identifiers of tasks and places.
 
 use std::fmt;
 

@@ -14,9 +14,9 @@ pub enum Pattern {
     /// The tasks form a grid and send to the tasks above, below, left and right. The grid is as
     /// near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
     Stencil,
-    /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 gets the sum.
+    /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 has the sum.
     Tree,
-    /// In step k each task sends to the task with the number that differs in bit k, as in an FFT.
+    /// Task i sends to the tasks with numbers that differ from i in one bit, as in an FFT.
     Butterfly,
 }
 

@@ -1,26 +1,26 @@
-//! A problem as a permutation problem: each item gets its own slot, and all slots have an item.
+//! A problem as a permutation problem: each item has its own slot, and all slots have an item.
 //!
-//! A place that takes several tasks has several slots. A fixed task takes one slot away. The items
-//! are the free tasks and, for slots that stay empty, items without volume.
+//! A place that takes several tasks has several slots. A fixed task removes one slot. The items are
+//! the free tasks and, for slots that stay empty, items without volume.
 
 use crate::{Place, Placement, Problem, Task};
 
 /// The items, the slots, and the costs of assignments.
 ///
-/// A pair of items i and k in slots s and t costs `F[i][k] D[s][t] + F[k][i] D[t][s]`, with the
-/// matrix F of volumes and D of costs. This equals `G[i][k] T[s][t] + H[i][k] B[s][t]` with the
-/// symmetric G = F + F', T = (D + D')/2 and the skew-symmetric H = F - F', B = (D - D')/2. If H or
-/// B is 0, the second product is left out. All matrices are stored row by row.
+/// `F[i][k]` is the volume from item i to item k, and `D[s][t]` is the cost from slot s to slot t.
+/// Items i and k in slots s and t cost `F[i][k] D[s][t] + F[k][i] D[t][s]`. This sum equals
+/// `G[i][k] T[s][t] + H[i][k] B[s][t]` with the matrices G = F + F', T = (D + D')/2, H = F - F' and
+/// B = (D - D')/2, where F' and D' are transposed. All matrices are stored row by row.
 pub(crate) struct Slots {
     /// The number of items, which is also the number of slots.
     pub n: usize,
     /// The number of items that are tasks. They come before all other items.
     pub tasks: usize,
-    /// The matrix G, with 0 on the diagonal.
+    /// The symmetric matrix G, with 0 on the diagonal.
     pub volumes: Vec<f64>,
-    /// The matrix T, with 0 on the diagonal.
+    /// The symmetric matrix T, with 0 on the diagonal.
     pub costs: Vec<f64>,
-    /// The matrices H and B, if neither of them is 0.
+    /// The skew-symmetric matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
     /// The cost of item i in slot t with fixed tasks and with itself, at index i * n + t.
     pub linear: Vec<f64>,

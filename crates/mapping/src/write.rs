@@ -6,13 +6,13 @@ use crate::binding::cpuset;
 use crate::read::MEANS_LATENCY;
 use crate::{Costs, Place};
 
-/// The bit in the kind of distances that marks values from the user
+/// The bit of the attribute `kind` that marks distances as given by the user
 /// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).
 const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
 
-/// Picoseconds in a nanosecond. hwloc's values are whole numbers, so they are in picoseconds.
+/// Picoseconds in a nanosecond. Values are in picoseconds, because hwloc has whole numbers only.
 const PARTS: f64 = 1_000.0;
 
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and

@@ -1,4 +1,4 @@
-//! The program, in which tasks accelerate sets of bodies by sections of the tree.
+//! The program `barnes-hut`, in which tasks accelerate sets of bodies by sections of the tree.
 
 use std::iter;
 
@@ -53,7 +53,7 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies of a task: 16 KB, as in section 5.2 of the paper for moving bodies.
+/// The number of bodies in a set: 16 KB, as in section 5.2 of the paper, where tasks move bodies.
 const SET: usize = 512;
 
 /// The smallest part of a set, in bodies. Each part transfers the section of the tree again.
@@ -74,17 +74,17 @@ const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 /// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and added (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// Factors by which the cycles of accelerating a set are multiplied, each for a number of bodies,
-/// because no constant cost of a node fits all three run times of one worker without double
-/// buffering in the paper's table 5.2. By these times a task takes 14 us, and 1.4 ns more for each
-/// body of the simulation. The paper does not state when its program skips a node.
+/// Pairs of a number of bodies and a factor for the cycles of accelerating a set. The factors are
+/// fitted to the run times of one worker without double buffering in the paper's table 5.2, because
+/// no constant number of cycles for a node fits all three times. By these times a task takes 14 us,
+/// and 1.4 ns more for each body of the simulation.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles of an SPU to move a body: load velocity and position, change both, store them.
 const CYCLES_PER_MOVE: u64 = 6 + 3 * 6 + 6;
 
 /// The cycles of the PPE to build a node of the tree: an estimate of one or two accesses to memory.
-/// With 1,000 cycles, building for 10,000 bodies would exceed the paper's whole step.
+/// With 1,000 cycles, the tree of 10,000 bodies would take longer than a whole step in the paper.
 const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
@@ -92,23 +92,23 @@ const BODIES_MAX: usize = 1_000_000;
 /// The largest number of bodies for which a simulated machine runs all phases, in some seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The largest number of steps. With 10k bodies, they take half a day on this computer.
+/// The largest number of steps. With 10k bodies, such a run takes half a day on this computer.
 const STEPS_MAX: usize = 1_000_000;
 
 const COMPARED: usize = 100;
 
-/// The largest accepted error of the forces. An evenly filled square that acts as one mass has an
-/// error of at most an eighth of `THETA`², relative to the force of the square.
+/// The largest accepted error of the forces, relative to the forces. By theory, an evenly filled
+/// square that acts as one mass has an error of at most 0.031, an eighth of `THETA`².
 const FORCE_ERROR_MAX: f64 = 0.05;
 
-/// The side of the square that is drawn. At the beginning it contains the whole disc.
+/// The side of the square that is drawn. At the beginning the square contains the whole disc.
 const DRAWN_SIDE: f32 = 20.0;
 
 const DRAWN_PIXELS: u32 = 512;
 
 const SEED: u64 = 1;
 
-/// A section with its own copy of nodes: first the first node's ancestors, and then the section.
+/// A section with its own copy of nodes: the ancestors of its first node, and then its nodes.
 struct Piece {
     first: u32,
     ancestors: usize,
@@ -132,7 +132,7 @@ impl Piece {
     }
 }
 
-/// A phase in which each set is accelerated by the section that is `places` after its own.
+/// A phase that accelerates each set i by the piece i + `places`, modulo the number of sets.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
@@ -356,7 +356,7 @@ impl Program for BarnesHut {
     }
 
     fn address_space_bytes(&self) -> usize {
-        // Bodies, and fewer than twice as many nodes. Sorting and sending need a second copy.
+        // Bodies and at most twice as many nodes, and a second copy of both to sort and send.
         2 * self.bodies * (size_of::<Body>() + 2 * size_of::<Node>())
     }
 
@@ -371,9 +371,9 @@ impl Program for BarnesHut {
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // Only simulated machines have times that repeat.
+        // A sample needs times that repeat, which only simulated machines have.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // After a sample the positions are wrong.
+        // A sample computes incomplete forces, so only the first step runs.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

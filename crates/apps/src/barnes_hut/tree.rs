@@ -37,7 +37,7 @@ pub struct Tree {
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
 /// Sections may act in any order. Nodes inside a square that is far from a body are skipped. A
-/// section may begin inside such a square, so it has the ancestors of its first node.
+/// section may begin inside such a square, so the section has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -49,8 +49,8 @@ pub struct Section<'a> {
 }
 
 impl Tree {
-    /// Makes the tree, and sorts the bodies in the order of its leaves, so that near bodies are
-    /// usually near each other. Equal bodies in an equal order give an equal tree.
+    /// Makes the tree, and sorts the bodies in the order of its leaves. Bodies that are near in the
+    /// plane are then usually near in the slice. Equal bodies in an equal order give an equal tree.
     ///
     /// # Panics
     ///
@@ -191,7 +191,7 @@ impl Square {
     }
 }
 
-/// Spreads the bits of a number to the even bits of the result.
+/// Spreads the bits of a number to the even-numbered bits of the result.
 fn spread(number: u32) -> u64 {
     let masks = [
         (16, 0x0000_ffff_0000_ffff),
@@ -213,7 +213,7 @@ pub struct Counts {
     pub interactions: u64,
 }
 
-/// The number of bodies that go through a section together: a vector of AVX-512.
+/// The number of bodies that go through a section together: the elements of a vector of AVX-512.
 const LANES: usize = 16;
 
 /// Adds the pull of a section to the accelerations and potentials of bodies. When all sections of a
@@ -238,7 +238,7 @@ pub fn accelerate(bodies: &mut [Body], section: Section<'_>, theta: f32) -> Coun
         let mut lanes = Lanes {
             x: of(|body| body.position[0]),
             y: of(|body| body.position[1]),
-            // The section does not reach this index, so a lane without a body visits no node.
+            // No section reaches the index `u32::MAX`, so a lane without a body visits no node.
             at: array::from_fn(|lane| match lane < bodies.len() {
                 true => section.first,
                 false => u32::MAX,
@@ -271,9 +271,9 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section, all at the same node. A body near the node continues inside the
-/// node, and a body far from the node continues behind it. A body with a later `at` skips the node.
-/// If no body continues inside the node, the loop skips all nodes inside it.
+/// Takes bodies through a section, node by node. A body near a node continues at the first child,
+/// and a body far from the node continues at `next`. A body with a later `at` skips the node. If no
+/// body continues at the first child, all skip the nodes inside the node.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     let mut inner = *lanes;
@@ -347,7 +347,7 @@ mod tests {
     use super::super::{accelerate_directly, disc};
     use super::*;
 
-    /// Finds the nodes that act upon a body, by the definition.
+    /// Finds the nodes that act upon a body, by recursion from the node `at`.
     fn acting(tree: &Tree, body: &Body, theta: f32, at: usize, found: &mut Vec<usize>) {
         let node = &tree.nodes[at];
         let [x, y] = [0, 1].map(|axis| node.centre[axis] - body.position[axis]);
@@ -375,7 +375,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// Most cuts separate single nodes.
+        /// Usually there are more cuts than nodes, so most sections have one node or none.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -509,8 +509,8 @@ mod tests {
         assert!(exact.0 < 1e-5, "{exact:?}");
         assert_eq!(exact.1, 2000 * 2000);
         assert!(fine.0 < usual.0 / 2.0, "{fine:?} {usual:?}");
-        // An evenly filled square has a quadrupole, and a single mass has none. The error relative
-        // to the square's pull is at most an eighth of (size / distance)².
+        // The force of an evenly filled square differs from the force of a single mass by at most
+        // an eighth of (size / distance)², and size / distance is at most `theta`.
         assert!(usual.0 < 0.5 * 0.5 / 8.0, "{usual:?}");
         assert!(usual.1 < exact.1 / 5, "{usual:?}");
     }

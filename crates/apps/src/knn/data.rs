@@ -65,11 +65,11 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Returns the block that is the `turn`-th home of a process, and the step in which the process
-    /// first receives this block. Returns `None` if there are too few blocks.
+    /// first receives this block. Returns `None` if there are too few blocks. A process receives
+    /// one block in each of its steps, which are numbered from 0.
     ///
-    /// Steps count the blocks that a process receives, from 0. Each process receives a block one
-    /// step later than the previous process, and the last process takes the first block as its
-    /// home. All homes therefore begin and end at the same time.
+    /// Each process receives a block one step later than the previous process, and the last process
+    /// takes the first block as its home. All homes therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;

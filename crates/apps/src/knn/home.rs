@@ -10,8 +10,8 @@
 //! ```
 //!
 //! A vector has the sums of several pairs. A pair in 72 dimensions takes 3 ns on a core of an EPYC
-//! with AVX2, which is 70 GFLOP/s.
-//! Rejected: several coordinates of one pair in a vector, because a pair took 9 ns.
+//! with AVX2.
+//! Rejected: a vector with several coordinates of one pair, because a pair took 9 ns.
 
 use std::array;
 
@@ -49,13 +49,13 @@ pub(super) struct Home {
 struct Group {
     /// The coordinates of all points, by dimension.
     coordinates: Vec<[f32; LANES]>,
-    /// For each point, the largest squared distance of a new neighbour: infinite until the list is
-    /// full. A lane without a point accepts no neighbour.
+    /// For each point, the squared distance that a new neighbour must not exceed: infinite until
+    /// the list is full. A lane without a point accepts no neighbour.
     farthest: [f32; LANES],
 }
 
 impl Home {
-    /// Returns the number of bytes that a home takes of a local store.
+    /// Returns the number of bytes that a home occupies in a local store.
     pub fn bytes(plan: &Plan) -> usize {
         let points = plan.block_points.next_multiple_of(LANES);
         let of_neighbours = plan.block_points * plan.neighbours * size_of::<Neighbour>();
@@ -79,7 +79,7 @@ impl Home {
         }
     }
 
-    /// Compares all points of the home with those of another block. Returns the cycles of an SPU.
+    /// Compares the points of the home and another block. Returns the cycles that an SPU takes.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -163,7 +163,7 @@ impl Group {
         sums
     }
 
-    /// Returns whether any point of the group gets a new neighbour at these distances.
+    /// Returns whether at least one point of the group may have a new neighbour at these distances.
     fn is_near(&self, distances: &[f32; LANES]) -> bool {
         let pairs = distances.iter().zip(&self.farthest);
         pairs.fold(false, |near, (distance, farthest)| {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(moved, [Some(0), Some(1), Some(0), Some(2), None, Some(2)]);
     }
 
-    /// The blocks are smaller than a group, and than the points that are compared at once.
+    /// The blocks have fewer points than [`LANES`] and [`AT_ONCE`].
     #[test]
     fn a_comparison_takes_what_its_pairs_and_new_neighbours_take() {
         let plan = Plan {
@@ -243,7 +243,7 @@ mod tests {
         let here = block(0, 0, &[0.0, 0.0, 10.0, 0.0, 0.0, 20.0]);
         let mut home = Home::new(&here, &plan);
         let of_pair = CYCLES_PER_PAIR + 2 * CYCLES_PER_COORDINATE;
-        // Point 0 gets neighbour 1, because point 2 is farther. Points 1 and 2 get neighbour 0.
+        // Point 0 has neighbour 1, because point 2 is farther. Points 1 and 2 have neighbour 0.
         let itself = 6 * of_pair + 3 * CYCLES_PER_NEIGHBOUR;
         assert_eq!(home.compare(&here), Cycles(itself));
         // Point 4 is nearer to points 0 and 2. Points 5 and 0 are equally far from point 1.

@@ -9,12 +9,12 @@ use crate::ProgramError;
 use crate::error::agree;
 
 pub(super) struct Points {
-    /// Coordinates from 0 to 255. As `i16`, many of them are multiplied at a time.
+    /// Coordinates from 0 to 255. As `i16`, many coordinates are multiplied by one instruction.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
 
-/// The number of points in a tile, which stays in the first-level cache during comparisons.
+/// The number of points in a tile. A tile stays in the first-level cache during comparisons.
 const TILE: usize = 32;
 
 impl Points {
@@ -104,7 +104,7 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
     }
 }
 
-/// The nearest of the points that were offered so far.
+/// The `wanted` nearest points of those that were offered so far.
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,

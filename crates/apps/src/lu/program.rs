@@ -1,4 +1,4 @@
-//! The program. A task changes a column on machines with local stores, elsewhere a column of tiles.
+//! The program `lu`, in which each task changes a column of the matrix or of its tiles.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -47,20 +47,20 @@ const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 /// the run times of one worker without double buffering in the paper's table 5.1.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles of an SPU to divide an element by the pivot. This is an estimate of the functions of
-/// IBM's SDK, which improve an approximate inverse. There are n²/2 divisions, and n³/3 updates.
+/// The cycles of an SPU to divide by the pivot: an estimate of the functions of IBM's SDK, which
+/// improve an approximate inverse. There are n²/2 divisions, but n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
-/// The largest number of rows. Such a column is 16 KB, the largest DMA transfer.
+/// The largest number of rows. A column of 4,096 rows is 16 KB, the largest DMA transfer.
 const SIZE_MAX: usize = 4_096;
 
-/// The largest matrix for which a simulated machine runs all steps. They take a second or two.
+/// The largest number of rows with which a simulated machine runs all steps, in a second or two.
 const WHOLE_SIZE_MAX: usize = 512;
 
 /// The number of steps that a simulated machine runs for a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The tasks for multipliers of each worker. The paper has "a few more" tasks than workers.
+/// The number of tasks for multipliers per worker. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -73,10 +73,10 @@ struct Found {
 enum End {
     Factored {
         residual: f64,
-        /// The largest residual of right factors in the precision of the elements.
+        /// The largest accepted residual, which depends on the precision of the elements.
         at_most: f64,
     },
-    /// The matrix was not factored, because only this number of steps have run.
+    /// The matrix was not factored, because only `steps` steps have run.
     Sampled { steps: usize },
 }
 
@@ -103,15 +103,15 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. Each step has a barrier. A step of a sample takes
-    /// nearly as long as the steps around it, which have nearly the same columns.
+    /// Factors by columns, in single precision. Each step has a barrier. In a sample the time of a
+    /// step stands for the steps around it, which have nearly the same columns.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
         is_sampled: bool,
     ) -> Result<Found, TaskError> {
         let matrix = match is_sampled {
-            // The numbers do not matter if no pivot is 0.
+            // The simulated time does not depend on the numbers in the matrix.
             true => Matrix::from_fn(self.size, |_, _| f32::ONE),
             false => Matrix::random(self.size, SEED),
         };
@@ -197,7 +197,7 @@ impl Lu {
 }
 
 /// Replaces a matrix by its factors, in one phase. Each task changes one column of tiles, and gives
-/// tiles to idle workers. A column with all its updates is factored before others are updated.
+/// tiles to idle workers. Factoring a column has priority over updates of other columns.
 ///
 /// # Errors
 ///
@@ -251,7 +251,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles right of the column `factored` of this step.
+/// Updates a column of tiles by the column `factored` on its left, which this step has factored.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],
@@ -311,7 +311,7 @@ impl Program for Lu {
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // Only simulated machines have times that repeat.
+        // A sample needs times that repeat, which only simulated machines have.
         let is_sampled = topology.capabilities().repeats && self.size > WHOLE_SIZE_MAX;
         let (found, counters) = self.workers.run(machine, |main| {
             match main.ppe().are_spes_confined_to_local_store() {

@@ -16,7 +16,7 @@ pub type Tile<T> = [[T; TILE]; TILE];
 /// A square matrix in tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiles<T> {
-    /// The number of rows of the matrix, without the filling of the last tiles.
+    /// The number of rows of the matrix, without the rows that fill the last tiles.
     order: usize,
     /// The number of tiles in a column of tiles.
     count: usize,
@@ -25,7 +25,7 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. The rest of the last tiles is filled with the identity matrix.
+    /// Makes the tiles of a matrix, filled up with elements of the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -160,8 +160,8 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
     2 * EDGE * EDGE * EDGE
 }
 
-/// A part of a tile that stays in registers. Loops over a block use no calls that the compiler may
-/// not inline: such calls would keep the block in memory and halve the speed.
+/// A part of a tile that stays in registers. Loops over a block contain only calls that are always
+/// inlined: another call would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;
@@ -192,7 +192,7 @@ fn part<T, const LENGTH: usize>(column: &[T], first: usize) -> &[T; LENGTH] {
     part.expect("blocks divide a tile")
 }
 
-/// Subtracts the product of the block's rows of `lower` and the block's columns of `upper`.
+/// Subtracts the block's rows of `lower` times the block's columns of `upper` from the block.
 #[inline(always)]
 fn subtract<T: Element>(
     block: &mut Block<T>,
@@ -205,7 +205,7 @@ fn subtract<T: Element>(
     let upper: &[_; COLUMNS] = part(upper, column);
     for (step, lower) in lower.iter().enumerate() {
         let lower: &[T; ROWS] = part(lower, row);
-        // In this order of loops, the compiler puts rows side by side in vectors.
+        // With this order of loops, the compiler puts several rows into one vector.
         for at in 0..ROWS {
             for column in 0..COLUMNS {
                 differences[column][at] = differences[column][at] - lower[at] * upper[column][step];

@@ -1,4 +1,4 @@
-//! The program, which computes the rows of the picture in tasks of a pool.
+//! The program `mandelbrot`, which computes the rows of the picture in tasks of a pool.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -47,7 +47,7 @@ pub struct Mandelbrot {
 /// (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_ITERATION: u64 = 3 * 6;
 
-/// The largest number of frames. They take half a day on an SPE.
+/// The largest number of frames. A run with this number takes half a day on an SPE.
 const FRAMES_MAX: usize = 100_000;
 
 impl Mandelbrot {
@@ -87,7 +87,7 @@ impl Mandelbrot {
         result.map(|()| span)
     }
 
-    /// Draws a row in the local store. A task does not stage its rows, because they may not fit.
+    /// Draws a row in the local store. A task does not stage all of its rows, which may not fit.
     fn draw_row<S: Spe>(&self, spe: &S, view: &View, number: usize, row: &mut [u16]) {
         let mut counts = spe
             .stage_out(row)

@@ -7,8 +7,8 @@
 //!   replies to each   ─── inbound mailbox ─────► the words that the SPE expects
 //! ```
 //!
-//! The SPEs do not poll. Polling until all programs have started would cost more simulated events
-//! than the experiment.
+//! The SPEs do not poll. Polling until all programs have started would need more simulated events
+//! than the experiment itself.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! A task begins a round when it has all packets of the previous round, and sends each packet as
-//! soon as the receiver's buffer is free. Only the path between the two SPEs matters.
+//! soon as the receiver's buffer is free. No packet goes through main memory.
 
 // Rejected: notifications in main memory, as in the ring. Polling intervals determined the times,
-// and on the PS3 the mapping caused 0 to 35 % of the variance. With signals it causes 56 to 100 %.
+// and on the PS3 the mapping caused 0 to 35 % of the variance, but 56 to 100 % with signals.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -23,10 +23,10 @@ use cellworks_machine::{
 use super::exchange::{Edge, ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
 
-/// The first bit that means that a packet was read. Lower bits mean that a packet has arrived.
+/// The first bit for packets that were read. Lower bits are for packets that have arrived.
 const READ: usize = 16;
 
-/// The first tags of packets with their signals, and of signals that a packet was read.
+/// The first tags: of packets and the signals behind them, and of signals that a packet was read.
 const PACKETS: usize = 0;
 const SIGNALS: usize = 16;
 
@@ -114,19 +114,18 @@ impl Graph<'_> {
 
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// The task at the other end.
+    /// The task at the other end of the edge.
     task: u8,
     bytes: u32,
-    /// The offset of the buffer of this end in the buffers of this task.
+    /// The offset of the edge's buffer in the buffers of this task.
     at: u32,
-    /// The offset of the buffer of the other end in the buffers of the other task.
+    /// The offset of the edge's buffer in the buffers of the other task.
     at_other: u32,
     /// The index of the edge among the inputs or outputs of the other task.
     number_there: usize,
 }
 
-/// The edges of a task. Its buffers are first those of outgoing packets, and then those of incoming
-/// packets.
+/// The edges of a task. The buffers of outgoing packets come first, then those of incoming packets.
 #[derive(Clone, Debug)]
 struct Plan {
     task: u8,
@@ -142,7 +141,7 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // The index and the offset of an edge among all edges of the sending or receiving task.
+        // An edge's index among the outputs or inputs of a task, and the offset of its buffer.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -177,8 +176,8 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// Returns the offset of the word of signal `number`, first of outgoing, then of incoming
-    /// packets. The word is at offset 12 of its quadword, as signal registers are.
+    /// Returns the offset of the word that signal `number` sends. Signals for outgoing packets come
+    /// first. The word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -237,8 +236,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// Returns the number of packets that have arrived over every edge to this task. If no edge
-    /// leads to this task, returns the number of packets that every receiver has read.
+    /// Returns the lowest number of packets that have arrived over an edge to this task. If no edge
+    /// leads to this task, returns the lowest number of packets that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();
@@ -334,7 +333,7 @@ impl<S: CellSpe> Task<'_, S> {
     }
 }
 
-/// Returns the value of all bytes of a packet: the sending task and the last bits of `number`.
+/// Returns the value of all bytes of a packet: 4 bits for the sending task, 4 bits for `number`.
 fn mark(task: u8, number: u32) -> u8 {
     task << 4 | (number & 0xf) as u8
 }

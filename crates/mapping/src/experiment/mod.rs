@@ -1,5 +1,5 @@
-//! Experiments on the effect of the mapping of tasks to SPEs. The *start* of a run is the cycles
-//! that each task computes before its first packet, and the SPEs of threads.
+//! Experiments on the effect of the mapping of tasks to SPEs. The *start* of a run has the cycles
+//! that each task computes before its first packet, and the SPE of each thread.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start

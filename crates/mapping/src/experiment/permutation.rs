@@ -9,8 +9,8 @@ const IDLE: char = '-';
 /// The largest number of tasks that are written as one digit each.
 const DIGITS: usize = 10;
 
-/// The task of each SPE. SPE 0 always has task 0: equal tasks can be renumbered in this way without
-/// changing the distances of neighbours.
+/// The task of each SPE. SPE 0 always has task 0, because renumbering equal tasks does not change
+/// the distances of neighbours.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
 /// is `-`. If there are more than 10 tasks, blanks separate the tasks.
@@ -223,7 +223,7 @@ mod tests {
             let all = texts(tasks, spes);
             assert_eq!(all.len(), number);
             assert_eq!(Mapping::count(tasks, spes), Some(number as u64));
-            // In ASCII, `-` comes before digits.
+            // In ASCII, `-` comes before digits, but an SPE without a task comes last.
             let key = |text: &String| text.replace(IDLE, "~");
             assert!(
                 all.is_sorted_by(|a, b| key(a) < key(b)),

@@ -12,12 +12,12 @@
 //! A task copies an arrived packet to the outgoing buffer for the other neighbour when this buffer
 //! is free. Threads are numbered in the order of their SPEs.
 
-// Rejected: sends that wait until their buffer is free. With one buffer on each side, 86 to 98 of
-// 100 mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
+// Rejected: sends that wait until their buffer is free. With one receive buffer, 86 to 98 of 100
+// mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
 // Rejected: polling at fixed times. Only intervals of eight times the time between two starts give
 // about the published ratio of 3.4 between mappings, and after 3,000 rounds the ratio is 1.9.
-// Rejected: one send buffer for both neighbours. One direction starves, and mappings differ by 1.55
-// (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all readings of the library.
+// Rejected: one send buffer for both neighbours. One direction starves, and the ratios are 1.55
+// (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all assumptions.
 
 use std::iter;
 
@@ -35,8 +35,8 @@ pub(super) struct Ring<'a> {
 
 /// The bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size of a row's entry for another thread: the number of packets that the other thread has
-/// sent, and, from [`ACKNOWLEDGED`] on, the number of packets that the other thread has taken.
+/// The size in bytes of a row's entry for another thread: the number of packets that the other
+/// thread has sent and, from [`ACKNOWLEDGED`] on, the number that the other thread has received.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -56,7 +56,7 @@ impl Ring<'_> {
         let rows = machine
             .allocate(ModuleId::new(0), number * ROW_STRIDE)
             .map_err(failed)?;
-        // The order is that of the SPEs, because the PPE starts with the first SPE.
+        // The tasks are in the order of their SPEs, because the PPE starts the first SPE first.
         let tasks = self.of.tasks();
         let spes: Vec<SpeId> = tasks.iter().map(|task| self.of.spe_of(*task)).collect();
         let mut threads = vec![0; number];
@@ -130,7 +130,7 @@ impl Ring<'_> {
                 packet_bytes: self.packet_bytes,
             },
             way: [0, 1].map(|direction| Way {
-                // Packets in one direction come from the neighbour on the other side.
+                // Packets to one neighbour come from the other neighbour.
                 next: thread(neighbours[direction]),
                 previous: thread(neighbours[1 - direction]),
                 buffers_of_previous: buffers_of[1 - direction],
@@ -153,7 +153,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The size of the copy of the row, and of the words for put commands after the copy.
+    /// The size of the copy of this task's row, and of the words for put commands behind the copy.
     const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
 
     const fn outgoing(self, direction: usize) -> u32 {
@@ -233,7 +233,7 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// Returns the number of packets that have come from each neighbour.
+    /// Returns the lowest number of packets that have arrived from a neighbour.
     fn received(&self) -> u32 {
         let received = self.way[..self.directions].iter().map(|way| way.received);
         received.min().expect("there is a direction")

@@ -12,13 +12,13 @@ use crate::Volumes;
 /// The largest number of mappings that a sweep runs.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
-/// The largest number of tasks, because a row of notifications has room for 16.
+/// The largest number of tasks, because a row of notifications has room for 16 tasks.
 const TASKS_MAX: usize = 16;
 
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random cycles before a task's first packet: about a round on a Cell.
+/// The limit of the random cycles before a task's first packet: about one round on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
@@ -254,7 +254,7 @@ impl Sweep {
         }
     }
 
-    /// Returns different random mappings, or all mappings if there are no more than `number`.
+    /// Returns `number` different random mappings, or all mappings if there are not more.
     fn sampled(&self, number: usize) -> Vec<Mapping> {
         let (tasks, spes) = (self.tasks, self.spes);
         if Mapping::count(tasks, spes).is_some_and(|count| count <= number as u64) {
@@ -270,7 +270,7 @@ impl Sweep {
     }
 
     fn start(&self, run: usize) -> Start {
-        // Consecutive seeds and runs must give independent random numbers.
+        // Runs with consecutive seeds or indices need independent random numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

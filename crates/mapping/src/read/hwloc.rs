@@ -12,16 +12,16 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`, which reports events. This code would have to build the tree in which
-// distances look up their objects, and to count the lines for errors.
+// Rejected: `quick-xml`, which reports events. This code would have to build the tree from which
+// the objects of distances are read, and to count the lines for errors.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};
 use crate::Costs;
 
-/// The bit in the kind of distances that marks latencies (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in
-/// `hwloc/distances.h` of hwloc 2).
+/// The bit of the attribute `kind` that marks distances as latencies
+/// (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2).
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
 const WORD: usize = 32;
@@ -135,7 +135,7 @@ fn words<'a>(
     })
 }
 
-/// Returns the lowest CPU of a cpuset such as `0x00000002,,0x0`. The first word is the highest.
+/// Returns the lowest CPU of a cpuset such as `0x00000002,,0x0`. The last word has CPUs 0 to 31.
 fn first_of(cpuset: &str) -> Option<usize> {
     cpuset.rsplit(',').enumerate().find_map(|(at, word)| {
         let digits = word.trim_start_matches("0x");

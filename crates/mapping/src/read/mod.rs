@@ -80,8 +80,8 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 
 /// Reads measured latencies between cores in nanoseconds, as the program `core-to-core-latency` of
 /// Nicolas Viennot writes them. The line of a core has its latencies with core 0, core 1 and so on,
-/// separated by commas. If all elements above the diagonal are empty, the elements below count for
-/// both directions. An empty diagonal element is 0.
+/// separated by commas. If all elements above the diagonal are empty, the elements below the
+/// diagonal are used for both directions. An empty diagonal element is 0.
 ///
 /// # Errors
 ///

@@ -11,8 +11,8 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// A part and its cluster are one level of the machine, if the distance inside the part is at least
-/// this fraction of the distance inside the cluster.
+/// A part of a cluster is divided, too, if the distance between its own parts is at least this
+/// fraction of the distance between the parts of the cluster.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
@@ -52,7 +52,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     slot_of
 }
 
-/// Clusters of slots that are close. A cluster number below `slots` is a single slot.
+/// Clusters of slots that are close. A cluster with a number below `slots` is a single slot.
 struct Tree {
     slots: usize,
     /// For each cluster with parts: the two parts, their distance, and the cluster's size.
@@ -93,7 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// Returns the parts of a cluster. A part on the level of the cluster is divided, too.
+    /// Returns the parts of a cluster. A part on the same level of the machine is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -164,7 +164,7 @@ impl Graph {
 struct Division<'a> {
     graph: &'a Graph,
     in_first: Vec<bool>,
-    /// For each vertex, the decrease of the volume between the parts if the vertex moved.
+    /// For each vertex, the decrease of the volume between the parts if the vertex changed parts.
     gains: Vec<f64>,
 }
 
@@ -180,7 +180,7 @@ impl<'a> Division<'a> {
             in_first: none,
             gains,
         };
-        // Vertices that touch the first part are preferred to all others.
+        // Vertices with an edge to the first part are preferred to all others.
         let mut touches = vec![false; division.in_first.len()];
         let mut next = start;
         for _ in 0..size {

@@ -1,7 +1,7 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
-// Rejected: tabu search of one placement until the limit. Such a search needs 18 times as long to
-// reach the best known cost of sko42, and 45 times as long for tai30b (`docs/performance.md`).
+// Rejected: tabu search of one placement until the limit. Memetic search reaches the best known
+// cost of sko42 in an 18th of the time, and of tai30b in a 45th (`docs/performance.md`).
 // Rejected: tabu searches that take twice as long with each new population. With two of three seeds
 // their result was 0.1 % too high on tai50b after 10 s.
 
@@ -13,7 +13,7 @@ use super::state::State;
 use super::tabu;
 use crate::slots::Slots;
 
-/// The number of assignments of a population. With 15, sko64 and tai50b take longer.
+/// The number of assignments of a population. With 15, sko64 and tai50b of QAPLIB take longer.
 const POPULATION: usize = 8;
 
 /// The number of offspring without a new best assignment, after which a population is replaced.
@@ -70,7 +70,7 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     }
 }
 
-/// Returns an assignment with the common slots of two parents. Each other item gets its slot in a
+/// Returns an assignment with the common slots of two parents. Each other item has its slot in a
 /// random parent, or else its slot in the other parent, or else any free slot.
 fn offspring(one: &[usize], other: &[usize], random: &mut Rng) -> Vec<usize> {
     let n = one.len();

@@ -3,7 +3,7 @@
 // Rejected: a search on each CPU. The result of a seed would depend on the number of CPUs, and one
 // search reaches the best known cost in 0.3 s for instances that are allowed 10 s.
 // Rejected: a search that waits for the lower bound. For 4,096 places the bound takes longer than
-// the default time of the search. A second thread computes the bound.
+// the default time of the search. The command computes the bound in a second thread.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// Returns the limit below which a cost is lower than `cost`, and not only rounded differently.
+    /// Returns a limit just below `cost`: a cost above the limit may differ only by rounding.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }

@@ -6,8 +6,8 @@ use crate::slots::Slots;
 
 /// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
-/// The change of cost by an exchange follows from four potentials. An exchange adds the product of
-/// two vectors to the potentials, in at most n times n steps.
+/// The change of cost by an exchange follows from the potentials of both items in both slots. An
+/// exchange adds the outer product of two vectors to the n times n potentials.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
     pub slot_of: Vec<usize>,

@@ -41,7 +41,7 @@ pub(super) fn search(
         };
         let (first, second) = match table.best(allowed) {
             Some(exchange) => exchange,
-            // In small problems all exchanges may be forbidden.
+            // In small problems all exchanges may be forbidden, so a random exchange is made.
             None if n > 1 => {
                 let first = random.usize(0..tasks);
                 (first, (first + random.usize(1..n)) % n)
@@ -67,9 +67,9 @@ struct Table {
     tasks: usize,
     /// Row u has the changes of cost by the exchanges of u with u + 1, u + 2 and so on.
     deltas: Vec<f64>,
-    /// A lower limit of the elements of each row.
+    /// A lower bound of the elements of each row.
     lowest: Vec<f64>,
-    /// The elements of the last exchange's slot vector, in the order of the items.
+    /// The element of the last exchange's slot vector for the slot of each item.
     at_items: Vec<f64>,
 }
 
@@ -112,9 +112,9 @@ impl Table {
         best
     }
 
-    /// Updates the table after an exchange that adds the product of vectors x and y to the
+    /// Updates the table after an exchange that adds the outer product of vectors x and y to the
     /// potentials. Adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by an exchange of u and
-    /// v in slots s and t. Computes all changes by exchanges of the exchanged items anew.
+    /// v in slots s and t. Computes the changes by exchanges of the items `exchanged` anew.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {
@@ -136,7 +136,7 @@ impl Table {
     }
 }
 
-/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of row u, and sets `lowest`.
+/// Adds `(x[v] - x[u]) (y[u] - y[v])` to each element v > u of each row u. Sets `lowest` of row u.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn add_differences(deltas: &mut [f64], lowest: &mut [f64], x: &[f64], y: &[f64]) {
     for (u, (row, lowest)) in deltas.chunks_exact_mut(x.len()).zip(lowest).enumerate() {
