@@ -1,4 +1,4 @@
-//! A doubly linked list of control blocks. The links are in the blocks, so no node is allocated.
+//! A doubly linked list of the control blocks of threads. The links are fields of the blocks.
 
 use std::cell::Cell;
 use std::ptr;
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_in_order_whichever_of_them_leave() {
-        // The bits of `leaving` are the blocks to remove.
+        // Each bit of `leaving` that is 1 stands for a block to remove.
         for leaving in 0..16_u64 {
             let blocks: [Block; 4] =
                 std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));
