@@ -51,7 +51,7 @@ impl Rotation {
     }
 
     pub(crate) fn next(&self) -> Option<&Block> {
-        // SAFETY: null or a valid block, see `Rotation`.
+        // SAFETY: the pointer is null or a valid block, see `Rotation`.
         unsafe { self.next.get().as_ref() }
     }
 
@@ -84,7 +84,7 @@ impl Rotation {
     /// Begins a round. If `pauses` is true, the last turn takes the slow path. The rotation must
     /// not be empty.
     pub(crate) fn begin(&self, pauses: bool) {
-        // SAFETY: null or a valid block, see `Rotation`.
+        // SAFETY: the pointer is null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
             block.turn.set(block.ahead.get());
         }

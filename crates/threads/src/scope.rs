@@ -318,12 +318,12 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null, or the block of a thread in `join`, which clears the pointer before it returns.
+    // SAFETY: the pointer is null or a thread in `join`, which clears it before it returns.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
     if running == 0 {
-        // SAFETY: null or the thread that is in `drain`.
+        // SAFETY: the pointer is null or the thread that is in `drain`.
         if let Some(drainer) = unsafe { scope.drainer.get().as_ref() }
             && drainer.state.get() == State::Joining
         {

@@ -68,7 +68,7 @@ impl Blocks {
             .saturating_add(extra);
         let pooled = if bytes == self.stack_bytes {
             let first = self.pool.get();
-            // SAFETY: null or a block of this run.
+            // SAFETY: the pointer is null or a block of this run.
             if let Some(block) = unsafe { first.as_ref() } {
                 self.pool.set(block.next.get());
             }
@@ -76,7 +76,7 @@ impl Blocks {
         } else {
             self.take_other(bytes)
         };
-        // SAFETY: null or a block of this run.
+        // SAFETY: the pointer is null or a block of this run.
         let block = unsafe { pooled.as_ref() }.unwrap_or_else(|| self.map(bytes, name));
         #[cfg(cellworks_sanitizer)]
         crate::sanitizer::unpoison(block.stack.limit(), block.top);

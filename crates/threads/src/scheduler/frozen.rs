@@ -37,7 +37,7 @@ impl Scheduler {
         if self.is_cancelled() {
             self.interrupt_ready();
         } else {
-            // SAFETY: null or a block of this run.
+            // SAFETY: the pointer is null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
                 // The running thread was not suspended, so it must not be in the queue.

@@ -152,7 +152,7 @@ impl Scheduler {
 /// `Config::larger_stacks`. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: null or a block of this run. The signal handler returns before the run ends.
+        // SAFETY: the pointer is null or a block of this run, which cannot end in this handler.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn and a switch to a rotation set `current` to the next thread while the stack of the
         // previous thread or of the parent is still in use. Therefore three guards are checked.

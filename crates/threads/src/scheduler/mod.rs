@@ -140,14 +140,14 @@ impl Scheduler {
     ///
     /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or a block of this run, which stays in its place until the end of the run.
+        // SAFETY: the pointer is null or a block of this run. Blocks stay valid until the run ends.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
     }
 
     fn run(&self) -> &Run {
-        // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
+        // SAFETY: the pointer is null or points into `life::run`, which clears it at its end.
         unsafe { self.run.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )

@@ -290,7 +290,7 @@ impl Scheduler {
         let woken = &self.run().woken;
         let (first, last) = woken.get();
         block.next.set(ptr::null());
-        // SAFETY: null or a block of this run.
+        // SAFETY: the pointer is null or a block of this run.
         match unsafe { last.as_ref() } {
             Some(last) => {
                 last.next.set(block);

@@ -19,7 +19,7 @@ impl Scheduler {
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
         // SAFETY: the caller runs on a thread. Blocks stay in their places until the run ends.
         let me = unsafe { &*self.current.get() };
-        // SAFETY: null or a block of the same rotation.
+        // SAFETY: the pointer is null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
@@ -109,11 +109,11 @@ impl Scheduler {
     /// if the parent does not wait for the scope to end. Another thread must be ready.
     pub(super) fn join_rotation(&self) -> bool {
         let me = self.current();
-        // SAFETY: null or the scope of the running thread, which outlives the thread.
+        // SAFETY: the pointer is null or the running thread's scope, which outlives the thread.
         let Some(scope) = (unsafe { ScopeState::of(me).as_ref() }) else {
             return false;
         };
-        // SAFETY: null or a thread that is in `drain`.
+        // SAFETY: the pointer is null or a thread that is in `drain`.
         let Some(parent) = (unsafe { scope.drainer.get().as_ref() }) else {
             return false;
         };
