@@ -4,8 +4,8 @@
 //! submitted. A task that changes a block must come after all earlier tasks that use the block. A
 //! task that reads a block must come after the task that last changed the block.
 
-// Rejected: running the tasks of a block in the order of submission, which the phase could not
-// check.
+// Rejected: running the tasks of a block in the order of submission, because the phase could not
+// check it.
 // Rejected: references as handles of blocks. Then a shared and an exclusive reference to a block
 // could exist at the same time.
 

@@ -57,7 +57,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// # Safety
     ///
-    /// Values that are used at the same time, `self` or its parts, do not overlap.
+    /// `self` and parts of `self` that are used at the same time do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// Returns a second value for the same data.
@@ -72,7 +72,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     ///
     /// # Safety
     ///
-    /// An earlier result was dropped. While the result lives, no other task uses the written data.
+    /// Earlier results were dropped. While the result lives, no other task uses the written data.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
@@ -213,8 +213,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// Implements [`Data`] for slices. `splits` is true if parts of a task are given parts of the
-/// slice.
+/// Implements [`Data`] for slices. If `splits` is true, parts of a task use parts of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;

@@ -101,7 +101,7 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Returns whether a half is left that was not offered.
+    /// Returns whether there is a half that was not offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }

@@ -128,8 +128,7 @@ impl<S: Spe> Worker<'_, S> {
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended: the other worker has written the result and uses `half` no
-        // more.
+        // SAFETY: the offer has ended, so the result is written and no other worker uses `half`.
         let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),

@@ -8,8 +8,7 @@
 //!      └─────────► TAKEN ───► ENDED          (another worker runs it, and the owner waits)
 //! ```
 
-// Rejected: second closures in the deque, because removing one of them from the deque needs a
-// fence.
+// Rejected: second closures in the deque, because removal from the deque needs a memory fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
 // the clock. A request of an idle worker is answered sooner than that.
 

@@ -227,7 +227,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 
     /// Does the same as [`task`](Self::task). To [dice](Task::diced) the task, the pool calls
     /// `dice` with the data and the wanted number of parts. `dice` may return any number of parts.
-    /// If their pieces are not those of the data, the phase ends with [`TaskError::Diced`].
+    /// If the parts are not exactly the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -243,7 +243,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task, which runs after the tasks before it. `from` is the caller's [`Place`].
+    /// Submits a task, which runs when the tasks [before it](Task::after) have ended. `from` is the
+    /// caller's [`Place`].
     ///
     /// While thousands of tasks are queued, this call waits, as
     /// [`Scope::spawn`](crate::Scope::spawn) does. With queues in main memory, a task that submits

@@ -449,7 +449,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was not offered. Returns false if there is none.
+    /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;

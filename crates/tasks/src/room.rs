@@ -1,5 +1,5 @@
 //! Room in the queues. A program that starts jobs faster than the workers run them has to wait,
-//! because memory must stay bounded. Other threads of its worker run jobs meanwhile.
+//! because memory must stay bounded. Other threads of the same worker run jobs meanwhile.
 //!
 //! If all threads wait and the local store has no room for another thread, the program continues,
 //! because the other threads may wait for the program.
@@ -52,7 +52,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// Wakes the threads that wait for room in a queue if few jobs are left in it.
+    /// If few jobs are left in a queue, wakes the threads that wait for room in this queue.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
@@ -87,8 +87,8 @@ impl FreshRoom {
     }
 
     /// Records that the main program will wait. The main program must then check the queue again.
-    /// By the barriers, this check finds a taken job, or [`is_waited_for`](Self::is_waited_for)
-    /// returns true.
+    /// If a worker takes a job meanwhile, either this check finds that, or the worker's call of
+    /// [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();

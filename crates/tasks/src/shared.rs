@@ -2,7 +2,7 @@
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
 // Rejected: workers that keep half of their closures. An empty closure took 27 ns instead of 48 ns
-// on two workers, but idle workers could not take kept closures while the keeper ran a long one.
+// on two workers, but idle workers could not take kept closures while their worker ran a long one.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};

@@ -101,7 +101,7 @@ pub fn yield_now() {
 /// running thread does not take turns, or if other ready threads must run first.
 ///
 /// The threads of one scope that have called [`begin_turns`] take turns while the caller of
-/// [`scope`] waits for the end of the scope. A turn is faster than [`yield_now`]. A thread that
+/// [`scope()`] waits for the end of the scope. A turn is faster than [`yield_now`]. A thread that
 /// waits, unwinds, or starts or wakes another thread must call `begin_turns` again.
 ///
 /// Use turns for a few threads of one scope that do the same work and switch after some nanoseconds

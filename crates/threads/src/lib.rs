@@ -87,15 +87,16 @@
 //! # Limits
 //!
 //! - Each stack needs two mappings, so the default `vm.max_map_count` allows about 32,000 threads.
-//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then tries
-//!   to lock it, the core hangs, because `std` blocks the OS thread. The same holds for
+//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then waits
+//!   for the lock, the core hangs, because `std` blocks the OS thread. The same holds for
 //!   initialising a `LazyLock` or `OnceLock` with a closure that yields.
 //! - A loop that waits without yielding blocks every other thread of the core.
 //! - All threads of a core share the thread-locals of the OS thread. Do not yield between the
 //!   setting of a thread-local and the restoring of its old value.
 //! - A switch does not save the floating-point control bits (mxcsr, x87 control word).
 //! - The crate runs on Linux only. On processors other than x86-64, and with the feature
-//!   `corosensei`, the crate corosensei switches, and AddressSanitizer and ThreadSanitizer fail.
+//!   `corosensei`, the crate corosensei performs the switches, and AddressSanitizer and
+//!   ThreadSanitizer are not supported.
 //!
 //! # What does not compile
 //!

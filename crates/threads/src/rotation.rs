@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   ready queue:  ── x ── y ── parent ──► continues a, the first thread of the round
-//!                                         │
+//!                (x, y: other threads)    │
 //!                                         ▼
 //!                                    ┌──► a ──► b ──► c ──► d ──┐  each `take_turn` switches
 //!                                    └──────────────────────────┘  to the next thread

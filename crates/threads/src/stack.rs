@@ -105,8 +105,7 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // A page that is not resident was never touched, or was swapped out. After swapping, the
-        // result is too low.
+        // A page that is not resident is untouched or swapped out, so the result may be too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };

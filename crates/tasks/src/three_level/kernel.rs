@@ -1,6 +1,6 @@
 //! The kernel: the program on an SPE that moves tasks between the queues and a worker.
 
-// Rejected: simulating each look for tasks (check-out) that finds none, because a run has millions.
+// Rejected: simulating each check-out that finds no task, because there would be millions in a run.
 // Instead the worker waits until tasks have come, and then simulates two check-outs.
 
 use std::cell::{Cell, RefCell};

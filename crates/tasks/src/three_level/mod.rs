@@ -29,8 +29,7 @@
 //! Closures of `join` and `scope` are distributed by stealing.
 //!
 //! **MARS**, as the paper describes it, has only the Ready buffer, from which SPEs take one task at
-//! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of unfinished
-//! tasks.
+//! a time. Tasks are neither diced nor staged ahead. The barrier is the counter of live tasks.
 
 mod buffer;
 mod costs;

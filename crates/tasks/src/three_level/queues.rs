@@ -72,9 +72,9 @@ pub(crate) struct Queues<S: Spe> {
     arrivals: AtomicUsize,
     /// The number of times that `Word::FinishedGate` has changed.
     gate_moves: AtomicUsize,
-    /// Whether something has changed that the PPE's scheduler checks.
+    /// Whether the PPE's scheduler must check the buffers.
     wants_scheduler: AtomicBool,
-    /// Whether a task of a phase of the main program was submitted since the last check.
+    /// Whether a task of the main program's phases was submitted since the last check.
     has_jobs: AtomicBool,
     /// The last phase for which the completion gate was opened.
     completed: AtomicUsize,
@@ -272,7 +272,7 @@ impl<S: Spe> Queues<S> {
         }
     }
 
-    /// Records that something has changed that the PPE's scheduler checks.
+    /// Records that the PPE's scheduler must check the buffers.
     pub(super) fn want_scheduler(&self, by: &impl Wake) {
         self.wants_scheduler.store(true, Ordering::Release);
         by.notify(Processor::Ppe);

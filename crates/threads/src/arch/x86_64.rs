@@ -11,7 +11,7 @@
 //!     └────────────────┘               └────────────────┘
 //!
 //! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
-//! handlers do not change. Therefore no code pops the address.
+//! handlers do not change. Therefore the address is never popped.
 //! ```
 //!
 //! [`turn`] saves registers in a [`Frame`] instead, as many as fit into one cache line. The

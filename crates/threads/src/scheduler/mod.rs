@@ -17,7 +17,7 @@
 //! - normal: threads run in the order of the ready queue.
 //! - rotating: threads of one scope take turns among themselves, see `rotation`. The ready queue
 //!   appears empty, and every operation except a turn ends this mode first.
-//! - frozen: the idle hook, or a `Display` passed to `park`, runs, without switches. The ready
+//! - frozen: the idle hook, or a `Display` passed to `park`, runs. No switch is allowed. The ready
 //!   queue appears empty, unparked threads wait in another queue, and `park` and `spawn` panic.
 //! - cancelled: the ready queue stays empty, so every yield takes its slow path and unwinds. Each
 //!   thread that was ready is continued once. After that, the youngest live thread is continued,

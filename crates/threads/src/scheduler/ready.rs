@@ -102,7 +102,7 @@ impl Ready {
     }
 
     /// Takes the first ready thread, and returns the last place of the queue, in which the caller
-    /// stores the running thread. The queue must not be empty.
+    /// stores the running context. The queue must not be empty.
     ///
     /// Writes only `head`, because `len` stays the same: more stores that miss the cache would fill
     /// the store queue of the CPU.
