@@ -68,7 +68,7 @@ pub unsafe trait Data: Viewed + Send + Sized {
     #[doc(hidden)]
     unsafe fn whole(&self) -> Self;
 
-    /// Starts the gets of the data that the task reads.
+    /// Starts the transfers of the data that the task reads.
     ///
     /// # Safety
     ///

@@ -238,7 +238,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Starts the gets of a task's data. Returns [`StageError`] if the local store has no room.
+    /// Starts the transfers of a task's data. Returns [`StageError`] if the local store has no
+    /// room.
     ///
     /// # Safety
     ///

@@ -176,7 +176,7 @@ impl MainStack {
     }
 
     /// Returns whether the address lies in the guard. The guard is above `lowest` in some C
-    /// libraries and below `lowest` in others, so both sides are checked.
+    /// libraries and below `lowest` in others, so both places are checked.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }

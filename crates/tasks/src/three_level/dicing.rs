@@ -41,8 +41,8 @@ pub(super) fn dice<T>(
 mod tests {
     use super::*;
 
-    /// Dices tasks with these numbers of pieces, of which tasks with one piece cannot be split.
-    /// Returns the resulting tasks, and the number of parts that each call of `dice` asked for.
+    /// Dices tasks that have these numbers of pieces. Tasks with one piece cannot be split. Returns
+    /// the resulting tasks, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;

@@ -22,7 +22,7 @@ const TAG: Tag = Tag::of::<31>();
 /// The name of the kernel in the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
-/// The number of bytes that a poll of a lock gets (figure 4.3).
+/// The number of bytes that a poll of a lock transfers (figure 4.3).
 const POLL_BYTES: usize = 8;
 
 /// The number of bytes of the quadword in which an element of a buffer lies.
@@ -254,7 +254,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         });
     }
 
-    /// Takes the next task of the inbox, and gets its object.
+    /// Takes the next task of the inbox, and transfers the object of the task.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
             let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
