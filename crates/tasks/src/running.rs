@@ -238,8 +238,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Starts the transfers of a task's data. Returns [`StageError`] if the local store has no
-    /// room.
+    /// Begins to stage a task's data. Returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///

@@ -138,7 +138,7 @@ pub(crate) trait Work<S: Spe>: Send {
     /// Returns whether the task has its own function that splits it (a dice).
     fn has_dice(&self) -> bool;
 
-    /// Starts the transfers of the data, or returns [`StageError`] if the local store has no room.
+    /// Begins to stage the data, or returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
