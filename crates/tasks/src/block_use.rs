@@ -1,5 +1,3 @@
-//! The use of a block by a task.
-
 /// A use of a block by a task.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockUse {

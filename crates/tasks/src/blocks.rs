@@ -4,8 +4,8 @@
 //! submitted. A task that changes a block must come after all earlier tasks that use the block. A
 //! task that reads a block must come after the task that last changed the block.
 
-// Rejected: running the tasks of a block in the order of submission, which the phase could not
-// check.
+// Rejected: running the tasks of a block in the order of submission, because the phase could not
+// check it.
 // Rejected: references as handles of blocks. Then a shared and an exclusive reference to a block
 // could exist at the same time.
 
@@ -33,7 +33,7 @@ pub struct Blocks<'d, T> {
     pub(crate) borrow: PhantomData<&'d mut [T]>,
 }
 
-// SAFETY: this value gives no access to the slice. Tasks get access only as the phase allows.
+// SAFETY: this value gives no access to the slice. Tasks access the slice only in a checked order.
 unsafe impl<T: Send> Send for Blocks<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Blocks<'_, T> {}
@@ -87,8 +87,8 @@ impl<'d, T: Pod> Blocks<'d, T> {
 pub(crate) struct Users<S: Spe> {
     /// Maps the address of a slice and the number of a block to the tasks that use the block.
     of_blocks: HashMap<(usize, usize), UsersOfBlock<S>>,
-    /// Maps the number of a task to the tasks that it comes after. Ended tasks are not removed,
-    /// because the check must not depend on how fast tasks run.
+    /// Maps the number of a task to the numbers of the tasks before it. Ended tasks are not
+    /// removed, because the check must not depend on how fast tasks run.
     before: HashMap<usize, Box<[usize]>>,
 }
 

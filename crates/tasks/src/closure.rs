@@ -1,8 +1,8 @@
 //! Closures in a queue. Small closures lie in the queue itself, because allocating a box would take
 //! longer than running a small closure.
 
-// Rejected: the crate smallbox, which cannot call an `FnOnce`. A closure took two calls and 64
-// bytes.
+// Rejected: the crate smallbox, which cannot call an `FnOnce`, so that a closure took two calls and
+// 64 bytes.
 // Rejected: a destructor. The compiler kept each copy of a closure in memory for the case of a
 // panic, and each copy waited for the stores of the previous copy.
 
@@ -18,8 +18,8 @@ type Words = MaybeUninit<[usize; 3]>;
 /// A closure that must be run or [discarded](Self::discard) once, because it has no destructor.
 #[must_use]
 pub(crate) struct Closure<S: Spe> {
-    /// Reads the closure from the words. Runs the closure on the worker, or drops it without a
-    /// worker.
+    /// Reads the closure from the words. Runs the closure on the worker, or drops the closure if
+    /// there is no worker.
     take: unsafe fn(&mut Words, Option<&Worker<'_, S>>),
     words: Words,
 }

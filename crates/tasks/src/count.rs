@@ -1,8 +1,8 @@
 //! The number of tasks of a scope that have not ended.
 //!
-//! The worker that made the scope (the owner) counts its tasks in a plain number, because an atomic
-//! operation would cost more than a small task. When the owner begins to wait, it adds this number
-//! to the shared number. Workers count ended tasks in batches (`WorkerProgram::task_ended`).
+//! The worker that made the scope (the owner) counts the tasks that it starts in a plain integer,
+//! because an atomic operation would take longer than a small task. When the owner begins to wait,
+//! it adds this integer to `shared`. Workers count ended tasks in batches.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ pub(crate) struct Count {
     /// The number of tasks that the owner has started and not added to `shared` yet.
     by_owner: Cell<isize>,
     owner_waits: Cell<bool>,
-    /// The number of tasks that others have started, minus the number of ended tasks.
+    /// The number of tasks that other workers have started, minus the number of ended tasks.
     shared: AtomicIsize,
 }
 
@@ -52,7 +52,7 @@ impl Count {
     }
 
     /// Counts ended tasks. Returns true if the caller must wake the owner, because the owner waits
-    /// and no task is left. The owner may free the scope with this value right after the call.
+    /// and no task is left. The owner may free this value right after the call.
     #[must_use]
     pub(crate) fn end(&self, tasks: isize) -> bool {
         // `Release` makes the writes of the tasks visible to the owner.

@@ -16,7 +16,7 @@ pub struct Counters {
 /// Counts of the queues in main memory, which only some [`Scheduler`](crate::Scheduler)s have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounters {
-    /// The number of tasks that the PPE's scheduler moved from prefilter to reorder buffer.
+    /// The number of tasks that the PPE's scheduler moved from the prefilter to the reorder buffer.
     pub imported: u64,
     /// The number of times that a worker checked for tasks in main memory.
     pub check_outs: u64,
@@ -24,7 +24,7 @@ pub struct SchedulerCounters {
     pub empty_check_outs: u64,
     /// The number of times that a processor polled a lock that another processor held.
     pub lock_polls: u64,
-    /// The number of tasks that the PPE's scheduler has diced.
+    /// The number of tasks that the PPE's scheduler has diced (split into parts).
     pub diced: u64,
     /// The number of parts into which the PPE's scheduler has diced tasks.
     pub parts: u64,
@@ -43,7 +43,7 @@ pub struct WorkerCounters {
     pub steals: u64,
     /// The number of second closures of `join` that the worker has offered to other workers.
     pub offers: u64,
-    /// The number of tasks that the worker has diced.
+    /// The number of tasks that the worker has diced (split into parts).
     pub diced: u64,
     /// The number of parts into which the worker has diced tasks.
     pub parts: u64,
@@ -51,7 +51,8 @@ pub struct WorkerCounters {
     pub deferred: u64,
     /// The number of tasks that the worker has staged while another task ran.
     pub staged_ahead: u64,
-    /// The number of tasks that were staged ahead in vain, because another task needed the room.
+    /// The number of tasks that were staged ahead in vain, because another task needed the local
+    /// store.
     pub wasted: u64,
     /// The time in which the worker had no task, or in which its tasks waited for other tasks or
     /// for room in a queue. Waits for other events, such as data, are not counted.

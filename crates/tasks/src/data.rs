@@ -1,5 +1,5 @@
-//! The data of tasks. The pool gets the data of a task into the local store before the task runs,
-//! and puts written data back. This is called *staging*.
+//! The data of tasks. The pool copies the data of a task to the local store before the task runs,
+//! and copies written data back. This is called *staging*.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -32,8 +32,8 @@ pub trait Viewed {
 ///
 /// # Safety
 ///
-/// If two calls of [`part`](Self::part) get different pieces, their results share no element that a
-/// task writes.
+/// If two calls of [`part`](Self::part) are given different pieces, their results share no element
+/// that a task writes.
 pub unsafe trait Data: Viewed + Send + Sized {
     /// The transfers that [`begin`](Self::begin) has started.
     #[doc(hidden)]
@@ -50,14 +50,14 @@ pub unsafe trait Data: Viewed + Send + Sized {
     fn bytes(&self) -> usize;
 
     /// Calls `named` with the number of pieces into which the data can be split: rows, elements or
-    /// numbers. If each part of a task needs all of the data, does not call `named`.
+    /// integers. If each part of a task needs all of the data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
     /// Returns the part with these pieces, or all of the data if the data is not split.
     ///
     /// # Safety
     ///
-    /// If `self` and its parts are used at the same time, they do not overlap.
+    /// `self` and parts of `self` that are used at the same time do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
     /// Returns a second value for the same data.
@@ -68,11 +68,11 @@ pub unsafe trait Data: Viewed + Send + Sized {
     #[doc(hidden)]
     unsafe fn whole(&self) -> Self;
 
-    /// Starts the gets of the data that the task reads.
+    /// Starts the transfers of the data that the task reads.
     ///
     /// # Safety
     ///
-    /// An earlier result was dropped. While the result lives, no other task uses the written data.
+    /// Earlier results were dropped. While the result lives, no other task uses the written data.
     #[doc(hidden)]
     unsafe fn begin<'s, S: Spe>(&self, spe: &'s S) -> Result<Self::Ahead<'s, S>, StageError>
     where
@@ -159,7 +159,7 @@ pub struct Read<'d, T> {
 unsafe impl<T: Sync> Send for Read<'_, T> {}
 
 impl<'d, T: Pod> Read<'d, T> {
-    /// Returns the data of a slice that is not split: each part of a task gets the whole slice.
+    /// Returns a slice that is not split: each part of a task is given the whole slice.
     pub fn new(slice: &'d [T]) -> Self {
         Self::of(Rows::of_slice(NonNull::from_ref(slice), 1))
     }
@@ -193,12 +193,12 @@ macro_rules! new_by_rows {
         unsafe impl<T: Send> Send for $kind<'_, T> {}
 
         impl<'d, T: Pod> $kind<'d, T> {
-            /// Returns the data of a slice that may be split between any two elements.
+            /// Returns a slice that may be split between any two elements.
             pub fn new(slice: &'d mut [T]) -> Self {
                 Self::rows(slice, 1)
             }
 
-            /// Returns the data of a slice that may be split between rows of `row` elements.
+            /// Returns a slice that may be split between rows of `row` elements.
             ///
             /// # Panics
             ///
@@ -213,7 +213,7 @@ macro_rules! new_by_rows {
 new_by_rows!(Update);
 new_by_rows!(Write);
 
-/// Implements [`Data`] for slices. `splits` is true if a part of a task gets a part of the slice.
+/// Implements [`Data`] for slices. If `splits` is true, parts of a task use parts of the slice.
 macro_rules! data_of_slice {
     (
         $kind:ident where T: $bound:ident; viewed as $view:ty; splits: $splits:literal;

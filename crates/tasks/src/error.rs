@@ -4,7 +4,7 @@ use std::fmt;
 
 use cellworks_machine::{Payload, StageError};
 
-/// The error of a phase. Names the first task that failed, after which no further task began.
+/// The error of a phase: the first failure of a task. After this failure, no task began.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
@@ -132,7 +132,6 @@ pub(crate) struct DiceError {
     pub(crate) in_parts: Vec<usize>,
 }
 
-/// Returns the text of a panic, if any.
 fn message(payload: &Payload) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))

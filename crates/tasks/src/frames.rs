@@ -1,7 +1,7 @@
-//! Frames: the second closures (halves) of a thread's `join` calls that have not begun.
+//! Frames: the second closures (halves) of a thread's `join` calls. The halves have not begun.
 //!
 //! A `join` adds its half, runs the first closure, and removes the half, without atomic operations.
-//! When another worker asks for work, the oldest half is offered, because it is the largest.
+//! When another worker asks for work, the oldest half, usually the largest, is offered by a ticket.
 //!
 //! ```text
 //!            oldest                            newest
@@ -39,7 +39,7 @@ impl<S: Spe> Frame<S> {
         Self { run, half }
     }
 
-    /// Runs the half. Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the half. If the run was cancelled, fails with the payload for the caller's unwinding.
     ///
     /// # Safety
     ///
@@ -83,8 +83,8 @@ impl<S: Spe> Frames<S> {
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. It is a parameter, because a load would wait for
-    /// the store of an earlier `join`.
+    /// `place` is the place of the newest half. `place` is a parameter, because a load of the
+    /// length would wait for the store of an earlier `join`.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.
@@ -101,13 +101,13 @@ impl<S: Spe> Frames<S> {
         ticket
     }
 
-    /// Returns whether a half is left that was not offered.
+    /// Returns whether there is a half that was not offered.
     pub(crate) fn has_private(&self) -> bool {
         // SAFETY: as in `push`.
         self.offered.get() < unsafe { (*self.frames.get()).len() }
     }
 
-    /// Offers the oldest private half, if any. Returns its ticket, which `ticket` makes.
+    /// Offers the oldest half that was not offered, if any. `ticket` makes the returned ticket.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Frame<S>) -> Ticket<S>,

@@ -21,7 +21,7 @@ pub enum Job<S: Spe> {
     Task(Arc<Node<S>>),
 }
 
-/// A reference to the second closure (half) of a `join`, which lies on the stack of its owner.
+/// A reference to the second closure (half) of a `join`, on the stack of the caller (the owner).
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer or has found that the half has ended.
@@ -37,7 +37,7 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
     pub(crate) scope: *const ScopeState,
-    /// The closure. What it borrows is valid until the closure is counted as ended.
+    /// The closure. Its borrows are valid until the closure is counted as ended.
     pub(crate) body: Closure<S>,
 }
 
@@ -45,8 +45,8 @@ pub struct Spawned<S: Spe> {
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
-    /// Runs the half, unless the owner has withdrawn the offer. Returns the payload that unwinds
-    /// the caller if the run was cancelled.
+    /// Runs the half, unless the owner has withdrawn the offer. If the run was cancelled, fails
+    /// with the payload for the caller's unwinding.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -70,7 +70,7 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs the job. Returns the payload that unwinds the caller if the run was cancelled.
+    /// Runs the job. If the run was cancelled, fails with the payload for the caller's unwinding.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),

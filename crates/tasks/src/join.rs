@@ -53,7 +53,7 @@ impl<S: Spe> Worker<'_, S> {
     /// `join` takes a few nanoseconds, so the closures may be small.
     ///
     /// If another worker still runs `second` when `first` has ended, the call waits. During the
-    /// wait other tasks of this worker run, on stacks of their own.
+    /// wait, other tasks of this worker run on other stacks.
     ///
     /// ```
     /// use cellworks_machine::Spe;
@@ -70,8 +70,8 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of `first`, or else the panic of `second`. If `first` panics, `second`
-    /// may not run. When `join` panics, neither closure runs any more.
+    /// Passes on the panic of `first`, or the panic of `second` if `first` did not panic. If
+    /// `first` panics, `second` may not run. When `join` panics, neither closure runs any more.
     #[inline]
     pub fn join<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
     where
@@ -89,7 +89,7 @@ impl<S: Spe> Worker<'_, S> {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` in `first` has removed its half, even if it panicked.
+        // SAFETY: each `join` in `first` has removed its half, even if the `join` panicked.
         if unsafe { self.frames().pop(place) } {
             // SAFETY: the half was never offered, so no other worker has taken the half.
             let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
@@ -128,7 +128,7 @@ impl<S: Spe> Worker<'_, S> {
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the other worker has written the result and left `half`.
+        // SAFETY: the offer has ended, so the result is written and no other worker uses `half`.
         let second = unsafe { (*half.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),

@@ -5,10 +5,10 @@
 //!   Pool::run(|main| ...) ── main, on the PPE ── install, scope ──► fresh jobs
 //!                                                                      │
 //!   Worker: own queue ◄── scope, join ── task ◄── take ────────────────┤
-//!                                                  └── queues of other workers, near ones first
+//!                                                  └── queues of other workers, nearest first
 //! ```
 //!
-//! A task gets the [`Worker`] that runs it. The worker can run two closures at once
+//! A task is given the [`Worker`] that runs it. The worker can run two closures at once
 //! ([`Worker::join`]), start closures one by one ([`Worker::scope`]), run loops on all workers
 //! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A task may wait for
 //! any event, and its worker runs other tasks meanwhile.

@@ -76,7 +76,6 @@ impl Lent {
     }
 }
 
-/// The half goes through a queue that does not order other memory accesses.
 #[test]
 fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
     check(None, || {
@@ -103,7 +102,7 @@ fn a_half_of_a_join_is_run_once_and_left_before_its_owner_goes_on() {
         }
         let run_by = half.take();
         assert!(run_by == 11 || run_by == 110, "{run_by}");
-        // Another `join` uses the same memory of the stack.
+        // The owner reuses the memory, as a later `join` would do.
         half.add(1);
         taker.join().unwrap();
     });
@@ -195,7 +194,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_end_on_two_workers() {
     });
 }
 
-/// A worker adds the tasks that it has run to the count in one batch.
+/// A worker counts the end of two tasks in one call.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     check(None, || {
@@ -217,7 +216,7 @@ fn the_owner_of_a_scope_waits_for_tasks_that_are_handed_in_together() {
     });
 }
 
-/// Another worker starts and ends the second task, perhaps before the first task ends.
+/// The first task starts the second task, which may end before the first task.
 #[test]
 fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     check(Some(3), || {

@@ -25,7 +25,7 @@ pub struct Node<S: Spe> {
     name: Cow<'static, str>,
     /// The number of the task in its phase, from 1 on.
     pub(crate) number: usize,
-    /// The submitted task, if this node is a part of it.
+    /// The submitted task of which this node is a part, if any.
     whole: Option<Arc<Node<S>>>,
     /// Valid until the task is counted as ended.
     pub(crate) phase: *const PhaseState<S>,
@@ -230,7 +230,7 @@ impl<S: Spe> Node<S> {
         locked(&self.others).end
     }
 
-    /// Registers a processor to be notified of the end of the task. If it has ended, returns how.
+    /// Registers a processor to be notified when the task ends. If the task has ended, returns how.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {

@@ -1,16 +1,16 @@
 //! Offers: a worker (the owner) offers the second closure of a `join` to other workers.
 //!
 //! ```text
-//!              withdraw                      (its own worker runs it)
+//!              withdraw                      (the owner runs the closure)
 //!   OFFERED ───────────► WITHDRAWN
 //!      │
 //!      │ take            end
-//!      └─────────► TAKEN ───► ENDED          (another worker runs it, and its owner waits)
+//!      └─────────► TAKEN ───► ENDED          (another worker runs it, and the owner waits)
 //! ```
 
-// Rejected: second closures in the deque, because removing one from the deque needs a fence.
+// Rejected: second closures in the deque, because removal from the deque needs a memory fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
-// the clock. A request of a worker without work is answered sooner.
+// the clock. A request of an idle worker is answered sooner than that.
 
 use crate::sync::{AtomicU8, Ordering};
 
@@ -52,7 +52,7 @@ impl Offer {
         self.0.store(ENDED, Ordering::Release);
     }
 
-    /// Returns whether the closure has ended. If so, the owner sees all of its writes.
+    /// Returns whether the closure has ended. If so, its writes are visible to the owner.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Acquire) == ENDED
     }

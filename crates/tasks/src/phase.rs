@@ -66,7 +66,7 @@ impl<S: Spe> Waits<S> {
     /// would wait for each other.
     fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
         let waiter = waiter.whole();
-        // The waiting task, the task that made its phase, and so on.
+        // The waiting task, the task that made the phase of the waiting task, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
             // SAFETY: these phases have not ended, because the waiting task in them runs.
@@ -103,8 +103,8 @@ fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
     Arc::as_ptr(task).addr()
 }
 
-/// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and every
-/// further task for the previous one. `from` maps a task to a task that waits for it.
+/// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and each
+/// later task waits for the task before it. `from` maps a task to a task that waits for it.
 fn circle<S: Spe>(
     waiting: &[Arc<Node<S>>],
     target: &Arc<Node<S>>,
@@ -209,8 +209,8 @@ impl<S: Spe> Handle<'_, S> {
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
-    /// Makes a task, for [`submit`](Self::submit). `body` gets the staged `data`, and runs once for
-    /// each part if the task is [diced](Task::diced). `name` appears in errors and traces.
+    /// Makes a task, for [`submit`](Self::submit). `body` is given the staged `data`, and runs once
+    /// for each part if the task is [diced](Task::diced). `name` appears in errors and traces.
     pub fn task<D, F>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -227,7 +227,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
 
     /// Does the same as [`task`](Self::task). To [dice](Task::diced) the task, the pool calls
     /// `dice` with the data and the wanted number of parts. `dice` may return any number of parts.
-    /// If these have more or fewer pieces than the data, the phase ends with [`TaskError::Diced`].
+    /// If the parts are not exactly the data, the phase ends with [`TaskError::Diced`].
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -243,7 +243,8 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
 
-    /// Submits a task, which runs after the tasks before it. `from` is the caller's [`Place`].
+    /// Submits a task, which runs when the tasks [before it](Task::after) have ended. `from` is the
+    /// caller's [`Place`].
     ///
     /// While thousands of tasks are queued, this call waits, as
     /// [`Scope::spawn`](crate::Scope::spawn) does. With queues in main memory, a task that submits

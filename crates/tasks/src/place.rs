@@ -30,7 +30,7 @@ pub(crate) mod sealed {
         fn push(&self, job: Job<S>);
 
         /// If many jobs are queued, waits until few are left. Called after each start of a closure.
-        /// Returns the payload that unwinds the caller if the run was cancelled.
+        /// If the run was cancelled, fails with the payload for the caller's unwinding.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
@@ -56,7 +56,7 @@ pub(crate) mod sealed {
         /// Records that the program at this place has submitted all tasks of a phase.
         fn all_submitted(&self) {}
 
-        /// Ends a phase of this place after its tasks have ended. Returns the panic of a filter.
+        /// Ends a phase of this place after its tasks have ended. Fails if a filter has panicked.
         fn phase_ends(&self) -> Result<(), Payload> {
             Ok(())
         }
@@ -67,8 +67,8 @@ pub(crate) mod sealed {
         /// Returns the waits of tasks for other tasks in the pool.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even in a cancelled run, while other tasks run. Returns
-        /// the payload that unwinds the caller if the run was cancelled.
+        /// Waits until `done` returns true, even in a cancelled run, while other tasks run. If the
+        /// run was cancelled, fails with the payload for the caller's unwinding.
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
@@ -90,8 +90,8 @@ pub(crate) fn wait_for<S: Spe>(
     })
 }
 
-/// Waits until `done` returns true, by `wait(done)`. If `wait` returns false because the caller is
-/// already unwinding, waits by `Wake::outlast` and returns an error.
+/// Waits until `done` returns true, by calling `wait(done)`. If `wait` returns false because the
+/// caller is already unwinding, waits by `Wake::outlast` and returns an error.
 pub(crate) fn wait_by<S: Spe>(
     processor: &impl Wake,
     shared: &Shared<S>,

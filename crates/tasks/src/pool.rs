@@ -140,7 +140,7 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 
     /// Adds a filter, a function that may reorder or drop waiting tasks. Only
-    /// [`Scheduler::ThreeLevel`] supports filters. Whenever tasks have come to its reorder buffer,
+    /// [`Scheduler::ThreeLevel`] supports filters. Whenever tasks have come to the reorder buffer,
     /// the PPE calls each filter with all tasks of the buffer, ordered by priority.
     ///
     /// A dropped task does not run. If another task comes after it, or a program waits for it, the
@@ -173,8 +173,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     }
 
     /// Sets the threshold for dicing, or disables dicing with `None`. If fewer tasks per worker
-    /// wait, tasks that [may be diced](crate::Task::diced) are split into parts. The default is
-    /// [`DICING_THRESHOLD`].
+    /// wait than `threshold`, tasks that [may be diced](crate::Task::diced) are split into parts.
+    /// The default is [`DICING_THRESHOLD`].
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -335,7 +335,7 @@ impl<'m, M: Machine> Pool<'m, M> {
 /// The number of started closures or tasks after which the main program checks for room.
 const STARTS_PER_LOOK: usize = 64;
 
-/// The queues in main memory, and the constructors of the sides that access them.
+/// The queues in main memory, and the constructors of the types that access them.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
 /// The main program of a pool, on the PPE, which starts tasks. The value cannot leave its thread:
@@ -394,7 +394,8 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Errors
     ///
-    /// Returns the first failure of a task, after which no task began, or else the error of `f`.
+    /// Returns the first failure of a task, after which no task began. If no task failed, returns
+    /// the error of `f`.
     ///
     /// # Panics
     ///
@@ -431,7 +432,7 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     fn wait_for_room(&self) -> Result<(), Payload> {
         let started = self.started.get() + 1;
         self.started.set(started);
-        // The length is not read each time, because reading it takes a cache line from the workers.
+        // The length is read rarely, because each read takes a cache line from a worker's cache.
         if !started.is_multiple_of(STARTS_PER_LOOK) || self.shared.fresh.len() < MOST_QUEUED {
             return Ok(());
         }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   its own queue ────────────────────┐
-//!   halves of joins put aside ────────┤
+//!   second closures of `join` ────────┤
 //!   jobs of the main program ─────────┼──► take ──► a thread runs it, until it waits
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
@@ -44,9 +44,9 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) shared: &'w Shared<S>,
     pub(crate) number: usize,
     queue: Queue<Job<S>>,
-    /// The worker's side of the queues in main memory, if the scheduler has such queues.
+    /// The worker's access to the queues in main memory, if the scheduler has such queues.
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
-    /// The numbers of the other workers, near ones first.
+    /// The numbers of the other workers, nearest first.
     others: Box<[usize]>,
     /// The frames of the worker's threads. All pointers in this list are valid.
     frames: RefCell<Vec<*const Frames<S>>>,
@@ -113,7 +113,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The list is rotated, so workers at the same distance have another order for each worker.
+        // The list begins at `number + 1`: equally near workers are in another order on each
+        // worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -161,7 +162,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
-                // Without room for another thread, jobs run only when a waiting job has ended.
+                // Without room for another thread, the next job runs when a waiting job has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
                     self.seat().set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
@@ -242,8 +243,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // A worker with a task that waits for data does not sleep: the arrival notifies
-                // this thread.
+                // While a task waits for its data, this worker takes no job and is no sleeper.
+                // Later `data_is_there` notifies this worker.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -270,7 +271,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `wait`, in which the job of the calling thread waits for other jobs of the pool.
+    /// Calls `wait`, in which the calling thread's job waits for other jobs of the pool.
     pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
         self.waiting_threads.set(self.waiting_threads.get() + 1);
         self.may_be_idle(self.spe.now());
@@ -374,7 +375,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Puts a job into the own queue, the queue of a priority, or an inbox. Wakes a worker.
+    /// Puts a job into this worker's queue, a priority's queue or an inbox. Wakes a worker.
     #[inline]
     pub(crate) fn push(&self, job: Job<S>) {
         if let Err(job) = self.shared.push_to_its_place(job) {
@@ -448,7 +449,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         threads.iter().find(has_private).copied()
     }
 
-    /// Offers the oldest half of a `join` that was not offered. Returns false if there is none.
+    /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
     fn offer_oldest(&self) -> bool {
         let Some(thread) = self.oldest_thread() else {
             return false;
@@ -467,7 +468,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// Counts a task of a scope that has ended on this worker.
+    /// Counts the end of a task of `scope` on this worker.
     pub(crate) fn task_ended(&self, scope: *const ScopeState) {
         loop {
             let (of, tasks) = self.ended.get();
@@ -496,7 +497,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
-        // SAFETY: null, or a scope that waits for these tasks.
+        // SAFETY: the pointer is null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
         };
@@ -507,7 +508,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 }
 
-/// Keeps the frames of a thread in the list of its worker until dropped.
+/// A guard that keeps the frames of a thread in the list of its worker.
 struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {

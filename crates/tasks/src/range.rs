@@ -121,7 +121,7 @@ struct Loop<I, F, R> {
 }
 
 impl<I, F, R> Loop<I, F, R> {
-    /// Runs the loop over `items`. `value` is the value of the items before them.
+    /// Runs the loop over `items`. `value` is the result of the items before `items`.
     fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
@@ -184,7 +184,7 @@ impl<S: Spe> Worker<'_, S> {
     /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
     /// The calling worker runs the indices in order. Whenever another worker asks for work, a
-    /// worker in the loop gives away half of its remaining indices.
+    /// worker that runs the loop gives away half of its remaining indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -202,7 +202,7 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// If a call panics, this method panics with the same panic, and may leave out some indices.
+    /// If a call panics, this method passes on the panic, and may skip some indices.
     pub fn for_each<F>(&self, range: Range<usize>, body: F)
     where
         F: Fn(&Worker<'_, S>, usize) + Sync,
@@ -278,8 +278,8 @@ impl<S: Spe> Worker<'_, S> {
 
     /// Maps each index of `range` to a value, and reduces all values to one value, on any workers.
     ///
-    /// `reduce` must be associative but need not be commutative, and `identity` returns its neutral
-    /// value. Sums of floating-point numbers may be rounded differently in each run.
+    /// `reduce` must be associative but need not be commutative. `identity` returns the neutral
+    /// value of `reduce`. Sums of floating-point numbers may be rounded differently in each run.
     ///
     /// ```
     /// use cellworks_machine::Spe;

@@ -1,5 +1,5 @@
 //! Room in the queues. A program that starts jobs faster than the workers run them has to wait,
-//! because memory must stay bounded. Other threads of its worker run jobs meanwhile.
+//! because memory must stay bounded. Other threads of the same worker run jobs meanwhile.
 //!
 //! If all threads wait and the local store has no room for another thread, the program continues,
 //! because the other threads may wait for the program.
@@ -22,7 +22,7 @@ pub(crate) const MOST_QUEUED: usize = 4_096;
 const FEW_QUEUED: usize = MOST_QUEUED / 2;
 
 /// The largest number of threads of a worker that wait for room. Without the limit, closures that
-/// start closures would all wait, each with a stack.
+/// start closures would all wait, and each would keep a stack.
 const MOST_WAITING: usize = 8;
 
 /// The threads of a worker that wait for room in a queue.
@@ -30,8 +30,8 @@ const MOST_WAITING: usize = 8;
 pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
 impl<S: Spe> WorkerProgram<'_, S> {
-    /// Waits until few jobs are left in a queue into which this worker puts jobs. Returns the
-    /// payload that unwinds the caller if the run was cancelled.
+    /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
+    /// cancelled, fails with the payload for the caller's unwinding.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -52,7 +52,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
         waited
     }
 
-    /// Wakes the threads that wait for room in a queue if few jobs are left in it.
+    /// If few jobs are left in a queue, wakes the threads that wait for room in this queue.
     #[inline]
     pub(crate) fn make_room(&self) {
         let Room(waiting) = &self.room;
@@ -65,7 +65,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     }
 
     /// Wakes the main program if it waits for room in a queue and few jobs are left in the queue.
-    /// The worker has just taken a job from the queue, which is not its own.
+    /// This worker has just taken a job from the queue.
     #[inline]
     pub(crate) fn has_taken_from(&self, destination: Destination) {
         if self.shared.has_made_room(destination) {
@@ -86,8 +86,8 @@ impl FreshRoom {
         }
     }
 
-    /// Records that the main program is about to wait, and must check the queue again after this
-    /// call. By the barriers, this check finds taken jobs, or
+    /// Records that the main program will wait. The main program must then check the queue again.
+    /// If a worker takes a job meanwhile, either this check finds that, or the worker's call of
     /// [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl FreshRoom {
         self.main_waits.store(false, Ordering::Relaxed);
     }
 
-    /// Returns whether the main program waits, after the calling worker has taken a job.
+    /// Returns whether the main program waits. A worker calls this after it has taken a job.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
         barrier::light();
@@ -108,7 +108,7 @@ impl FreshRoom {
 
 impl<S: Spe> Shared<S> {
     /// Waits on the PPE until few jobs are left in a queue into which the main program puts jobs.
-    /// Returns the payload that unwinds the caller if the run was cancelled.
+    /// If the run was cancelled, fails with the payload for the caller's unwinding.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(

@@ -24,11 +24,11 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// One more task is staged ahead if a task has waited for its data longer than the task's time
-/// divided by this number.
+/// If a task has waited for its data for more than 1/20 (1 divided by this number) of its time, one
+/// more task is staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
-/// One task less is staged ahead after this number of tasks in a row without a wait.
+/// After this number of successive tasks without a wait, one task fewer is staged ahead.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
 /// The number of tasks that a worker stages ahead.
@@ -74,8 +74,8 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken. Returns
-    /// the payload that unwinds the caller if the run was cancelled.
+    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken. If the
+    /// run was cancelled, fails with the payload for the caller's unwinding.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,
@@ -158,7 +158,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {
-            // SAFETY: this worker has taken the task. The phase keeps other tasks from its data.
+            // SAFETY: this worker has taken the task. The phase keeps other tasks from the data.
             let run = || unsafe {
                 task.work().run(worker, &mut || {
                     drop(staging.take());
@@ -238,11 +238,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Starts the gets of a task's data. Returns [`StageError`] if the local store has no room.
+    /// Begins to stage a task's data. Returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
-    /// This worker has taken the task out of a queue. Earlier results for the task were dropped.
+    /// This worker has taken the task out of a queue. Earlier results of this call were dropped.
     unsafe fn begin_to_stage(
         &self,
         task: &Arc<Node<S>>,
@@ -261,7 +261,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins to stage the next tasks of this worker.
     fn stage_ahead(&self) {
         let depth = self.depth.borrow().ahead;
         let is_central = self.central.is_some();
@@ -352,7 +351,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// Ends a task or a part of a task.
     fn end_task(&self, task: &Arc<Node<S>>, end: End, worker: &Worker<'_, S>) {
         // SAFETY: this worker has taken the task out of a queue.
         unsafe { task.drop_work() };
@@ -438,7 +436,7 @@ impl<S: Spe> Sealed<S> for Dropping<S> {
     }
 
     fn notify(&self, _: Processor) {
-        // In a cancelled run, waiting processors poll.
+        // In a cancelled run, waiting processors poll, so none must be woken.
     }
 
     fn current_task(&self) -> Option<Arc<Node<S>>> {

@@ -48,7 +48,7 @@ impl ScopeState {
              of this scope"
         );
         if from.processor() == self.owner {
-            // SAFETY: a place stays on its processor, which is the owner's.
+            // SAFETY: `from` is on the owner's processor, and a place never changes its processor.
             unsafe { self.count.start_by_owner() };
         } else {
             self.count.start();
@@ -76,7 +76,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
     /// panics after all closures have ended.
     ///
     /// While thousands of closures are queued, this call waits until workers have taken half of
-    /// them. During this wait other tasks run, on stacks of their own.
+    /// them. During this wait, other tasks run on other stacks.
     ///
     /// # Panics
     ///

@@ -14,8 +14,8 @@ pub enum Scheduler {
     /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
     ///
     /// When the main program submits or waits, the PPE moves tasks to the reorder buffer, orders,
-    /// [filters](crate::Pool::filter) and dices them. Workers take tasks into their inboxes, which
-    /// have room for two, so at most two tasks are staged ahead. Phases end with a barrier.
+    /// [filters](crate::Pool::filter) and dices them. Workers take tasks into inboxes. An inbox has
+    /// room for two tasks, so at most two tasks are staged ahead. Phases end with a barrier.
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
     /// which workers take single tasks in order. Nothing is diced or staged ahead.

@@ -1,8 +1,8 @@
 //! The data that the workers of a pool share.
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
-// Rejected: workers that keep half of their closures. An empty closure took 27 ns instead of 48 on
-// two workers, but idle workers could not get the closures behind a long one.
+// Rejected: workers that keep half of their closures. An empty closure took 27 ns instead of 48 ns
+// on two workers, but idle workers could not take kept closures while their worker ran a long one.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
@@ -123,7 +123,7 @@ impl<S: Spe> Shared<S> {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Wakes the first worker in `order` that waits for a job, after the caller has queued a job.
+    /// Wakes the first worker in `order` that waits for a job. The caller has queued a job.
     #[inline(always)]
     pub(crate) fn announce(
         &self,
@@ -170,7 +170,7 @@ impl<S: Spe> Shared<S> {
             Destination::Low => &self.low,
         };
         queue.push(job);
-        // The store comes after the push, so a worker that sees the flag finds the task.
+        // The store comes after the push, so a worker that reads the flag as true finds the task.
         self.has_priorities.store(true, Ordering::Release);
         Ok(())
     }

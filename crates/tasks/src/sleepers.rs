@@ -2,8 +2,8 @@
 //!
 //! A worker without a task calls [`lie_down`](Sleepers::lie_down) and then checks the queues again.
 //! A worker with a new task queues the task and then calls [`are_there`](Sleepers::are_there). The
-//! barriers in both calls ensure that the first worker finds the task or the second one the
-//! sleeper.
+//! barriers in both calls ensure that the first worker finds the task, or the second worker finds
+//! the first recorded as asleep.
 
 use crossbeam_utils::CachePadded;
 
@@ -51,7 +51,7 @@ impl Sleepers {
         slept
     }
 
-    /// Returns whether workers sleep, after the caller has queued a task.
+    /// Returns whether a worker sleeps. The caller has queued a task.
     #[inline(always)]
     pub(crate) fn are_there(&self) -> bool {
         barrier::light();

@@ -6,7 +6,7 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The number of pieces per worker of the pool, each sorted by one worker. With so many pieces all
+/// The number of pieces per worker of the pool. One worker sorts a piece. With 8 pieces, all
 /// workers end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
@@ -42,7 +42,7 @@ impl<C> Sort<C> {
         self.merge(worker, left, right, to);
     }
 
-    /// Merges two sorted slices. Equal items of `left` come first.
+    /// Merges two sorted slices. Of equal items, those of `left` come first.
     fn merge<S: Spe, T>(&self, worker: &Worker<'_, S>, left: &[T], right: &[T], to: &mut [T])
     where
         T: Copy + Send + Sync,
@@ -52,7 +52,7 @@ impl<C> Sort<C> {
             self.merge_alone(left, right, to);
             return;
         }
-        // The longer slice is divided in the middle, and the shorter slice at the same item.
+        // The longer slice is divided in the middle, and the shorter slice where this item belongs.
         let (in_left, in_right) = if left.len() >= right.len() {
             let middle = &left[left.len() / 2];
             let is_before = |item: &T| (self.compare)(item, middle).is_lt();

@@ -1,7 +1,7 @@
 //! Tasks as values: their data, their bodies, and their settings.
 
-// Rejected: costs of tasks as hints. `Priority::High` for long tasks is enough: 96 tasks and a last
-// task of 32 times the length take 3.20 ms instead of 4.90 on 4 workers of a simulated PS3.
+// Rejected: hints that give the lengths of tasks. `Priority::High` is enough: with it, 96 tasks and
+// a last task 32 times as long take 3.20 ms instead of 4.90 ms on 4 workers of a simulated PS3.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -95,7 +95,7 @@ impl<'d, S: Spe> Task<'d, S> {
         self
     }
 
-    /// Makes this task start only after `task`, or not at all if `task` fails. Calls add up.
+    /// Makes this task start only after `task`, or not at all if `task` fails. Calls accumulate.
     #[must_use]
     pub fn after(mut self, task: &Handle<'d, S>) -> Self {
         self.after.push(task.clone());
@@ -103,7 +103,7 @@ impl<'d, S: Spe> Task<'d, S> {
     }
 
     /// Makes the task run only while it holds `lock`. While another task holds the lock, this task
-    /// is deferred. The task that was deferred first gets the lock next.
+    /// is deferred. The task that was deferred first takes the lock next.
     #[must_use]
     pub fn locked(mut self, lock: &TaskLock<'d, S>) -> Self {
         self.lock = Some(lock.clone());
@@ -138,7 +138,7 @@ pub(crate) trait Work<S: Spe>: Send {
     /// Returns whether the task has its own function that splits it (a dice).
     fn has_dice(&self) -> bool;
 
-    /// Starts the gets of the data, or returns [`StageError`] if the local store has no room.
+    /// Begins to stage the data, or returns [`StageError`] if the local store has no room.
     ///
     /// # Safety
     ///
@@ -159,7 +159,7 @@ pub(crate) trait Work<S: Spe>: Send {
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits the task into about `parts` parts. Fails if these are not the whole task.
+    /// Splits the task into about `parts` parts. Fails if the parts are not the whole task.
     ///
     /// # Safety
     ///
@@ -184,7 +184,7 @@ struct Whole<D, F, G> {
     how: Arc<How<F, G>>,
 }
 
-/// The body and the dice of a task, which all of its parts share.
+/// The body of a task, and the function that splits it (dice). All parts share this value.
 struct How<F, G> {
     body: F,
     dice: Option<G>,

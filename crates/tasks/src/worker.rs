@@ -81,8 +81,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     ///
     /// # Panics
     ///
-    /// After all closures have ended, passes on the panic of `f`, or else the first panic of a
-    /// closure.
+    /// After all closures have ended, passes on the panic of `f`, or the first panic of a closure
+    /// if `f` did not panic.
     pub fn scope<'env, R>(
         &self,
         f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,

@@ -1,4 +1,4 @@
-//! Calls that tell AddressSanitizer which stack is in use. Without them, switches would be errors.
+//! Calls that tell AddressSanitizer which stack is in use. Otherwise it reports errors.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl Stacks {
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;
-        // SAFETY: AddressSanitizer returned `saved` for this stack, or it is null on a fresh stack.
+        // SAFETY: `saved` came from AddressSanitizer for this stack, or is null on a fresh stack.
         unsafe { __sanitizer_finish_switch_fiber(saved, &mut bottom, &mut bytes) };
         // The first switch of a run leaves the main thread's stack.
         if self.main.get().is_none() {

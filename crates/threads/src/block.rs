@@ -1,4 +1,4 @@
-//! The control blocks of threads. A block lives until the end of the run of its core.
+//! The control blocks of threads. A block lives until the run of its core ends.
 
 use std::cell::Cell;
 use std::fmt;
@@ -24,13 +24,13 @@ pub(crate) enum State {
 
 /// The control block of a thread: all of its data except the result.
 ///
-/// The scheduler, handles and scopes share a block by pointer, so its fields are cells. A turn
-/// accesses the first cache line. Waiting and waking access the second cache line.
+/// The scheduler, handles and scopes share a block by pointer, so its fields are cells. `take_turn`
+/// accesses only the first cache line. Waiting and waking access the second cache line.
 #[repr(C, align(64))]
 pub(crate) struct Block {
-    /// The saved state of the suspended thread while it is in a `Rotation`.
+    /// The saved state of a suspended thread that takes turns, see `Rotation`.
     pub(crate) frame: Frame,
-    /// The thread that has the next turn, or null if `take_turn` must take the slow path.
+    /// The thread that has the next turn, or null if `take_turn` must return false.
     pub(crate) turn: Cell<*const Block>,
     /// The context of a waiting thread. The context of a ready thread is in the ready queue.
     pub(crate) context: Cell<Context>,
@@ -59,7 +59,7 @@ pub(crate) struct Block {
     pub(crate) links: Links,
     /// The thread that waits in `join` for this thread, or null.
     pub(crate) joiner: Cell<*const Block>,
-    /// The scope that waits for this thread, or null for the main thread. See `ScopeState::of`.
+    /// The scope that spawned this thread, or null for the main thread. See `ScopeState::of`.
     pub(crate) scope: Cell<*const ()>,
     /// The address of the closure before the thread starts, and of the result after its end.
     pub(crate) payload: Cell<*mut ()>,
@@ -73,8 +73,8 @@ pub(crate) struct Block {
     pub(crate) stack: Stack,
     /// The address from which the thread's stack grows downwards.
     pub(crate) top: *mut u8,
-    /// The description of the thread's work, for the report of a stack overflow. The last field,
-    /// because creating a thread does not access this cache line.
+    /// The description of the thread's work, for the report of a stack overflow. This field is the
+    /// last, because creating a thread then need not access its cache line.
     task: Name,
 }
 
@@ -191,8 +191,8 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only `replace` frees the text. It is called when the thread is spawned, sets its
-        // description, or is recycled, and never while a borrow from `get` is alive.
+        // SAFETY: only `replace` frees the text. `replace` is never called while a borrow from
+        // `get` is alive: only when a thread is spawned or recycled, or sets its description.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

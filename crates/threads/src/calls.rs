@@ -1,5 +1,5 @@
-//! The public functions of this crate. Those that start, suspend or wake threads panic on a core
-//! that has an [`Owner`](crate::Owner), because only the owner may do this.
+//! The public functions of this crate. Functions that start, suspend or wake threads panic on a
+//! core that has an [`Owner`](crate::Owner).
 
 use std::fmt::Display;
 use std::panic::Location;
@@ -71,8 +71,8 @@ pub fn run<R>(config: &Config, idle: &dyn Idle, main: impl FnOnce() -> R) -> Res
 ///
 /// # Panics
 ///
-/// Passes on the panic of `f`, or else the first panic of a thread that was not joined or of the
-/// destructor of a result that was not fetched. A panic takes precedence over
+/// Passes on the panic of `f`. If `f` did not panic, passes on the first panic of a thread that was
+/// not joined, or of the destructor of a result that was not fetched. A panic takes precedence over
 /// [`Cancelled`](crate::Cancelled). Panics outside of [`run`], and in a program of a machine.
 #[track_caller]
 pub fn scope<'env, R>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
@@ -97,15 +97,15 @@ pub fn yield_now() {
     s.yield_now();
 }
 
-/// Lets each other thread that takes turns run once, and returns true. If the running thread does
-/// not take turns, returns false at once.
+/// Lets each other thread that takes turns run once, and returns true. Returns false at once if the
+/// running thread does not take turns, or if other ready threads must run first.
 ///
-/// The threads of one scope that have called [`begin_turns`] take turns while their parent waits
-/// for the end of the scope. A turn is faster than [`yield_now`]. A thread that waits, unwinds, or
-/// starts or wakes another thread takes no more turns until it calls `begin_turns` again.
+/// The threads of one scope that have called [`begin_turns`] take turns while the caller of
+/// [`scope()`] waits for the end of the scope. A turn is faster than [`yield_now`]. A thread that
+/// waits, unwinds, or starts or wakes another thread must call `begin_turns` again.
 ///
 /// Use turns for a few threads of one scope that do the same work and switch after some nanoseconds
-/// of work. Other threads of the core run only after each thread that takes turns had its turn.
+/// of work. Other threads of the core run only after each of these threads had a turn.
 ///
 /// ```
 /// use cellworks_threads::{Config, NoOutside, begin_turns, run, scope, take_turn};
@@ -137,7 +137,7 @@ pub fn take_turn() -> bool {
     s.is_running() && unsafe { s.take_turn_after(|| ()) }
 }
 
-/// Does the same as [`yield_now`]. Then the running thread [takes turns](take_turn) with other
+/// Yields as [`yield_now`] does. Afterwards, the running thread [takes turns](take_turn) with other
 /// threads of its scope.
 ///
 /// # Panics
@@ -151,8 +151,8 @@ pub fn begin_turns() {
     s.begin_turns();
 }
 
-/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If the
-/// thread was unparked before, once or more often, consumes the unparks and returns at once.
+/// Waits until another thread, or [`Idle::idle`], calls [`Thread::unpark`] on this thread. If this
+/// thread was already unparked since its last park, returns at once.
 ///
 /// `why` is shown in reports, as in "thread 'a' waits for *a word in its mailbox*".
 ///
@@ -205,7 +205,7 @@ pub fn cancel_all() {
     });
 }
 
-/// Returns whether another thread of this core is ready. Spinning would delay the other thread.
+/// Returns whether another thread of this core is ready. A thread that spins delays it.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
@@ -231,7 +231,7 @@ pub fn is_cancelled() -> bool {
 
 /// Returns whether the running thread, or the OS thread outside of [`run`], is unwinding.
 ///
-/// `std::thread::panicking` is also true while another unwinding thread waits.
+/// `std::thread::panicking` also returns true while another thread, which is unwinding, waits.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),

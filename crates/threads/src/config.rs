@@ -8,7 +8,7 @@ pub struct Config {
     ///
     /// A stack takes memory only for touched pages. The main thread runs on the OS thread's stack.
     pub stack_bytes: usize,
-    /// The names of the calls that give a thread a larger stack, for the error of a stack overflow.
+    /// The functions that the error message of a stack overflow recommends for a larger stack.
     pub larger_stacks: &'static str,
 }
 
@@ -33,8 +33,8 @@ pub trait Idle {
     /// panic on.
     fn idle(&self) -> Verdict;
 
-    /// Returns a line for each program that runs on this core, for the error that ends the process
-    /// if a cancelled thread does not end.
+    /// Returns a line of text for each program that runs on this core. If a cancelled thread does
+    /// not end, the process ends with an error that shows these lines.
     fn programs(&self) -> Vec<String> {
         Vec::new()
     }

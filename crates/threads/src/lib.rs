@@ -62,7 +62,7 @@
 //! # Panics and cancellation: what is guaranteed
 //!
 //! - A panic is passed to the thread that joins the panicking thread. A scope passes on the first
-//!   panic of its threads that were not joined. A panic takes precedence over [`Cancelled`].
+//!   panic of a thread that was not joined. A panic takes precedence over [`Cancelled`].
 //! - A scope never returns or unwinds before all of its threads have ended.
 //! - When a core is cancelled (see [`Verdict::Stuck`] and [`cancel_all`]), all of its threads are
 //!   unwound, the youngest first. Every call that waits or yields unwinds the calling thread with
@@ -75,27 +75,28 @@
 //! - `run` returns only after all cancelled threads have ended. If a thread catches [`Cancelled`]
 //!   or waits in destructors again and again, the process ends after about a second with an error.
 //! - If a cancelled thread begins or catches a panic while another thread waits in a destructor, a
-//!   later wait may cause a second panic, which ends the process, or return instead of unwinding.
+//!   later wait may return instead of unwinding, or start a second panic, which ends the process.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines
 //!
-//! A machine is a library that runs programs of its users on cooperative threads and schedules them
-//! itself. A machine runs its cores as an [`Owner`]. On these cores, the functions of this crate
-//! that start, suspend or wake threads panic if a program calls them.
+//! A machine is a library that runs programs of its users on cooperative threads and schedules
+//! these threads itself. A machine runs its cores through an [`Owner`]. On these cores, the
+//! functions of this crate that start, suspend or wake threads panic if a program calls them.
 //!
 //! # Limits
 //!
-//! - Each stack takes two mappings. The default of `vm.max_map_count` allows about 32,000 threads.
-//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then takes
-//!   the lock, the core hangs, because `std` blocks the OS thread. The same holds for initialising
-//!   a `LazyLock` or `OnceLock` with a closure that yields.
+//! - Each stack needs two mappings, so the default `vm.max_map_count` allows about 32,000 threads.
+//! - Do not hold a lock of `std` across a yield or a wait. If another thread of the core then waits
+//!   for the lock, the core hangs, because `std` blocks the OS thread. The same holds for
+//!   initialising a `LazyLock` or `OnceLock` with a closure that yields.
 //! - A loop that waits without yielding blocks every other thread of the core.
-//! - Do not yield in a call that sets a thread-local and restores its old value afterwards, because
-//!   such calls of several threads would interleave.
+//! - All threads of a core share the thread-locals of the OS thread. Do not yield between the
+//!   setting of a thread-local and the restoring of its old value.
 //! - A switch does not save the floating-point control bits (mxcsr, x87 control word).
-//! - The crate runs on Linux only. Other processors than x86-64, and the feature `corosensei`, use
-//!   the crate corosensei for switches, without support of AddressSanitizer and ThreadSanitizer.
+//! - The crate runs on Linux only. On processors other than x86-64, and with the feature
+//!   `corosensei`, the crate corosensei performs the switches, and AddressSanitizer and
+//!   ThreadSanitizer are not supported.
 //!
 //! # What does not compile
 //!

@@ -1,4 +1,4 @@
-//! A doubly linked list of control blocks. The links are in the blocks, so no node is allocated.
+//! A doubly linked list of the control blocks of threads. The links are fields of the blocks.
 
 use std::cell::Cell;
 use std::ptr;
@@ -21,7 +21,7 @@ impl List {
     }
 
     pub(crate) fn last(&self) -> Option<&Block> {
-        // SAFETY: null or a valid block, see `List`.
+        // SAFETY: the pointer is null or a valid block, see `List`.
         unsafe { self.last.get().as_ref() }
     }
 
@@ -30,7 +30,7 @@ impl List {
         let previous = self.last.replace(block);
         block.links.previous.set(previous);
         block.links.next.set(ptr::null());
-        // SAFETY: null or a valid block, see `List`.
+        // SAFETY: the pointer is null or a valid block, see `List`.
         match unsafe { previous.as_ref() } {
             Some(previous) => previous.links.next.set(block),
             None => self.first.set(block),
@@ -40,12 +40,12 @@ impl List {
     /// Removes a block that is in this list.
     pub(crate) fn remove(&self, block: &Block) {
         let (previous, next) = (block.links.previous.get(), block.links.next.get());
-        // SAFETY: null or a valid block, see `List`.
+        // SAFETY: the pointer is null or a valid block, see `List`.
         match unsafe { previous.as_ref() } {
             Some(previous) => previous.links.next.set(next),
             None => self.first.set(next),
         }
-        // SAFETY: null or a valid block, see `List`.
+        // SAFETY: the pointer is null or a valid block, see `List`.
         match unsafe { next.as_ref() } {
             Some(next) => next.links.previous.set(previous),
             None => self.last.set(previous),
@@ -54,7 +54,7 @@ impl List {
 
     /// Returns all blocks, first to last. The list must not change during the iteration.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Block> {
-        // SAFETY: null or a valid block, see `List`.
+        // SAFETY: the pointer is null or a valid block, see `List`.
         let block = |pointer: *const Block| unsafe { pointer.as_ref() };
         std::iter::successors(block(self.first.get()), move |current| {
             block(current.links.next.get())
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_in_order_whichever_of_them_leave() {
-        // The bits of `leaving` are the blocks to remove.
+        // Each bit of `leaving` that is 1 stands for a block to remove.
         for leaving in 0..16_u64 {
             let blocks: [Block; 4] =
                 std::array::from_fn(|_| Block::new(Stack::FOREIGN, ptr::null_mut(), 0));

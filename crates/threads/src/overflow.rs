@@ -20,18 +20,18 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Returns the running thread if its guard contains the address, and the names of the calls for
-/// larger stacks. A signal handler calls this function.
+/// A function that returns the running thread if the thread's guard contains the given address,
+/// with the text `Config::larger_stacks`. A signal handler calls this function.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// The function that finds the thread with the overflowed stack.
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// The size of an alternate stack. The kernel saves the state of the CPU there, which takes up to
-/// 12 KiB with the largest vector registers, and the handler needs a few KiB.
+/// The size of the stack on which the signal handler runs. The kernel saves the registers there,
+/// which are up to 12 KiB with the largest vector registers, and the handler needs a few KiB.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// The reporting of stack overflows on an OS thread, until dropped.
+/// A guard: its OS thread reports stack overflows until the guard is dropped.
 pub(crate) struct Guarded {
     /// The alternate stack. `None` if the OS thread already had one.
     installed: Option<Stack>,
@@ -63,8 +63,8 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Some(stack) = self.installed.take() {
             set_alternate(ptr::null_mut(), 0, libc::SS_DISABLE);
-            // SAFETY: the stack is switched off, and no code runs on it, because this is no signal
-            // handler.
+            // SAFETY: the kernel no longer uses the stack, and no code runs on it, because this is
+            // no signal handler.
             unsafe { stack.unmap() };
         }
     }
@@ -150,7 +150,7 @@ struct MainStack {
 }
 
 thread_local! {
-    // A signal handler reads this value, so it needs no initialisation and no destructor.
+    // A signal handler reads this value, so it has a constant initial value and no destructor.
     static MAIN_STACK: Cell<Option<MainStack>> = const { Cell::new(None) };
 }
 
@@ -176,7 +176,7 @@ impl MainStack {
     }
 
     /// Returns whether the address lies in the guard. The guard is above `lowest` in some C
-    /// libraries and below `lowest` in others, so both sides are checked.
+    /// libraries and below `lowest` in others, so both places are checked.
     fn has_in_guard(&self, address: usize) -> bool {
         address.abs_diff(self.lowest) < self.guard_bytes
     }
@@ -205,13 +205,13 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
         Some(action) if ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction) => {
             if action.sa_flags & libc::SA_SIGINFO != 0 {
                 type WithInfo = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-                // SAFETY: the flag says that the handler is of this type.
+                // SAFETY: a handler with the flag SA_SIGINFO has this type.
                 let handler =
                     unsafe { std::mem::transmute::<usize, WithInfo>(action.sa_sigaction) };
                 handler(signal, info, machine);
             } else {
                 type Plain = extern "C" fn(c_int);
-                // SAFETY: without the flag a handler is of this type.
+                // SAFETY: a handler without the flag SA_SIGINFO has this type.
                 let handler = unsafe { std::mem::transmute::<usize, Plain>(action.sa_sigaction) };
                 handler(signal);
             }
@@ -227,7 +227,7 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// A text on the stack, because a signal handler must not allocate. Longer texts are cut.
+/// A text buffer on the stack, because a signal handler must not allocate. Longer texts are cut.
 struct Message {
     text: [u8; 512],
     len: usize,

@@ -112,7 +112,7 @@ impl Owner {
         s.is_running() && unsafe { s.take_turn_after(|| ()) }
     }
 
-    /// Does the same as [`take_turn`](Self::take_turn), but calls `before` before a turn.
+    /// Does the same as [`take_turn`](Self::take_turn), but calls `before` before a switch.
     ///
     /// # Safety
     ///
@@ -161,8 +161,8 @@ impl Owner {
         here().hand_over((next.block, next.serial), why);
     }
 
-    /// Ends the park of a thread of this core. If the thread is not parked, does nothing, unlike
-    /// [`Thread::unpark`]. For events outside of the core that may concern the thread.
+    /// Ends the park of a thread of this core. Unlike [`Thread::unpark`], does nothing if the
+    /// thread is not parked. Use this method for an event that does not always concern the thread.
     #[inline]
     pub fn unpark_parked(self, thread: Thread) {
         here().unpark_parked(thread.block, thread.serial);

@@ -1,7 +1,7 @@
-//! Patience: ends the process if a cancelled thread never ends.
+//! Ends the process if a cancelled thread never ends.
 
-// Rejected: `run` leaves such a thread suspended. Its stack may hold borrows of the caller's
-// values.
+// Rejected: returning from `run` while such a thread is suspended, because its stack may hold
+// borrows of the caller's values.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use std::process::abort;
 /// one panic per work item stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// The number of waits during unwinding, which return at once, that take as long as one unwinding.
+/// The number of waits of an unwinding thread that take as long as one unwinding.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
 /// The count of failed attempts to end a cancelled thread. After about a second of attempts, the

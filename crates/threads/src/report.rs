@@ -39,7 +39,7 @@ pub struct Blocked {
 /// Why the core was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// [`Idle::idle`](crate::Idle::idle) answered that no event can wake a thread.
+    /// [`Idle::idle`](crate::Idle::idle) returned [`Verdict::Stuck`](crate::Verdict::Stuck).
     Stuck,
     /// [`cancel_all`](crate::cancel_all) was called.
     Cancelled,

@@ -1,27 +1,27 @@
 //! A rotation: threads of a scope that take turns in a fixed order.
 //!
 //! ```text
-//!   ready queue:  ── x ── y ── waits for its scope ──►  its turn
-//!                                                         │ goes on with `next`
-//!                                                         ▼
-//!                               ┌──► a ──► b ──► c ──► d ──┐    each `take_turn` is one step: one pointer
-//!                               └──────────────────────────┘    is stored, and the switch follows
+//!   ready queue:  ── x ── y ── parent ──► continues a, the first thread of the round
+//!                (x, y: other threads)    │
+//!                                         ▼
+//!                                    ┌──► a ──► b ──► c ──► d ──┐  each `take_turn` switches
+//!                                    └──────────────────────────┘  to the next thread
 //! ```
 //!
-//! A thread enters the rotation of its scope when it calls [`begin_turns`](crate::begin_turns)
-//! while its parent waits for the scope to end. The threads of a rotation form a circle of pointers
-//! in their blocks. Their parent is in the ready queue in place of them.
+//! The parent is the thread that called `scope`. A thread enters the rotation of its scope when it
+//! calls [`begin_turns`](crate::begin_turns) while the parent waits for the scope to end. The
+//! control blocks of the rotation form a circular list. The ready queue contains only the parent.
 //!
 //! While threads take turns, the ready queue appears empty, so that every other operation takes its
-//! slow path. A thread that parks, ends, or spawns or wakes a thread first leaves the circle and
-//! puts its parent into the ready queue.
+//! slow path. A thread that parks, ends, or spawns or wakes a thread first leaves the rotation and
+//! puts the parent into the ready queue.
 //!
-//! In a round, each thread of the circle has one turn. Other ready threads run after the round.
+//! In a round, each thread of the rotation has one turn. Other ready threads run after the round.
 
 // Rejected: prefetching several threads ahead. A turn has less than 30 instructions, so a prefetch
-// costs more than it gains.
-// Rejected: the next thread in a register, checked by a branch. A turn would take 2.0 to 2.8 ns
-// instead of 3.0 if the data are in a cache, and would gain nothing otherwise.
+// takes more time than it saves.
+// Rejected: keeping the next thread in a register and checking it with a branch. A turn takes 2.0
+// to 2.8 ns instead of 3.0 ns if the data are in a cache, and no less time otherwise.
 
 use std::cell::Cell;
 use std::ptr;
@@ -30,14 +30,14 @@ use crate::block::Block;
 
 /// The threads of a scope that take turns. Blocks are valid, because their threads have not ended.
 ///
-/// `turn` equals `ahead`, except that it is null in the block `pause` and on a cancelled core.
+/// `turn` equals `ahead`, but is null in the block `pause` and on a cancelled core.
 pub(crate) struct Rotation {
     /// The first thread of the round. Null if the rotation is empty.
     next: Cell<*const Block>,
-    /// The last thread of the round if its turn takes the slow path, otherwise null. The slow path
-    /// is needed if other threads are ready, or if the rotation has one thread.
+    /// The last thread of the round if its turn takes the slow path `turn_in_round`, otherwise
+    /// null. The slow path is needed if other threads are ready, or if the rotation has one thread.
     pause: Cell<*const Block>,
-    /// The number of threads that were ready when the parent was last continued.
+    /// The number of ready threads that are hidden while the rotation takes turns.
     pub(crate) ready: Cell<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Rotation {
     }
 
     pub(crate) fn next(&self) -> Option<&Block> {
-        // SAFETY: null or a valid block, see `Rotation`.
+        // SAFETY: the pointer is null or a valid block, see `Rotation`.
         unsafe { self.next.get().as_ref() }
     }
 
@@ -60,7 +60,7 @@ impl Rotation {
         ptr::eq(block.ahead.get(), self.next.get())
     }
 
-    /// Adds a thread that is in no rotation, with the last turn of the round.
+    /// Adds a thread that is in no rotation. The thread has the last turn of the round.
     pub(crate) fn push(&self, block: &Block) {
         debug_assert!(block.frame.is_clear(), "a thread takes turns twice");
         let (behind, ahead) = match self.next() {
@@ -73,7 +73,7 @@ impl Rotation {
         block.behind.set(behind);
         block.ahead.set(ahead);
         block.turn.set(ahead);
-        // SAFETY: valid blocks, see `Rotation`. If the rotation was empty, both are `block`.
+        // SAFETY: `behind` and `ahead` are valid blocks, see `Rotation`, or `block` itself.
         unsafe {
             (*behind).ahead.set(block);
             (*behind).turn.set(block);
@@ -84,7 +84,7 @@ impl Rotation {
     /// Begins a round. If `pauses` is true, the last turn takes the slow path. The rotation must
     /// not be empty.
     pub(crate) fn begin(&self, pauses: bool) {
-        // SAFETY: null or a valid block, see `Rotation`.
+        // SAFETY: the pointer is null or a valid block, see `Rotation`.
         if let Some(block) = unsafe { self.pause.get().as_ref() } {
             block.turn.set(block.ahead.get());
         }
@@ -100,7 +100,7 @@ impl Rotation {
     /// Removes the running thread.
     pub(crate) fn remove(&self, block: &Block) {
         let (behind, ahead) = (block.behind.get(), block.ahead.get());
-        // SAFETY: valid blocks, see `Rotation`. If no other block is left, both are `block`.
+        // SAFETY: `behind` and `ahead` are valid blocks, see `Rotation`, or `block` itself.
         unsafe {
             (*behind).ahead.set(ahead);
             (*behind).turn.set(ahead);
@@ -155,7 +155,7 @@ mod tests {
                 .iter()
                 .filter(leaves)
                 .for_each(|block| rotation.remove(block));
-            // The first thread of the round may now be any remaining thread.
+            // The round may now begin with any remaining thread.
             let mut stay = turns(&rotation);
             stay.sort_unstable();
             let expected = Vec::from_iter((0..4).filter(|number| leaving & 1 << number == 0));

@@ -152,7 +152,7 @@ impl<'scope> Builder<'scope, '_> {
     }
 
     /// Sets the size of the thread's stack in bytes, at least 16 KiB. The default is
-    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Each size has its own pool.
+    /// [`Config::stack_bytes`](crate::Config::stack_bytes). Each size has its own pool of stacks.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = Some(bytes);
         self
@@ -218,7 +218,7 @@ union Room<F, R> {
 }
 
 impl<F, R> Room<F, R> {
-    /// The size of a stack's memory in addition to the bytes that the caller asked for.
+    /// The bytes to add to the requested stack size, for a large closure or result.
     const EXTRA_BYTES: usize = {
         let bytes = size_of::<Self>() + align_of::<Self>();
         if bytes <= FREE_PAYLOAD_BYTES {
@@ -257,11 +257,11 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
 /// Runs the closure of a new thread and ends the thread, as the first function on its stack.
 ///
 /// The frame of this function is small. Therefore a closure that is too large for the stack
-/// overflows in `run_closure`, when the scheduler already knows the running thread.
+/// overflows the stack in `run_closure`, after `arrive` has recorded the running thread.
 ///
 /// # Safety
 ///
-/// `block` is the block of the thread, and `spawn` prepared it for the same types.
+/// `block` is the block of the thread, and `spawn` prepared it for the same `F` and `R`.
 unsafe extern "C" fn enter<F: FnOnce() -> R, R>(block: *const ()) -> ! {
     // SAFETY: by the contract of this function.
     let block = unsafe { &*block.cast::<Block>() };
@@ -311,19 +311,19 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // Only a running thread spawns, so this thread leaves its stack before another takes it.
+        // This thread leaves its stack before a new thread takes it: only a running thread spawns.
         s.recycle(block);
     } else {
         scope.ended.push(block);
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: null, or a thread in `join`, which clears the pointer before it returns.
+    // SAFETY: the pointer is null or a thread in `join`, which clears it before it returns.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
     if running == 0 {
-        // SAFETY: null or the thread that is in `drain`.
+        // SAFETY: the pointer is null or the thread that is in `drain`.
         if let Some(drainer) = unsafe { scope.drainer.get().as_ref() }
             && drainer.state.get() == State::Joining
         {

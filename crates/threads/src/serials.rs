@@ -1,7 +1,7 @@
 //! Serial numbers of threads, which are unique in a process.
 //!
-//! Each run has its own range of numbers. A later run gets the rest of a range that is at most half
-//! used. Therefore at least 2^63 numbers can be used, one in a nanosecond for 292 years.
+//! Each run takes a range of numbers. If a run has used at most half of its range, a later run
+//! takes the rest. Therefore at least 2^63 numbers can be used: one per nanosecond for 292 years.
 
 // Rejected: one counter without ranges, because all cores would write to it.
 
@@ -53,7 +53,7 @@ pub(crate) fn take() -> Range<u64> {
     numbers().take()
 }
 
-/// Returns the unused numbers of a run that has ended.
+/// Gives back the unused numbers of a run that has ended, for later runs.
 pub(crate) fn give_back(rest: Range<u64>) {
     numbers().give_back(rest);
 }

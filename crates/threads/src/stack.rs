@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The size of the guard below every stack. One page is enough for Rust code, which probes every
-/// page of a frame. C code could step over a smaller guard.
+/// The size of the guard below every stack. One page would be enough for Rust code, which probes
+/// every page of a frame. A large frame of C code could skip such a small guard.
 const GUARD_BYTES: usize = 16 * 1024;
 
 /// A mapping with the guard at its low end and the stack above the guard.
@@ -105,8 +105,7 @@ impl Stack {
         let done =
             unsafe { libc::mincore(self.limit().cast(), pages * page, resident.as_mut_ptr()) };
         assert_eq!(done, 0, "mincore: {}", io::Error::last_os_error());
-        // A page that is not resident was never touched, or was swapped out. Then the result is too
-        // low.
+        // A page that is not resident is untouched or swapped out, so the result may be too low.
         let Some(first) = resident.iter().position(|&page| page & 1 != 0) else {
             return 0;
         };

@@ -42,8 +42,8 @@ impl Thread {
         with(|s| s.try_unpark(self.block, self.serial))
     }
 
-    /// Returns whether this thread is running. An ended thread's block may belong to a later
-    /// thread, so the thread must not have ended.
+    /// Returns whether this thread is running. The thread must not have ended, because a later
+    /// thread may use the same control block.
     #[inline(always)]
     pub fn runs(self) -> bool {
         with(|s| s.runs(self.block))
@@ -51,7 +51,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Returns this handle as two numbers, which can go to other OS threads.
+    /// Returns this handle as two numbers, which can be sent to other OS threads.
     #[inline]
     pub fn into_raw(self) -> (usize, u64) {
         (self.block.expose_provenance(), self.serial)

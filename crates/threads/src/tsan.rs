@@ -75,8 +75,8 @@ impl Stacks {
     #[inline(always)]
     pub(crate) unsafe fn announced(&self, to: Context, switch: impl FnOnce()) {
         let fiber = self.of(to);
-        // SAFETY: `fiber` belongs to the stack of `to`. The flags 0 order all accesses around the
-        // switch.
+        // SAFETY: `fiber` belongs to the stack of `to`. The flags 0 order all accesses before the
+        // switch before those after the switch.
         unsafe { __tsan_switch_to_fiber(fiber, 0) };
         switch();
     }

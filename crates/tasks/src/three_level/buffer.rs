@@ -1,7 +1,7 @@
 //! The bounded queue of figure 4.2 of the Jack Rabbit thesis, in main memory or in a local store.
 
 // Rejected: tasks in simulated memory. A task owns and borrows Rust values, so a wrong transfer
-// would break memory safety. Therefore buffers hold numbers, and a separate table holds the tasks.
+// would break memory safety. Therefore buffers hold numbers of tasks, and a table holds the tasks.
 
 use cellworks_machine::LocalStore;
 use cellworks_machine::memory::Region;
@@ -140,7 +140,7 @@ mod tests {
                 assert_eq!(buffer.pop_front(), round * tasks + task);
             }
             assert!(buffer.is_empty());
-            // Makes the next round begin at another place of the buffer.
+            // Moves the head and the tail by one element for the next round.
             buffer.push_back(7);
             assert_eq!((buffer.len(), buffer.pop_front()), (1, 7));
         }

@@ -19,10 +19,10 @@ pub(super) const SPE_TASK: Cycles = Cycles(100);
 pub(super) const PPE_MAKE: Cycles = Cycles(400);
 
 /// The time of a pass of the PPE's scheduler without the locks: the waits for two lines of main
-/// memory with the head, tail and length of two buffers.
+/// memory, which hold the head, tail and length of two buffers.
 pub(super) const PPE_PASS: Cycles = Cycles(1_000);
 
-/// The time of moving one task on the PPE: about 20 instructions and a 32nd of a wait for a line.
+/// The time of moving one task on the PPE: about 20 instructions, and 1/32 of a wait for a line.
 pub(super) const PPE_MOVE: Cycles = Cycles(60);
 
 /// The time of ordering, filtering or dicing a task on the PPE: a virtual call and a load of the
@@ -32,8 +32,8 @@ pub(super) const PPE_LOOK: Cycles = Cycles(100);
 /// The number of bytes of the object of a task (figure 4.1), with pointers of 4 bytes.
 pub(super) const TASK_BYTES: usize = 192;
 
-/// The number of bytes of the code and data (binary) of tasks with the same name, which an SPE gets
-/// if its last task had another name. Assumed: the largest DMA command.
+/// The number of bytes of the code and data (binary) of tasks with the same name. An SPE gets the
+/// binary if its last task had another name. Assumed: the largest DMA command.
 pub(super) const BINARY_BYTES: usize = 16 * 1_024;
 
 /// The largest number of tasks in an inbox: "the SPE threads can load two jobs at a time" (section

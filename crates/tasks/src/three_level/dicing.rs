@@ -1,11 +1,11 @@
 //! Dicing (splitting tasks into parts) as in figure 4.6 of the Jack Rabbit thesis.
 
-// Rejected: dicing before all tasks are submitted. The first task would have nearly a hundred
-// parts.
+// Rejected: dicing before all tasks are submitted, because the first task would have nearly a
+// hundred parts.
 
 /// Replaces tasks by their parts if a reorder buffer holds fewer than `enough` tasks.
 ///
-/// `dice` gets a task and the wanted number of parts, and pushes the parts, or the task if it
+/// `dice` is given a task and the wanted number of parts, and pushes the parts, or the task if it
 /// cannot be split. Unlike in the figure, dicing stops when `dice` has pushed more parts than were
 /// missing.
 pub(super) fn dice<T>(
@@ -41,8 +41,8 @@ pub(super) fn dice<T>(
 mod tests {
     use super::*;
 
-    /// Dices tasks with these numbers of pieces, of which tasks with one piece cannot be split.
-    /// Returns the resulting tasks, and the number of parts that each call of `dice` asked for.
+    /// Dices tasks that have these numbers of pieces. Tasks with one piece cannot be split. Returns
+    /// the resulting tasks, and the number of parts that each call of `dice` asked for.
     fn pieces(tasks: &[usize], enough: usize) -> (Vec<usize>, Vec<usize>) {
         let mut asked = Vec::new();
         let may_be_diced = |task: &usize| *task > 1;
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn nothing_is_diced_where_a_share_is_no_more_than_one() {
-        // 63 tasks are missing for 33 tasks: 1 for each.
+        // With 33 tasks, 63 tasks are missing: 1 for each, so no task is diced.
         for tasks in [33, 95, 96, 200] {
             let (after, asked) = pieces(&vec![15; tasks], 96);
             assert_eq!((after.len(), asked), (tasks, vec![]));

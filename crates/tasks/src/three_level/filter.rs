@@ -1,10 +1,10 @@
-//! The tasks that a filter gets.
+//! The descriptions of waiting tasks that the pool passes to a [filter](crate::Pool::filter).
 
 use std::fmt;
 
 use crate::task::Priority;
 
-/// A waiting task that a [filter](crate::Pool::filter) gets.
+/// A waiting task in the list that a [filter](crate::Pool::filter) changes.
 #[derive(Debug)]
 pub struct PendingTask<'a> {
     /// The place of the task in the buffer before the filters were called.
@@ -44,5 +44,5 @@ impl fmt::Display for PendingTask<'_> {
     }
 }
 
-/// A filter: reorders the tasks of the vector, or drops some of them.
+/// A function that reorders the tasks of the vector, or drops some of them.
 pub(crate) type Filter<'m> = Box<dyn Fn(&mut Vec<PendingTask<'_>>) + 'm>;

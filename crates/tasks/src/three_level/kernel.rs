@@ -22,7 +22,7 @@ const TAG: Tag = Tag::of::<31>();
 /// The name of the kernel in the error of a full local store.
 const HOLDER: &str = "the scheduler in main memory";
 
-/// The number of bytes that a poll of a lock gets (figure 4.3).
+/// The number of bytes that a poll of a lock transfers (figure 4.3).
 const POLL_BYTES: usize = 8;
 
 /// The number of bytes of the quadword in which an element of a buffer lies.
@@ -31,7 +31,7 @@ const QUADWORD_BYTES: usize = 16;
 pub(super) struct Kernel<'a, S: CellSpe> {
     spe: &'a S,
     queues: &'a Queues<S>,
-    /// A copy of the line of the lock that was used last.
+    /// A copy of the main memory line that holds the lock used last.
     line: LocalBuffer,
     ready: LocalBuffer,
     /// A copy of the reorder buffer, or of the prefilter while the outbox is flushed.
@@ -50,7 +50,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     /// The last phase for which the worker has arrived at the gate.
     entered: Cell<u32>,
     is_at_gate: Cell<bool>,
-    /// The kind (`Queues::kind_of`) of the tasks of which the binary is in the local store.
+    /// The kind (`Queues::kind_of`) of the tasks that run the binary in the local store.
     kind: Cell<Option<u32>>,
 }
 
@@ -132,7 +132,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }
-                // On a host the holder of the lock may share an OS thread with this SPE.
+                // On a host the holder of the lock may need this OS thread to continue.
                 self.spe.yield_now();
             }
         }
@@ -170,7 +170,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         (local, main)
     }
 
-    /// Moves tasks into the inbox by the check-out of figure 4.4. Returns false if there are none.
+    /// Moves tasks into the inbox by the check-out of figure 4.4. Returns false if there is no
+    /// task.
     fn check_out(&self) -> bool {
         let counts = &self.queues.counts;
         counts.check_outs.add(1);
@@ -191,7 +192,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         if ready.is_empty() {
             self.acquire(Level::ReorderBuffer);
             let reordered = self.get_buffer(&self.other, Level::ReorderBuffer);
-            // The paper gives no number of tasks. This number fills the inboxes of all workers, so
+            // The paper does not give this number. This number fills the inboxes of all workers, so
             // that the other tasks can still be reordered and diced.
             let tasks = reordered.len().min(self.queues.workers() * INBOX_TASKS);
             if tasks == 0 {
@@ -253,7 +254,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         });
     }
 
-    /// Takes the next task of the inbox, and gets its object.
+    /// Takes the next task of the inbox, and transfers the object of the task.
     fn next_of_inbox(&self) -> Option<Arc<Node<S>>> {
         loop {
             let Taken { task, is_known } = self.inbox.borrow_mut().pop_front()?;
@@ -358,7 +359,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         self.next_of_inbox()
     }
 
-    /// Checks tasks out, if tasks have come since a check-out found no task.
+    /// Checks tasks out, if tasks have come since the last check-out without a task.
     fn fill_inbox(&self) {
         let arrivals = self.queues.arrivals();
         if arrivals != self.seen.get() && !self.check_out() {
@@ -366,7 +367,7 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
         }
     }
 
-    /// Calls `look`, if no other thread of this worker uses the buffers in the local store.
+    /// Calls `look` unless another thread of this worker uses the buffers in the local store.
     fn exclusively(&self, look: impl FnOnce() -> Option<Arc<Node<S>>>) -> Option<Arc<Node<S>>> {
         if self.is_busy.replace(true) {
             return None;

@@ -1,5 +1,6 @@
-//! The scheduler of the Jack Rabbit thesis ("the paper", with its figures and sections). Queues lie
-//! in main memory. Workers take tasks by operations of a Cell, and a scheduler runs on the PPE.
+//! The scheduler of the Jack Rabbit thesis (here "the paper"), with its figure and section numbers.
+//! Queues lie in main memory. Workers take tasks by operations of a Cell, and a scheduler runs on
+//! the PPE.
 //!
 //! ```text
 //!   main program ── Prefilter ── import ──► reorder buffer ──────► Ready buffer ──► inbox ──► task
@@ -11,18 +12,18 @@
 //!
 //! **Numbers and tasks.** The buffers, locks, gates and counters lie in a region of main memory.
 //! SPEs access this region by DMA, `getllar` and `putllc`, and the PPE by loads, stores and atomic
-//! updates. The buffers hold numbers of tasks in a separate table. A task is taken out of the table
-//! once: to run, to be split into parts (diced), or to be dropped.
+//! updates. The buffers hold numbers of tasks, and a table holds the tasks. A task is taken out of
+//! the table once: to run, to be split into parts (diced), or to be dropped.
 //!
-//! **Simulated time.** These operations take the time that the machine simulates, and instructions
-//! take the time in `costs`. The main program and the scheduler share one thread of the PPE. The
-//! scheduler imports tasks when the main program has submitted some tasks. It imports and dices
-//! when the main program waits and a worker has changed a buffer.
+//! **Simulated time.** These operations take the time that the machine simulates. Other
+//! instructions take the time in `costs`. The main program and the scheduler share one thread of
+//! the PPE. The scheduler imports tasks when the main program has submitted some tasks. It imports
+//! and dices when the main program waits and a worker has changed a buffer.
 //!
 //! **Polling.** Each poll of a lock is simulated, with the transfers of figure 4.3, because locks
 //! are held for some microseconds only. Other polls are not simulated. A worker checks out (looks
-//! for tasks in the buffers) only when tasks have come, and reads the gate only when it has moved.
-//! The PPE reads the buffers only when a worker has changed them.
+//! for tasks in the buffers) only when tasks have come, and reads the gate only when the gate has
+//! changed. The PPE reads the buffers only when a worker has changed them.
 //!
 //! **Differences from the paper:** workers take no tasks out of the inboxes of other workers.
 //! Closures of `join` and `scope` are distributed by stealing.
@@ -90,7 +91,7 @@ pub(crate) trait MainSide<S: Spe> {
     fn all_submitted(&self);
 
     /// Waits at the completion gate (`WaitForCompletion`), after the tasks of the phase have ended.
-    /// Returns the payload of a filter that has panicked.
+    /// If a filter has panicked, fails with its payload.
     fn phase_ends(&self) -> Result<(), Payload>;
 
     /// Runs the PPE's scheduler: imports, filters and dices.
@@ -100,12 +101,12 @@ pub(crate) trait MainSide<S: Spe> {
     fn is_wanted(&self) -> bool;
 }
 
-/// The constructors of the queues and of their sides, on a machine that is a Cell.
+/// The constructors of the queues and of the types that access them, on a Cell.
 pub(crate) struct Sides<M: Machine> {
     pub(crate) queues: WhatSidesShare<M>,
-    /// Makes the side of a worker.
+    /// Makes the [`WorkerSide`] of a worker.
     pub(crate) of_worker: SideOfWorker<M::Spe>,
-    /// Makes the side of the main program. Tasks are diced below the given number of tasks.
+    /// Makes the [`MainSide`]. Tasks are diced if fewer than the given number of tasks wait.
     pub(crate) of_main: SideOfMain<M>,
 }
 

@@ -17,8 +17,8 @@ use crate::node::Node;
 use crate::settings::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 
-/// A buffer with its lock. The PPE's scheduler takes locks in the order of the first row, and
-/// workers in that of the second row. To flush its outbox, a worker locks only the prefilter.
+/// A buffer with its lock. The PPE's scheduler takes locks in the order of the first row, workers
+/// in the order of the second row. To flush its outbox, a worker locks only the prefilter.
 ///
 /// ```text
 ///   Prefilter, ReorderBuffer
@@ -30,7 +30,7 @@ pub(super) enum Level {
     Prefilter,
     /// The tasks in the order in which they run.
     ReorderBuffer,
-    /// The tasks that workers take. The paper calls its lock `FetchLock`.
+    /// The tasks that workers take. The paper calls the lock of this buffer `FetchLock`.
     Ready,
 }
 
@@ -39,17 +39,17 @@ pub(super) enum Level {
 pub(super) enum Word {
     /// 0 if a processor has locked the buffer, otherwise 1.
     Lock(Level),
-    /// The number of tasks of phases of the main program that have not ended.
+    /// The number of tasks that have not ended. Only tasks of the main program's phases count.
     Jobs,
-    /// The phase of the main program to which all tasks have been submitted, or 0.
+    /// The number of the main program's phase if all of its tasks were submitted, otherwise 0.
     UserFinished,
-    /// Twice the number of the phase of the main program, plus 1 when its tasks have ended. While
-    /// this word is odd, workers stay at the gate.
+    /// Twice the number of the main program's phase, plus 1 when all of its tasks have ended. While
+    /// this value is odd, workers wait at the gate.
     FinishedGate,
     /// The number of workers that have come to the gate.
     Entered,
     /// The number of the main program's phase if its tasks have ended and all workers are at the
-    /// gate, or 0.
+    /// gate, otherwise 0.
     CompletionGate,
 }
 
@@ -70,11 +70,11 @@ pub(crate) struct Queues<S: Spe> {
     tasks: Mutex<Tasks<S>>,
     /// The number of times that tasks have come to the buffers from which workers take tasks.
     arrivals: AtomicUsize,
-    /// The number of times that the gate of the workers has moved.
+    /// The number of times that `Word::FinishedGate` has changed.
     gate_moves: AtomicUsize,
-    /// Whether something has changed that the PPE's scheduler checks.
+    /// Whether the PPE's scheduler must check the buffers.
     wants_scheduler: AtomicBool,
-    /// Whether a task of a phase of the main program was submitted since the last check.
+    /// Whether a task of the main program's phases was submitted since the last check.
     has_jobs: AtomicBool,
     /// The last phase for which the completion gate was opened.
     completed: AtomicUsize,
@@ -272,7 +272,7 @@ impl<S: Spe> Queues<S> {
         }
     }
 
-    /// Records that something has changed that the PPE's scheduler checks.
+    /// Records that the PPE's scheduler must check the buffers.
     pub(super) fn want_scheduler(&self, by: &impl Wake) {
         self.wants_scheduler.store(true, Ordering::Release);
         by.notify(Processor::Ppe);
@@ -335,7 +335,7 @@ impl Level {
 
 pub(super) const FIRST_PHASE: u32 = 1;
 
-/// Returns the value of the finished gate while workers of the phase may pass.
+/// Returns the value of `FinishedGate` while workers may take tasks of the phase.
 pub(super) const fn gate_open(phase: u32) -> u32 {
     phase.wrapping_mul(2)
 }

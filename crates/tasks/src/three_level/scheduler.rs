@@ -29,13 +29,13 @@ pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     filters: &'a [Filter<'a>],
     /// The number of tasks that were submitted since the last pass.
     submitted: Cell<usize>,
-    /// The numbers of parts for which the reorder buffer had no room.
+    /// The task numbers of the parts for which the reorder buffer had no room.
     left_over: RefCell<VecDeque<u32>>,
-    /// The number of nested phases of the main program that have begun.
+    /// The number of nested phases of the main program that have not ended.
     depth: Cell<usize>,
     /// The number of the outermost phase, or of the next phase if no phase runs.
     phase: Cell<u32>,
-    /// Whether all tasks of the phase, at least one, were submitted.
+    /// Whether the phase has at least one task, and all tasks were submitted.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
 }
@@ -50,7 +50,7 @@ struct Found<S: cellworks_machine::Spe> {
     dropped: Vec<Entry<S>>,
     /// The tasks for which dicing has failed, and the errors.
     failed: Vec<(Arc<Node<S>>, TaskError)>,
-    /// The number by which dicing has raised the number of tasks of the main program's phases.
+    /// The number that dicing adds to `Word::Jobs`.
     more_jobs: usize,
 }
 
@@ -80,8 +80,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         before.expect("the words are in a region of their own")
     }
 
-    /// Reads a word. The compare-and-swap stores nothing, because it never finds the expected
-    /// value.
+    /// Reads a word. The compare-and-swap stores nothing, because no word has the expected value.
     fn look_at(&self, word: Word) -> u32 {
         self.update(
             word,
@@ -104,7 +103,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
-            // On a simulated machine this yield does nothing, because there is one OS thread.
+            // On a simulated machine, which has one OS thread, this yield does nothing.
             std::thread::yield_now();
         }
     }
@@ -402,7 +401,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         }
     }
 
-    /// Sends the workers to the gate after all tasks of the phase have ended.
+    /// Makes the workers wait at the gate after all tasks of the phase have ended.
     fn close(&self) {
         let phase = self.phase.get();
         if self.queues.is_mars() {
@@ -497,7 +496,7 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// A place to which the tasks that come after a dropped task go. These tasks do not run either.
+/// The place to which tasks after a dropped task go. These tasks do not run either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

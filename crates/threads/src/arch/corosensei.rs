@@ -1,7 +1,7 @@
 //! The context switch for architectures without our own assembly: coroutines of corosensei.
 //!
-//! A coroutine can only suspend to its resumer. Therefore switches go through a loop on the main
-//! thread's stack:
+//! A coroutine can only return to the code that has resumed it. Therefore switches go through a
+//! loop on the main thread's stack:
 //!
 //! ```text
 //!   main: switch(to) ─► loop { resume the wanted coroutine } ◄─┐ until main is wanted
@@ -180,6 +180,6 @@ impl Frame {
     }
 }
 
-/// Does nothing, because corosensei keeps its frames elsewhere.
+/// Does nothing, because a context does not contain the address of the saved registers.
 #[inline(always)]
 pub(crate) fn prefetch(_context: Context) {}

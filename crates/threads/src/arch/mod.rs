@@ -1,12 +1,12 @@
 //! The context switch. Each implementation is a file with the same items:
 //!
-//! - [`Context`]: the saved state of a suspended thread, in one word.
+//! - [`Context`]: the saved state of a suspended thread, in one pointer.
 //! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns.
 //! - [`prepare`](x86_64::prepare): makes a context that calls a function on a new stack.
 //! - [`switch`](x86_64::switch): saves the running context and continues another context.
 //! - [`switch_to_frame`](x86_64::switch_to_frame): saves the running context and continues a frame.
 //! - [`turn`](x86_64::turn): saves the running thread in a frame and continues another frame.
-//! - [`prefetch`](x86_64::prefetch): prefetches the words that continuing a context reads.
+//! - [`prefetch`](x86_64::prefetch): prefetches the memory that continuing a context reads.
 
 #[cfg(all(target_arch = "x86_64", not(feature = "corosensei")))]
 mod x86_64;

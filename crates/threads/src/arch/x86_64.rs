@@ -11,7 +11,7 @@
 //!     └────────────────┘               └────────────────┘
 //!
 //! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
-//! handlers do not change. Therefore no code pops the address.
+//! handlers do not change. Therefore the address is never popped.
 //! ```
 //!
 //! [`turn`] saves registers in a [`Frame`] instead, as many as fit into one cache line. The
@@ -58,7 +58,7 @@ pub(crate) unsafe fn prepare(
 ) -> Context {
     // The trampoline pops two words. Then the stack pointer is a multiple of 16, as `call` needs.
     let top = top.map_addr(|address| address & !15);
-    // SAFETY: the three words below `top` lie in the free part that the caller passes.
+    // SAFETY: the three words below `top` lie in the memory that the caller passes.
     unsafe {
         let frame = top.cast::<usize>().sub(3);
         frame.write(trampoline as *const () as usize);
@@ -114,7 +114,7 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 }
 
 /// Does the same as [`switch_to_frame`], and saves the running thread in the frame `me`. Accesses
-/// no stack, because such accesses cost most of a switch if there are more stacks than TLB entries.
+/// no stack, because stack accesses are slow if there are more stacks than TLB entries.
 ///
 /// # Safety
 ///
@@ -150,7 +150,7 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     }
 }
 
-/// The saved state of a suspended thread. Only a [`turn`] saves registers here.
+/// The saved state of a suspended thread. [`turn`] saves registers here, [`switch`] only a context.
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,

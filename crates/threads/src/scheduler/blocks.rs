@@ -10,8 +10,8 @@ use crate::stack::Stack;
 /// The smallest size of a stack. A panic with a backtrace needs about 8 KiB.
 const LEAST_STACK_BYTES: usize = 16 * 1024;
 
-/// The distance between the offsets of stack tops in their pages. Tops with the same offset share a
-/// set of the L1 cache, and were slower by a factor of 2 with 16 threads, and of 3.5 with 1,000.
+/// The difference between the page offsets of two stack tops. Equal page offsets share a set of the
+/// L1 cache, and switches then took 2 times as long with 16 threads, 3.5 times with 1,000 threads.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 
@@ -37,8 +37,8 @@ pub(super) struct Blocks {
 impl Drop for Blocks {
     fn drop(&mut self) {
         for block in self.chunks.get_mut().iter().flatten() {
-            // SAFETY: only the main thread is left. A `Thread` that still points to the block
-            // checks its serial number first.
+            // SAFETY: only the main thread is left. A `Thread` handle checks the serial number
+            // before it accesses a block.
             unsafe { block.stack.unmap() };
         }
     }
@@ -68,7 +68,7 @@ impl Blocks {
             .saturating_add(extra);
         let pooled = if bytes == self.stack_bytes {
             let first = self.pool.get();
-            // SAFETY: null or a block of this run.
+            // SAFETY: the pointer is null or a block of this run.
             if let Some(block) = unsafe { first.as_ref() } {
                 self.pool.set(block.next.get());
             }
@@ -76,7 +76,7 @@ impl Blocks {
         } else {
             self.take_other(bytes)
         };
-        // SAFETY: null or a block of this run.
+        // SAFETY: the pointer is null or a block of this run.
         let block = unsafe { pooled.as_ref() }.unwrap_or_else(|| self.map(bytes, name));
         #[cfg(cellworks_sanitizer)]
         crate::sanitizer::unpoison(block.stack.limit(), block.top);

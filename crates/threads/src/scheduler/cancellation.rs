@@ -109,7 +109,7 @@ impl Scheduler {
         in_turn.unwrap_or(thread.context.get())
     }
 
-    /// Returns the youngest thread, except `me`, that waits neither in `outlast` nor for a scope.
+    /// Returns the youngest thread other than `me` that waits neither in `outlast` nor in `drain`.
     fn youngest_that_can_end(&self, me: &Block) -> Option<&Block> {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
@@ -130,7 +130,7 @@ impl Scheduler {
     /// `panicking()` is also true while another thread of the OS thread waits in a destructor
     /// during unwinding. The flag `others_unwinding` is set if `panicking()` was true when a thread
     /// was last suspended. While the flag is set, this function returns the record in
-    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since.
+    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since then.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();

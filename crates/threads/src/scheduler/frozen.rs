@@ -1,5 +1,5 @@
-//! The mode *frozen*: the idle hook, or the `Display` of a wait, runs on the stack of a thread that
-//! may itself be waiting. Therefore no switch is allowed.
+//! The mode *frozen*: the idle hook, or a `Display` passed to `park`, runs on the stack of a thread
+//! that may be waiting. Therefore no switch is allowed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -37,10 +37,10 @@ impl Scheduler {
         if self.is_cancelled() {
             self.interrupt_ready();
         } else {
-            // SAFETY: null or a block of this run.
+            // SAFETY: the pointer is null or a block of this run.
             while let Some(block) = unsafe { woken.as_ref() } {
                 woken = block.next.get();
-                // The running thread was not suspended, so it needs no switch.
+                // The running thread was not suspended, so it must not be in the queue.
                 if !ptr::eq(block, self.current.get()) {
                     self.ready.push(block.context.get());
                 }

@@ -1,4 +1,4 @@
-//! The begin and the end of a run, and of a thread.
+//! Begins and ends runs and threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -41,7 +41,7 @@ pub(crate) fn run<R>(
         (_, Some(payload), _) => resume_unwind(payload),
         (_, None, Some(blocked)) => Err(blocked),
         (Ok(result), None, None) => Ok(result),
-        // `main` has thrown a `Cancelled` that it kept from an earlier run.
+        // `main` has unwound with a `Cancelled` that it kept from an earlier run.
         (Err(payload), None, None) => resume_unwind(payload),
     }
 }
@@ -73,7 +73,7 @@ impl Scheduler {
         self.mode.set(0);
     }
 
-    /// Numbers a new thread, adds it to the live threads, and makes room in the ready queue.
+    /// Gives a new thread a serial number, adds it to `live`, and makes room in the ready queue.
     #[inline]
     fn admit(&self, block: &Block) {
         let serial = self.next_serial.get();
@@ -148,14 +148,14 @@ impl Scheduler {
     }
 }
 
-/// Returns the running thread if its guard contains the address `in_guard`, and the names of the
-/// calls for larger stacks. A signal handler may call this function.
+/// Returns the running thread if its guard contains the address `in_guard`, and the text
+/// `Config::larger_stacks`. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: null or a block of this run. The signal handler returns before the run ends.
+        // SAFETY: the pointer is null or a block of this run, which cannot end in this handler.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn and a switch to a rotation set `current` to the next thread while the stack of the
-        // previous thread or of the parent is still in use. Therefore these guards are checked too.
+        // previous thread or of the parent is still in use. Therefore three guards are checked.
         // SAFETY: while rotating, the previous thread and the parent are threads of this run too.
         let leaving = s.is_rotating().then(|| unsafe {
             [

@@ -1,27 +1,27 @@
 //! The scheduler of one core.
 //!
 //! ```text
-//!             ready queue: a ring of saved stack pointers
+//!             ready queue: a ring buffer of saved stack pointers
 //!   yield_now  ┌──┬──┬──┬──┬──┬──┐  pushes the running context at the tail, pops the head,
-//!          ──► │  │  │  │  │  │  │  prefetches the frame four further on; touches no control
-//!              └──┴──┴──┴──┴──┴──┘  block
-//!   park       stores the context in the thread's block; unpark pushes it to the ring
+//!          ──► │  │  │  │  │  │  │  prefetches the frame four entries behind the head;
+//!              └──┴──┴──┴──┴──┴──┘  accesses no control block
+//!   park       stores the context in the thread's block; unpark pushes it at the tail
 //! ```
 //!
-//! The scheduler is a const thread-local without destructor, so one load finds its address. A
-//! pointer in each thread's frame was measured to be twice as slow, because the load of the next
-//! queue entry would wait for the load of the pointer.
+//! The scheduler is a const thread-local without destructor, so one load finds its address. With a
+//! pointer to the scheduler in each thread's frame, a switch took twice as long, because the load
+//! of the next queue entry waited for the load of the pointer.
 //!
 //! A scheduler has four modes:
 //!
 //! - normal: threads run in the order of the ready queue.
 //! - rotating: threads of one scope take turns among themselves, see `rotation`. The ready queue
 //!   appears empty, and every operation except a turn ends this mode first.
-//! - frozen: the idle hook, or the `Display` of a wait, runs, and no switch is allowed. The ready
-//!   queue appears empty, unparked threads wait in a separate queue, and `park` and `spawn` panic.
+//! - frozen: the idle hook, or a `Display` passed to `park`, runs. No switch is allowed. The ready
+//!   queue appears empty, unparked threads wait in another queue, and `park` and `spawn` panic.
 //! - cancelled: the ready queue stays empty, so every yield takes its slow path and unwinds. Each
 //!   thread that was ready is continued once. After that, the youngest live thread is continued,
-//!   because a thread waits only for younger threads: those of its scopes.
+//!   because a thread waits only for the threads of its scopes, which are younger.
 
 mod blocks;
 mod cancellation;
@@ -44,13 +44,13 @@ pub(crate) use self::blocks::FREE_PAYLOAD_BYTES;
 pub(crate) use self::cancellation::resume;
 pub(crate) use self::life::run;
 
-/// The part of a core that a switch accesses. Switches and wake-ups use the first cache line.
+/// The data of a core. Switches and wake-ups access only the first cache line of this structure.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     ready: Ready,
     /// The running thread; null outside of `run`.
     current: Cell<*const Block>,
-    /// The serial numbers of the main thread and of the next new thread. Equal outside of a run.
+    /// The serial numbers of the main thread and of the next new thread, equal outside of a run.
     first_serial: Cell<u64>,
     next_serial: Cell<u64>,
     mode: Cell<u8>,
@@ -63,7 +63,7 @@ pub(crate) struct Scheduler {
     /// All threads that have not ended, in the order of creation.
     live: List,
     pub(crate) live_count: Cell<usize>,
-    /// The rarely accessed part of the core. Null outside of `run`.
+    /// The rarely accessed data of the core. Null outside of `run`.
     run: Cell<*const Run>,
 }
 
@@ -75,7 +75,7 @@ const _: () = assert!(
 const FROZEN: u8 = 1;
 const CANCELLED: u8 = 2;
 const ROTATING: u8 = 4;
-/// Set with `ROTATING` if other threads are ready, or if the rotation has only one thread.
+/// Set together with `ROTATING` if other threads are ready, or if the rotation has one thread.
 const ROUNDS: u8 = 8;
 
 thread_local! {
@@ -101,7 +101,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// Returns the scheduler of this OS thread. A closure passed to [`with`] is not always inlined.
+/// Returns the scheduler of this OS thread, without a closure that might not be inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread.
@@ -109,7 +109,7 @@ pub(crate) fn here() -> &'static Scheduler {
 }
 
 impl Scheduler {
-    /// Returns whether the thread belongs to the present run of this core. Then its block is valid.
+    /// Returns whether the thread was started in the present run. If so, its block is valid.
     #[inline(always)]
     pub(crate) fn is_of_this_run(&self, serial: u64) -> bool {
         (self.first_serial.get()..self.next_serial.get()).contains(&serial)
@@ -140,14 +140,14 @@ impl Scheduler {
     ///
     /// Panics outside of `run`.
     pub(crate) fn current(&self) -> &Block {
-        // SAFETY: null or a block of this run, which stays in its place until the end of the run.
+        // SAFETY: the pointer is null or a block of this run. Blocks stay valid until the run ends.
         unsafe { self.current.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )
     }
 
     fn run(&self) -> &Run {
-        // SAFETY: null or in the frame of `life::run`, which clears the pointer before it ends.
+        // SAFETY: the pointer is null or points into `life::run`, which clears it at its end.
         unsafe { self.run.get().as_ref() }.expect(
             "this OS thread runs no cooperative threads: call this inside `cellworks_threads::run`",
         )

@@ -22,8 +22,8 @@ impl Places {
 /// The contexts of the ready threads, in the order in which the threads will run.
 #[repr(C)]
 pub(super) struct Ready {
-    /// A ring buffer of `mask + 1` contexts: a power of two, and at least the number of live
-    /// threads. Holds `len` threads from `head` on. `head` counts modulo the size of the buffer.
+    /// A ring buffer of `mask + 1` contexts, a power of two that is at least the number of live
+    /// threads. The `len` ready threads begin at the index `head` modulo `mask + 1`.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -101,11 +101,11 @@ impl Ready {
         first
     }
 
-    /// Takes the first ready thread, and reserves the last place for the running thread. The queue
-    /// must not be empty.
+    /// Takes the first ready thread, and returns the last place of the queue, in which the caller
+    /// stores the running context. The queue must not be empty.
     ///
-    /// Only one index is stored, because the number of threads stays the same. More stores that
-    /// miss the cache would fill the store queue of the CPU.
+    /// Writes only `head`, because `len` stays the same: more stores that miss the cache would fill
+    /// the store queue of the CPU.
     #[inline(always)]
     pub(super) fn go_round(&self) -> (Context, *const Cell<Context>) {
         let next = self.first();
@@ -119,8 +119,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty. The queue must not change until [`show`](Self::show) is
-    /// called.
+    /// Makes the queue appear empty, and returns the argument for [`show`](Self::show). The queue
+    /// must not change until then.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }

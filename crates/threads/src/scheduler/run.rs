@@ -13,7 +13,7 @@ use crate::config::{Config, Idle};
 use crate::overflow::{Find, Guarded};
 use crate::report::Blocked;
 
-/// The rarely accessed part of a core, in the frame of `life::run`.
+/// The rarely accessed data of a core. The value lies in the frame of `life::run`.
 pub(super) struct Run {
     pub(super) idle: *const dyn Idle,
     pub(super) places: Places,

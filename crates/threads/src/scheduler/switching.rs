@@ -130,7 +130,7 @@ impl Scheduler {
     /// Parks the running thread and continues the first ready thread. The mode must be normal.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, because all code after the switch depends on the stack pointer.
+        // The pop comes first, because all code after the switch needs the popped stack pointer.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };
@@ -290,7 +290,7 @@ impl Scheduler {
         let woken = &self.run().woken;
         let (first, last) = woken.get();
         block.next.set(ptr::null());
-        // SAFETY: null or a block of this run.
+        // SAFETY: the pointer is null or a block of this run.
         match unsafe { last.as_ref() } {
             Some(last) => {
                 last.next.set(block);
@@ -309,11 +309,11 @@ impl Scheduler {
     }
 
     /// Returns the thread to continue when the running thread waits or has ended. `waiting` is the
-    /// running thread, or `None` if it has ended. Returns `None` if `waiting` itself can go on.
+    /// running thread, or `None` if it has ended. Returns `None` if the running thread can go on.
     pub(super) fn next(&self, waiting: Option<&Block>) -> Option<Context> {
         loop {
-            // Checked first: the running thread is in no queue, and otherwise would never be
-            // continued.
+            // This check is the first, because the running thread is in no queue, so no other code
+            // would continue it.
             if waiting.is_some_and(|me| me.state.get() == State::Ready) {
                 return None;
             }

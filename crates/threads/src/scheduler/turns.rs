@@ -19,7 +19,7 @@ impl Scheduler {
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
         // SAFETY: the caller runs on a thread. Blocks stay in their places until the run ends.
         let me = unsafe { &*self.current.get() };
-        // SAFETY: null or a block of the same rotation.
+        // SAFETY: the pointer is null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
             Some(next) if !panicking() => {
                 before();
@@ -34,13 +34,13 @@ impl Scheduler {
 
     #[inline(always)]
     pub(crate) fn begin_turns(&self) {
-        // One branch for two conditions costs less than two branches if the data are in a cache.
+        // One branch for two conditions is faster than two branches if the data are in a cache.
         if self.ready.len() | usize::from(self.mode.get()) != 0 {
             yield_to_rotation();
         }
     }
 
-    /// Continues `next`. The running thread sets `current`, which saves the next thread a store.
+    /// Continues `next`. Sets `current` before the switch, so that `next` need not set it.
     ///
     /// # Safety
     ///
@@ -60,14 +60,14 @@ impl Scheduler {
         }
     }
 
-    /// Does the same as [`turn`](Self::turn). After the last thread of the rotation had its turn,
-    /// lets ready threads outside of the rotation run first.
+    /// Continues the next thread of the rotation. After the last turn of a round, lets the ready
+    /// threads outside of the rotation run first.
     pub(super) fn turn_in_round(&self) {
         let me = self.current();
         let scope = self.scope_of_running();
         if !scope.rotation.ends_with(me) || self.mode.get() == ROTATING {
-            // SAFETY: while rotating, the running thread is in the rotation, with another thread
-            // here.
+            // SAFETY: while rotating, `me` is in the rotation. By the condition, `me` is not the
+            // only thread of the rotation.
             return unsafe { self.turn(me, &*me.ahead.get()) };
         }
         if scope.rotation.ready.get() == 0 {
@@ -109,16 +109,16 @@ impl Scheduler {
     /// if the parent does not wait for the scope to end. Another thread must be ready.
     pub(super) fn join_rotation(&self) -> bool {
         let me = self.current();
-        // SAFETY: null or the scope of the running thread, which outlives the thread.
+        // SAFETY: the pointer is null or the running thread's scope, which outlives the thread.
         let Some(scope) = (unsafe { ScopeState::of(me).as_ref() }) else {
             return false;
         };
-        // SAFETY: null or a thread that is in `drain`.
+        // SAFETY: the pointer is null or a thread that is in `drain`.
         let Some(parent) = (unsafe { scope.drainer.get().as_ref() }) else {
             return false;
         };
         scope.rotation.push(me);
-        // A parent that does not wait is in the ready queue already.
+        // A parent that is not `Joining` is in the ready queue already.
         if parent.state.get() == State::Joining {
             self.wake(parent);
         }
@@ -127,7 +127,7 @@ impl Scheduler {
         true
     }
 
-    /// Removes the running thread from its rotation, if it is in one.
+    /// If the running thread is in a rotation, removes it from the rotation.
     #[inline]
     pub(crate) fn end_turns(&self) {
         if self.is_rotating() {
@@ -177,7 +177,7 @@ impl Scheduler {
     }
 }
 
-/// Yields. Has no parameter, which would cost callers that take turns a slot in their frames.
+/// Yields. Has no parameter, because callers would have to keep it in their stack frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
