@@ -41,13 +41,13 @@ static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
 // threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
-// the lock, after removal from the word, or as `Node` says. All other fields are `Sync`.
+// the lock, after removal from the word, or as described at `Node`. All other fields are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 
 impl<T, L: Lock> RawChannel<T, L> {
-    /// Makes a channel. `is_one_to_one` says that neither side ever has more than one end.
+    /// Makes a channel. `is_one_to_one` means that there is never a second reader or writer.
     pub(crate) fn new(
         capacity: usize,
         is_one_to_one: bool,

@@ -37,7 +37,7 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that only one process may have and another process has taken.
+    /// A process tried to take an end that only one process may have and that was already taken.
     Taken {
         /// The process that has the end.
         process: String,
