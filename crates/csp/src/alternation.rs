@@ -475,7 +475,7 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when an item was written or withdrawn. Removes it from all guards that shared it.
+    /// Removes the written or withdrawn item of the guard `index` from all guards that shared it.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {

@@ -223,7 +223,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item, and whether the channel has ended.
+    /// Returns [`Refused`] with the item. The variant shows whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -238,7 +238,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item, and whether the channel has ended.
+    /// Returns [`Refused`] with the item. The variant shows whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,

@@ -31,7 +31,7 @@ pub struct Word(*mut ());
 unsafe impl Send for Word {}
 
 /// The bits of a plain word that are set if a reader or a writer waits. The other bits are the
-/// address of its node, which is a multiple of 64.
+/// address of the node of the process, a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
@@ -191,7 +191,7 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The backoff finally yields the CPU to other threads, one of which may have the lock.
+            // At last, `snooze` yields the CPU to other threads, one of which may have the lock.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {

@@ -735,7 +735,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties: one uses `end` by `first`, and the other on another thread later by `then`.
+/// Makes two parties: `first` uses `end`, and `then` uses `end` later, on another thread.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,

@@ -155,7 +155,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // Before `spawn`, which drops the body and its ends if the thread cannot start.
+                // The moment before `spawn`, which drops the body and its ends if it fails.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -201,7 +201,7 @@ impl<'env, S: Spe> Group<'env, S> {
 /// Runs the program of a processor. Meanwhile, dropping an end of a channel wakes processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message when an end is dropped, so none arrives: record one here.
+        // No message is sent for a dropped end, so a message is recorded as arrived here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -240,7 +240,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The panic payload of a program after a process has panicked and its own payload was recorded.
+/// The panic payload of a program, after the network has recorded the payload of the process.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -339,7 +339,7 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// The queues of processes to start, or `None` if the network has no [starter](Self::starter).
+    /// The queues of processes to start, or `None` without a [starter](Self::starter).
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
@@ -402,8 +402,8 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds a group of processes. `group` adds them on the SPE `at`. They may share values that are
-    /// not `Send`, such as the ends of [local channels](crate::Channel::local).
+    /// Adds a group of processes, which `group` adds on the SPE `at`. The processes may share
+    /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};
@@ -449,8 +449,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of ends. `name`
     /// is the name of the thread in reports.
     ///
-    /// Gates need a machine with SPEs that access all memory, and without simulated time, as a
-    /// host. On others, the network fails with [`NetworkError::NoGate`] and starts no process.
+    /// Gates need a machine without simulated time on which SPEs access all memory, such as a host.
+    /// On others, the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }

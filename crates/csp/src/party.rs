@@ -32,7 +32,7 @@ const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 pub(crate) struct Party {
-    /// An identifier that no other alternation of the program has, even a later one.
+    /// An identifier that no other alternation of the program ever has.
     pub number: u64,
     /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
@@ -168,7 +168,7 @@ pub(crate) struct Guard<T> {
     /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
     ready: Arc<AtomicU64>,
     bit: u64,
-    /// Whether the guard can be claimed. Changes only while the alternation does not wait.
+    /// Whether others can perform the guard. Changes only while the alternation does not wait.
     enabled: AtomicBool,
     /// The item that this guard offers or has read. Access: see [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
@@ -208,7 +208,7 @@ impl<T> Guard<T> {
     /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // Two operations are enough: the bit is cleared only under the channel's lock.
+        // Not one atomic operation, because the bit is cleared only under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -221,7 +221,7 @@ impl<T> Guard<T> {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// Returns the number of the wait, if the alternation waits and the guard can be claimed.
+    /// Returns the sequence number of the wait if the alternation waits and the guard is enabled.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;

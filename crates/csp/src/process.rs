@@ -34,7 +34,7 @@ pub struct Process<'a, P: Place> {
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // Boxed, so that the compiler need not load the other fields again after a change of these.
+    // Boxed, so that a change does not make the compiler load the other fields again.
     changing: Box<Changing>,
 }
 
@@ -150,7 +150,7 @@ impl<'a, P: Place> Process<'a, P> {
     }
 
     /// Lets the other processes of this processor run once, even those that wait for other
-    /// processors. If processors share no memory, does nothing, because they run during DMA.
+    /// processors. If processors share no memory, does nothing, because the others run during DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -241,7 +241,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // While a thread unwinds, because the run was cancelled, some machines do not recognise it.
+        // If the run was cancelled and a thread unwinds, some machines do not recognise the thread.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -255,7 +255,7 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns the user of a [ring buffer](crate::way::ring), or `None` if no memory is shared.
+    /// Returns the user of a [ring buffer](crate::way::ring), or `None` without shared memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {

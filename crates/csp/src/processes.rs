@@ -78,7 +78,7 @@ use crate::process_error::ProcessError;
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -108,7 +108,7 @@ pub fn identity<T: Item>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn map<T: Item, U: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -145,7 +145,7 @@ pub fn map<T: Item, U: Item>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn prefix<T: Item>(
     process: &Process<'_, impl Place>,
     first: T,
@@ -183,7 +183,7 @@ pub fn prefix<T: Item>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -219,7 +219,7 @@ pub fn tail<T: Item>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -250,7 +250,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -289,7 +289,7 @@ pub fn delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn parallel_delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -309,7 +309,7 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from each input, in any order, and writes the result of `function` for both.
+/// Reads an item from each input, in any order, and writes `function` of the two items.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -332,7 +332,7 @@ pub fn parallel_delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn combine<A: Item, B: Item, T: Item>(
     process: &Process<'_, impl Place>,
     left: impl Input<A>,
@@ -379,7 +379,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn add<T: Item + Add<Output = T>>(
     process: &Process<'_, impl Place>,
     left: impl Input<T>,
@@ -416,7 +416,7 @@ pub fn add<T: Item + Add<Output = T>>(
 ///
 /// # Errors
 ///
-/// Returns only when the input or the output has ended, with how it has ended as the error.
+/// Returns only when the input or output has ended. The error contains how it has ended.
 pub fn tee<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -465,7 +465,7 @@ pub fn tee<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// Returns only when a channel has ended, with how it has ended as the error.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
@@ -525,7 +525,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Errors
 ///
-/// Returns only when the channel has ended, with how it has ended as the error.
+/// Returns only when the channel has ended. The error contains how it has ended.
 pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,

@@ -98,8 +98,8 @@ impl<T> State<T> {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first waiting alternation in `guards`, and moves its guard to the
-    /// end of the list, so that each alternation gets its turn.
+    /// Exchanges an item with the first waiting alternation in `guards`, and moves the guard to the
+    /// end of the list, so that each alternation has its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -260,7 +260,7 @@ impl<T> State<T> {
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Returns whether an alternation can exchange an item only with another alternation here.
+    /// Returns whether an alternation can exchange an item here only with another alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -389,8 +389,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the [word](crate::lock) that the channel gets when the lock is released. May move
-    /// the only waiting process from its queue into this word.
+    /// Returns the [word](crate::lock) that is stored when the lock is released. May move the only
+    /// waiting process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {

@@ -16,8 +16,8 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// An identifier that no other network of this program has. The next number is for the
-    /// network's [outside threads](outside_of).
+    /// An identifier that no other network of this program has. The next number identifies its
+    /// [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,

@@ -129,8 +129,8 @@ impl<'env, S: Spe> Starter<'env, S> {
     ///
     /// # Panics
     ///
-    /// Panics if `process` belongs to another network, or if the network has neither a process nor
-    /// a [group](crate::Network::group), which may be empty, on the SPE `at`.
+    /// Panics if `process` belongs to another network, or if the network has no process and no
+    /// [group](crate::Network::group) on the SPE `at`. The group may be empty.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,

@@ -508,8 +508,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// The destructor records, also after a panic, that the processes of an SPE have ended or will
-/// never begin, or that the main process has ended.
+/// The destructor records, also after a panic, that the processes of an SPE, or the main process,
+/// have ended or will never begin.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {
