@@ -36,7 +36,8 @@ pub(crate) struct Party {
     pub number: u64,
     /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the process. Accessed by the alternation or a process that has taken the party.
+    /// The waker of the process. Accessed by the alternation while it does not wait, or by a
+    /// process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
     /// Whether another alternation may use the other end of a channel of this alternation.
     is_opposed: AtomicBool,

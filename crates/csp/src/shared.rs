@@ -32,7 +32,6 @@ pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }
 
-/// The reason why a network has failed: see [`NetworkError`](crate::NetworkError).
 pub(crate) enum Failure {
     NoRoom {
         process: String,

@@ -44,7 +44,7 @@ pub enum Mistake {
         /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end as [`Any`](crate::Any), which only one process may have.
+    /// A process asked for kind [`Any`](crate::Any), but the end is of kind [`One`](crate::One).
     OneProcess,
     /// A process tried to take an end for another type of items.
     Item {

@@ -68,7 +68,7 @@ struct End {
     /// line of its own, because the other side polls this number.
     count: CachePadded<AtomicUsize>,
     /// `count` plus one while the side is busy. Therefore the store that raises `count` also ends
-    /// the busy state, and no second store is needed, which might wait for the store to the slot.
+    /// the busy state, so that no second store has to wait for the store to the slot.
     intent: AtomicUsize,
     /// The `count` that this side last read from the other side. Only this side uses this field.
     others: Cell<usize>,
