@@ -70,7 +70,7 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// Sets of writing guards that share one item, which the first chosen guard of the set writes.
+    /// Sets of writing guards that share an item. The first chosen guard of a set writes the item.
     any_of: Vec<Vec<usize>>,
 }
 
@@ -126,7 +126,7 @@ impl Chosen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ended}, at the guard {} of an alternation", .guard.index)]
 pub struct GuardEnded {
-    /// The guard.
+    /// The guard of the channel that has ended.
     pub guard: Chosen,
     /// How the channel of the guard ended.
     #[source]
@@ -202,7 +202,7 @@ struct ListedGuard<T, L: Lock> {
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met {
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
         self.channel.record_user_under_lock(self.side, process);
@@ -263,7 +263,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
     }
 
     fn forget_holder(&self) {
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         unsafe { self.guard.set_holder(None) };
     }
 }
@@ -295,13 +295,13 @@ impl<'a> Alternation<'a> {
         Self::new(Policy::Priority)
     }
 
-    /// Makes an alternation that begins each search after the guard that was chosen last. A guard
-    /// that stays ready is chosen after at most one choice of each other guard.
+    /// Makes an alternation that begins each search after the guard that was chosen last. If a
+    /// guard stays ready, each other guard is chosen at most once before this guard.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
 
-    /// Makes an alternation that chooses among ready guards pseudo-randomly, from `seed`.
+    /// Makes an alternation that chooses a ready guard pseudo-randomly, depending on `seed`.
     pub fn arbitrary(seed: u64) -> Self {
         // The state must not be 0, because xorshift would stay at 0.
         let state = seed.wrapping_mul(2).wrapping_add(1);
@@ -416,7 +416,7 @@ impl<'a> Alternation<'a> {
             "the guard {index} has an item already; withdraw it first"
         );
         let parcel = process.pack(item, self.guards[index].link());
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         *unsafe { self.guard_of::<T>(index).parcel() } = Some(parcel);
         self.supply(index, true);
     }
@@ -466,7 +466,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation itself calls this method while active, and lists both guards.
+            // SAFETY: the alternation calls this method, does not wait, and lists both guards.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -475,7 +475,7 @@ impl<'a> Alternation<'a> {
         self.any_of.push(indices);
     }
 
-    /// Called when a guard has no item any more. Guards that shared this item then have none, too.
+    /// Removes the written or withdrawn item of the guard `index` from all guards that shared it.
     #[cold]
     #[inline(never)]
     fn end_offer_to_any(&mut self, index: usize) {
@@ -501,7 +501,7 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
         self.supply(index, false);
         self.end_offer_to_any(index);
@@ -522,7 +522,7 @@ impl<'a> Alternation<'a> {
         guard: &ReadGuard<T>,
     ) -> T {
         let index = guard.index_in(self);
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         let parcel = unsafe { self.guard_of::<T>(index).parcel() }.take();
         self.supply(index, true);
         let parcel = parcel.unwrap_or_else(|| {
@@ -601,8 +601,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // Two alternations at one channel set each other's ready bit only while both wait. With
-            // a limited `patience`, this one may never wait, so it checks all guards.
+            // Two alternations at one channel mark each other's guards as ready only while both
+            // wait. With a limited `patience`, `self` may never wait, so `self` checks all guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -622,7 +622,7 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // After the deadline, too, each call must let other processes run.
+                            // A loop of calls after the deadline must also let other processes run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -633,7 +633,7 @@ impl<'a> Alternation<'a> {
         }
     }
 
-    /// Returns the result of a selection without a ready guard.
+    /// Returns the result of a selection that has found no ready guard.
     #[inline(always)]
     fn found_nothing<P: Place>(
         &self,
@@ -792,8 +792,8 @@ enum Waited {
     InVain,
 }
 
-/// Marks the alternation as waiting as long as this value lives, in the frame of the waiting call.
-/// The destructor makes the alternation active, and records a guard that was performed.
+/// The wait of an alternation, in the frame of the call that waits. The destructor ends the wait.
+/// If another process has performed a guard, the destructor records this guard as chosen.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   a process    read()? ── error becomes a ProcessError ─── its ends are dropped ─── the network is told
-//!   fails                   │  from here on it counts            │
+//!   fails                   │  moment of this failure            │
 //!                                                                ▼
-//!   another one                                          its channel is closed ── unwrap() panics ── the network is told
+//!   another process                                      its channel is closed ── unwrap() panics ── the network is told
 //! ```
 //!
 //! A process drops its ends before the network gets the error of the process. Another process may
@@ -40,9 +40,9 @@ pub(crate) fn end_dropped() {
 }
 
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
-/// process dropped its first end, because others could not notice the panic earlier.
+/// process dropped its first end, because no other process could notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this thread still unwinds, another process waits in a destructor, and owns the moment.
+    // If this thread still unwinds, the moment is of another process, which waits in a destructor.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

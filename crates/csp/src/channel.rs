@@ -176,7 +176,7 @@ impl<R: Reach> Channel<R> {
 
 pub(crate) type LockOf<R> = <R as sealed::Reach>::Lock;
 
-/// How many items [`Writer::write_all`] takes from the caller's iterator at once.
+/// The largest number of items that [`Writer::write_all`] takes from its iterator at once.
 const BATCH_ITEMS: usize = 64;
 
 /// The items that [`Writer::write_all`] has not written.
@@ -223,7 +223,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item, and whether the channel has ended.
+    /// Returns [`Refused`] with the item. The variant shows whether the channel has ended.
     #[track_caller]
     pub fn try_write<P: Place>(
         &mut self,
@@ -238,7 +238,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     ///
     /// # Errors
     ///
-    /// Returns [`Refused`] with the item, and whether the channel has ended.
+    /// Returns [`Refused`] with the item. The variant shows whether the channel has ended.
     #[track_caller]
     pub fn write_until<P: Place>(
         &mut self,
@@ -250,8 +250,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does. With a
-    /// [buffered](crate::Channel::buffered) one-to-one channel, an item takes some nanoseconds
-    /// less, because the buffer takes several items at once.
+    /// [buffered](crate::Channel::buffered) one-to-one channel, an item takes some nanoseconds less
+    /// than with `write`, because several items are put into the buffer at once.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -412,7 +412,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // The next call returns the error.
+                // Items were read, so the next call returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }

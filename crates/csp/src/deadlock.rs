@@ -31,14 +31,14 @@ pub struct Deadlock {
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// The other threads that waited: outside the network, or not for a channel.
+    /// Other waits: of threads outside the network, or for something other than a channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
     /// Makes the report from the records of the processes and the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine does not report threads outside the machine.
+        // The machine reports no waits of OS threads outside the machine.
         let of_machine = known
             .entries
             .iter()
@@ -60,7 +60,7 @@ impl Deadlock {
         };
         let by_name = |number: &u32| known.entries[number].process.clone();
         let mut numbers = cycle(&known);
-        // Begins with the first name, so that reports of one deadlock are equal.
+        // Begins with the alphabetically first name, so that two reports of one deadlock are equal.
         let first = (0..numbers.len()).min_by_key(|index| by_name(&numbers[*index]));
         numbers.rotate_left(first.unwrap_or(0));
         let cycle = numbers
@@ -127,8 +127,8 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on, those for its last
-/// operation first. `number` itself is in the result only if no other process is.
+/// Returns the waiting processes that could let the process `number` go on, the partners for its
+/// last operation first. `number` itself is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

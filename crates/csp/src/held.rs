@@ -9,7 +9,7 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// An end of a channel. All ends of one side of a channel are equal.
+/// The reader or the writer of a channel. Clones of an end are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,

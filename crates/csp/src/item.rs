@@ -10,9 +10,9 @@ use cellworks_machine::{Span, Time};
 ///
 /// # Large items
 ///
-/// The stacks of the writer and the reader hold copies of an item, in a build without optimisation
-/// more than forty. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or a
-/// `Vec`, or give the process a larger stack: see
+/// The stacks of the writer and the reader hold copies of an item: more than forty in a build
+/// without optimisation. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or
+/// a `Vec`, or give the process a larger stack: see
 /// [`Network::process_with_stack`](crate::Network::process_with_stack). A simulated machine takes
 /// the same time for a box, because [`bytes`](Self::bytes) counts data on the heap. A stack
 /// overflow ends the program with a message that names the process.
@@ -80,7 +80,7 @@ pub trait Item: Send {
 
 /// Implements [`Item`] for a struct or an enum. Its bytes are the sum of the bytes of its fields.
 ///
-/// The compiler reports a field that is left out. The fields of a tuple struct get names.
+/// The compiler reports a field that is left out. The fields of a tuple struct are given names.
 ///
 /// ```
 /// use cellworks_csp::{Item, item};
@@ -205,7 +205,7 @@ collections!(
     HashMap<K, V, S>, K: Item, V: Item, S: Send;
 );
 
-/// A reference to an item, or to a key and a value: what an iterator over a collection yields.
+/// A value from an iterator over a collection: a reference to an item, or to a key and a value.
 trait Lent {
     fn bytes_of(&self) -> usize;
 }

@@ -18,9 +18,9 @@
 //! - [`Reader::try_read`] and [`Writer::try_write`] do not wait. [`Reader::read_until`] and
 //!   [`Writer::write_until`] wait until a deadline. [`Reader::items`] is an iterator.
 //! - An [`Item`] is a value that a channel carries: a number, a collection, or an end of a channel.
-//! - [`Process::create`] publishes a channel under an id, by which other processes get its ends.
+//! - [`Process::create`] publishes a channel under an id. Other processes get its ends by the id.
 //! - A channel ends when a process [poisons](Writer::poison) or [closes](Writer::close) it, or when
-//!   the last reader or the last writer is dropped. A waiting writer gets its item back.
+//!   the last reader or the last writer is dropped. Waiting writers get their items back.
 //! - [`Process::spread_poison`] passes poison on to other channels.
 //! - [`Network`] places processes on SPEs, runs them, and reports deadlocks.
 //! - [`Network::starter`] lets processes start other processes while the network runs.
@@ -102,7 +102,7 @@
 //! The server has three advantages over the lock:
 //!
 //! - If SPEs are confined to their local stores, the machine simulates the time of the server. A
-//!   lock takes no simulated time, because it is a variable in memory that such SPEs do not share.
+//!   lock takes no simulated time, because it is a variable in memory that these SPEs do not share.
 //! - The server may wait. A process that holds a lock must neither wait nor yield, because the
 //!   other processes of its core could not go on.
 //! - The report of a deadlock names the server.

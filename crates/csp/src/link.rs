@@ -13,7 +13,7 @@ pub(crate) trait Link {
 /// The identity of a channel in transports, if several processors may use the channel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// A number that no other channel of the program has.
+    /// An identifier that no other channel of the program has.
     pub id: u64,
     /// Whether only one process has the reader, and only one process has the writer.
     pub is_one_to_one: bool,

@@ -30,8 +30,8 @@ pub struct Word(*mut ());
 // SAFETY: a `Word` is only an address, and each access through the address has its own comment.
 unsafe impl Send for Word {}
 
-/// The bits of a plain word for the side on which a process waits. The other bits are the address
-/// of the process's node, which is a multiple of 64.
+/// The bits of a plain word that are set if a reader or a writer waits. The other bits are the
+/// address of the node of the process, a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
@@ -99,8 +99,8 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE. The lock is always free when a process takes it, because its
-/// owner neither runs code of the program nor lets other processes run. Debug builds check this.
+/// The lock for processes of one SPE. The lock is always free when a process takes it, because the
+/// process with the lock runs no code of the program and never waits. Debug builds check this.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 
@@ -191,7 +191,7 @@ mod spin {
     impl Spin {
         #[cold]
         fn lock_slowly(&self) -> Word {
-            // The backoff finally yields the CPU to other threads, one of which may have the lock.
+            // At last, `snooze` yields the CPU to other threads, one of which may have the lock.
             let backoff = Backoff::new();
             loop {
                 while self.load() == LOCKED {
@@ -241,7 +241,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value, because after an older value the next exchange would fail.
+        /// Loads the newest value, because with an older value the next `exchange` would fail.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =

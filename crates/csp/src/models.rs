@@ -1,5 +1,5 @@
-//! Models of channels for loom and shuttle. The *parties* of a model, processes on threads of the
-//! model, use one channel in many orders of their steps.
+//! Models of channels for loom and shuttle. The *parties* of a model are processes on its threads.
+//! They use one channel in many orders of their steps.
 //!
 //! Models run the same code as programs, but loom or shuttle performs the waits. docs/csp.md lists
 //! the schedules. The models check three properties:
@@ -42,7 +42,7 @@ struct Seat {
 struct Seats {
     all: Arc<Vec<Seat>>,
     mine: usize,
-    /// Whether the party never waits, as a destructor in a cancelled run.
+    /// Whether the party never waits, like a destructor in a cancelled run.
     is_cancelled: bool,
 }
 
@@ -79,7 +79,7 @@ impl Wake for Seats {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: only this module makes and uses the numbers.
+        // SAFETY: only this module makes and reads the thread numbers of sleepers.
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
     }
 
@@ -132,7 +132,7 @@ fn items(writer: Token) -> Vec<Token> {
     (1..=ITEMS).map(|item| 100 * writer + item).collect()
 }
 
-/// An item. Each party returns its items at the end of a model, so that a lost item is missing.
+/// An item. Each party returns its items at the end of a model, so that lost items are noticed.
 type Token = u32;
 
 const MOST_PARTIES: usize = 6;
@@ -143,7 +143,7 @@ enum Way {
     Plain,
     /// [`Writer::write_all`] or [`Reader::read_up_to`].
     Batches,
-    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) in turns, one item each.
+    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) alternately, one item each.
     Turns,
     /// An alternation with one guard.
     Guard,
@@ -200,7 +200,7 @@ fn run(parties: Vec<(Party, bool)>) -> Vec<Owned> {
     run_seated(seated.collect())
 }
 
-/// Runs sequences of parties, one party of a sequence after the other, and returns their items.
+/// Runs sequences of parties at the same time, and the parties of each sequence in order.
 fn run_in_turns(sequences: Vec<Vec<Party>>) -> Vec<Owned> {
     let mut seats = seats(MOST_PARTIES).into_iter();
     let seated = sequences
@@ -498,7 +498,7 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// Loom had not finished this model after ten minutes.
+/// Not for loom, which had not finished this model after ten minutes.
 #[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
@@ -735,7 +735,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes parties on two threads, which use `end` by `first` and later by `then`.
+/// Makes two parties: `first` uses `end`, and `then` uses `end` later, on another thread.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -927,7 +927,7 @@ fn two_readers_share_what_one_writes() {
     }
 }
 
-/// Loom cannot run so many parties in all schedules.
+/// Not for loom, which cannot run this many parties in all schedules.
 #[cfg(shuttle)]
 #[test]
 fn three_writers_and_three_readers_meet() {

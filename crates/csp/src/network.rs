@@ -101,7 +101,7 @@ impl<'env, S: Spe> Group<'env, S> {
         group
     }
 
-    /// Runs the processes as cooperative threads, or a single process usually without a thread.
+    /// Runs each process as a cooperative thread. A single process usually needs no thread.
     fn run(
         self,
         spe: &S,
@@ -147,7 +147,7 @@ impl<'env, S: Spe> Group<'env, S> {
                 }
                 let run_it = {
                     let name = name.clone();
-                    // If the stack of one process has no room, no process of this SPE runs.
+                    // If the stack of one process does not fit, no process of this SPE runs.
                     move |_| {
                         let _living = living;
                         has_room
@@ -155,7 +155,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // If the thread cannot start, the body is dropped with its ends.
+                // The moment before `spawn`, which drops the body and its ends if it fails.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -198,10 +198,10 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor, in which dropping an end wakes processes.
+/// Runs the program of a processor. Meanwhile, dropping an end of a channel wakes processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message for a dropped end, so the arrival is recorded here.
+        // No message is sent for a dropped end, so a message is recorded as arrived here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -210,7 +210,7 @@ fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnc
     pending::with_wakes(shared.network, &wake, program)
 }
 
-/// Ends a process in its destructor, after its body has returned or panicked.
+/// The destructor ends the process, after the body of the process has returned or panicked.
 struct Ending<'a, 'b, P: Place>(&'a Process<'b, P>);
 
 impl<P: Place> Drop for Ending<'_, '_, P> {
@@ -240,7 +240,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The payload with which a program unwinds after the panic of a process was recorded.
+/// The panic payload of a program, after the network has recorded the payload of the process.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -269,7 +269,7 @@ fn know_panic<R>(
     })
 }
 
-/// Restores the earlier task description of the calling thread: see [`Wake::set_task`].
+/// The destructor restores the earlier task description of the thread: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -339,7 +339,7 @@ pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
     transport: Transport,
-    /// The queues of processes to start, if processes may start other processes.
+    /// The queues of processes to start, or `None` without a [starter](Self::starter).
     starts: Option<Arc<Starts<'env, M::Spe>>>,
     gates: OwnGates,
 }
@@ -402,7 +402,7 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds the processes of a group, by a call of `group` on the SPE `at`. The processes may share
+    /// Adds a group of processes, which `group` adds on the SPE `at`. The processes may share
     /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
     ///
     /// ```
@@ -449,8 +449,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// `ends`: a [`Writer`](crate::Writer), a [`Reader`](crate::Reader) or a tuple of ends. `name`
     /// is the name of the thread in reports.
     ///
-    /// Gates need a machine without simulated time on which SPEs reach all memory, such as a host.
-    /// On other machines the network fails with [`NetworkError::NoGate`] and starts no process.
+    /// Gates need a machine without simulated time on which SPEs access all memory, such as a host.
+    /// On others, the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -516,7 +516,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok((result, traffic))
     }
 
-    /// Runs the network. Unlike `run_counted`, this function is compiled once for each machine.
+    /// Runs the network. Compiled once for each machine type, not for each result type.
     #[track_caller]
     fn run_main(mut self, main: MainBody<'_, M::Core>) -> Result<Traffic, NetworkError> {
         let (machine, caller) = (self.machine, Location::caller());
@@ -601,7 +601,7 @@ impl<'env, M: Machine> Network<'env, M> {
         Ok(traffic.unwrap_or_default())
     }
 
-    /// Returns one program for each SPE, so that the processes of an SPE run at the same time.
+    /// Collects the groups of each SPE, because one program runs all processes of an SPE.
     fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
         let mut groups = self.groups;
         groups.sort_by_key(|(at, _)| *at);
@@ -617,7 +617,7 @@ impl<'env, M: Machine> Network<'env, M> {
 }
 
 /// Serves the requests of the other processes after the main process has ended. This function must
-/// be in this file, because the report of a deadlock leaves out the waits of this file.
+/// be in this file, because the report of a deadlock leaves out waits that begin in this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -634,8 +634,8 @@ const MAIN: &str = "main";
 ///
 /// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
-/// An error counts from the time when it became a [`ProcessError`]. A panic counts from the time
-/// when the process dropped its first end, or else from the end of the process.
+/// The time of an error is when it became a [`ProcessError`]. The time of a panic is when the
+/// process dropped its first end. If the process dropped no end, it is when the process ended.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -644,14 +644,14 @@ pub enum NetworkError {
     /// A process misused a named channel. The network fails even if the process ignored the error.
     #[error(transparent)]
     Named(NamedError),
-    /// The stacks of an SPE's processes do not fit into its local store. No process has run there.
+    /// The local store of an SPE has no room for the stacks of its processes. None of them has run.
     #[error(
         "{} cannot run its {processes} processes side by side: its local store has room for the stacks of {fit}, and not for \
          that of `{process}`; place some elsewhere, or give them smaller stacks by `process_with_stack`",
         .source.spe()
     )]
     NoRoom {
-        /// The first process whose stack has no room.
+        /// The first process that has no room for its stack.
         process: String,
         /// How many processes the SPE had to run.
         processes: usize,
@@ -711,16 +711,16 @@ pub enum NetworkError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process of a network tried to run another network, which would have stopped the other
-    /// processes of its SPE. The other network was not run.
+    /// A process tried to run a second network. The second network was not run, because it would
+    /// have stopped the other processes of the SPE.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
     )]
     Nested {
-        /// The call that tried to run the other network.
+        /// The call that tried to run the second network.
         at: &'static Location<'static>,
-        /// The call that runs the network of the calling process.
+        /// The call that runs the network of the process.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.

@@ -16,9 +16,9 @@ pub(crate) enum Outcome {
     Closed,
 }
 
-/// The node of a process that may wait at a channel, in the frame of the call that waits. Inside
-/// another value, the node could be behind an exclusive reference while other processes access it.
-/// The item and the outcome are written together, so they should share a cache line.
+/// The node of a process that may wait at a channel, in the frame of the call that waits. The node
+/// is a value of its own, because an exclusive reference to a larger value would forbid other
+/// processes to access the node. Its item and outcome share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
@@ -26,11 +26,11 @@ pub(crate) struct Node<T> {
     polls: AtomicU32,
     /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process. The process writes this pointer before it waits, and the process
-    /// that serves the node reads it. A copy of the waker would take two more loads and stores.
+    /// The waker of the process. Written by this process before it waits, and read by the process
+    /// that serves the node. A copy of the waker would take two more loads and stores.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item of a waiting writer, or the item for a reader. During the wait it belongs to the
-    /// process that serves the node, otherwise to the process of the node.
+    /// The item of a waiting writer, or the item for a reader. During the wait, only the process
+    /// that serves the node accesses the item. Otherwise only the process of the node does.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 

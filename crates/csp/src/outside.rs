@@ -4,7 +4,7 @@
 //! [`Waker`] of a process shows whether the process is an outside thread: see [`outside_of`].
 //!
 //! The machine does not count an outside thread that waits. The process that wakes the thread makes
-//! the machine count it again, so that the machine reports no deadlock meanwhile.
+//! the machine count the thread again, so that the machine reports no deadlock.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// Models use this `Backoff`, too, because they have no outside threads.
+// Not `crate::sync::Backoff`, because models have no outside threads.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -23,7 +23,7 @@ use crate::waker::Waker;
 /// An OS thread outside the machine, as the place of a process: see
 /// [`Gate::enter`](crate::Gate::enter).
 ///
-/// The place returns the PPE as its processor. When the run is over, waits return false.
+/// The place returns the PPE as its processor. Waits return false when the run is over.
 pub struct OutsidePlace {
     gates: Arc<Gates>,
     number: u32,
@@ -55,7 +55,7 @@ enum Phase {
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
-    /// The sleeper of the PPE, which no process takes for a thread of its own core.
+    /// The sleeper of the PPE. No process mistakes this sleeper for a thread of its own core.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
@@ -96,7 +96,7 @@ pub enum GateError {
     },
 }
 
-/// The first process number of outside threads. Other processes have smaller numbers.
+/// The smallest process number of outside threads. Processes on processors have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
 pub(crate) fn is_outside(number: u32) -> bool {
@@ -122,8 +122,8 @@ impl OwnGates {
         OutsidePlace::new(&self.0, name)
     }
 
-    /// Called when the network runs. Makes the machine count the outside threads. If this is
-    /// impossible, returns the name of a gate.
+    /// Called when the network begins to run. Makes the machine count the outside threads. If the
+    /// machine cannot count them, returns the name of a gate as the error.
     pub(crate) fn open(
         &self,
         core: &impl PpeCore,
@@ -199,7 +199,7 @@ impl Gates {
 impl OutsidePlace {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
-        // Numbers of dropped gates are used again, because a long run may need more than 2^31.
+        // Numbers of dropped gates are used again, because a run may make over 2^31 gates.
         let free = |number: &u32| !state.seats.contains_key(number);
         let number = (state.next_number..=u32::MAX)
             .chain(FIRST_OUTSIDE..state.next_number)
@@ -335,7 +335,7 @@ impl OutsidePlace {
                 state = notified.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            // The machine still counts this thread, which will go on at the deadline.
+            // This thread will go on at the deadline, so the machine must still count it.
             let left = deadline.since(self.now());
             let waited = notified.wait_timeout(state, left.into());
             let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);

@@ -4,8 +4,8 @@ use crate::lock::Lock;
 use crate::node::Node;
 use crate::prefetch;
 
-/// The address of the node of the partner, plus one if the partner was on another core. The partner
-/// will probably wait with a node at the same address, so the node can be prefetched.
+/// The address of the last node of the partner, plus one if the partner was on another core. The
+/// partner will probably wait with a node at the same address, so this address is prefetched.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partner(usize);
 

@@ -1,4 +1,4 @@
-//! The party of an alternation: the part of its state that channels use.
+//! The party of an alternation: the state that the alternation shares with its channels.
 //!
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
@@ -12,8 +12,8 @@
 //! While the alternation is active, only the alternation itself performs its guards, under the
 //! locks of their channels. While it waits, a process at one of its channels may *take* the party
 //! by a compare-and-exchange of the state, and then moves an item into or out of a guard. The state
-//! contains the number of the wait, so a successful exchange shows that the guard has not changed
-//! since it was read. A process that has taken a party waits for no lock and no other party.
+//! contains the sequence number of the wait. If the exchange succeeds, the guard has not changed
+//! since it was read. A process that has taken a party waits for no lock or party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -32,13 +32,14 @@ const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
 const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 
 pub(crate) struct Party {
-    /// A number that no other alternation ever has, unlike its address.
+    /// An identifier that no other alternation of the program ever has.
     pub number: u64,
-    /// The number of the wait, the index of the claimed guard, and the tag (`ACTIVE` to `CLAIMED`).
+    /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to `CLAIMED`).
     state: AtomicU64,
-    /// The waker of the process. Used by the active alternation or a process that took the party.
+    /// The waker of the process. Accessed by the alternation while it does not wait, or by a
+    /// process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether a channel of the alternation may have guards on both sides.
+    /// Whether another alternation may use the other end of a channel of this alternation.
     is_opposed: AtomicBool,
 }
 
@@ -81,11 +82,11 @@ impl Party {
 
     /// Begins a wait, in which other processes may take the party.
     pub(crate) fn wait(&self, waker: Waker) {
-        // SAFETY: the alternation itself calls this method, while the alternation is active.
+        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // The bits of ready guards are sequentially consistent, too: this alternation sees a bit in
-        // its next check, or the process that sets the bit sees that the alternation waits.
+        // Ready bits also have the order `SeqCst`. Therefore this alternation sees a new bit in its
+        // next check, or the process that sets the bit sees that this alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -120,7 +121,7 @@ impl Party {
                     }
                 }
                 tag => {
-                    // Other processes change the state only while it is `WAITING`.
+                    // Other processes change only the state `WAITING`, so a plain store is enough.
                     self.state.store(active, Ordering::Relaxed);
                     return match tag {
                         CLAIMED => Outcome::Claimed((state >> TAG_BITS & GUARD_MASK) as usize),
@@ -165,14 +166,14 @@ impl Taken<'_> {
 pub(crate) struct Guard<T> {
     party: Arc<Party>,
     index: usize,
-    /// A word of the alternation, with a bit for each of its guards that may be ready.
+    /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
     ready: Arc<AtomicU64>,
     bit: u64,
-    /// Whether the guard can be claimed. Changes only while the alternation is active.
+    /// Whether others can perform the guard. Changes only while the alternation does not wait.
     enabled: AtomicBool,
-    /// The item that this guard offers or has got. Used by the same threads as [`Party::waker`].
+    /// The item that this guard offers or has read. Access: see [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
-    /// The guard that has the item if several guards offer it, or null. Used as `parcel` is.
+    /// The guard that contains the item, or null if this guard does. Access: see [`Party::waker`].
     holder: UnsafeCell<*const Guard<T>>,
 }
 
@@ -208,7 +209,7 @@ impl<T> Guard<T> {
     /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // Two operations are enough, because the bit changes only under the channel's lock.
+        // Not one atomic operation, because the bit is cleared only under the channel's lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -221,7 +222,7 @@ impl<T> Guard<T> {
         self.ready.fetch_and(!self.bit, Ordering::SeqCst);
     }
 
-    /// Returns the number of the wait, if the alternation waits and the guard can be claimed.
+    /// Returns the sequence number of the wait if the alternation waits and the guard is enabled.
     #[inline(always)]
     fn open_wait(&self) -> Option<u64> {
         let wait = self.party.present_wait()?;
@@ -232,7 +233,7 @@ impl<T> Guard<T> {
         self.open_wait().is_some()
     }
 
-    /// If the alternation waits to read with this guard, gives it the parcel and returns the waker.
+    /// If the alternation waits to read with this guard, takes `parcel` and returns the waker.
     #[inline(always)]
     pub(crate) fn give(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -242,7 +243,7 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, takes its parcel and returns the waker.
+    /// If the alternation waits to write with this guard, fills `parcel` and returns the waker.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -256,8 +257,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Returns whether `self` must stop waiting if both alternations wait at one channel. Without
-    /// this rule, each could wait for the other to stop.
+    /// Returns whether the alternation of `self` must stop waiting if both alternations wait at one
+    /// channel. Without this rule, each could wait for the other.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
@@ -271,7 +272,7 @@ impl<T> Guard<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the alternation while it is active, or has taken the party.
+    /// The caller is the alternation while it does not wait, or has taken the party.
     #[cold]
     #[inline(never)]
     #[expect(
@@ -291,7 +292,7 @@ impl<T> Guard<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the alternation while it is active, and it lists both guards.
+    /// The caller is the alternation, does not wait, and lists both guards.
     pub(crate) unsafe fn set_holder(&self, holder: Option<&Guard<T>>) {
         let holder = holder.map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the caller's promise.
@@ -302,7 +303,7 @@ impl<T> Guard<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the alternation while it is active, or has taken the party.
+    /// The caller is the alternation while it does not wait, or has taken the party.
     #[expect(
         clippy::mut_from_ref,
         reason = "the caller sees to it that there is one at a time"

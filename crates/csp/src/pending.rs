@@ -1,4 +1,4 @@
-//! How a dropped end wakes the processes that wait for this end.
+//! How dropping an end of a channel wakes the processes that wait at the channel.
 //!
 //! An end can be dropped in any destructor, where no [`Process`](crate::Process) is known.
 //! Therefore each program of a network registers a function that wakes processes from the program's

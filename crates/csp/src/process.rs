@@ -1,7 +1,7 @@
 //! Processes, and their methods for the ends of channels.
 
-// Rejected: processes in which several threads wait. If processors share no memory, a message is
-// for a process, so one thread took the message of another and a strict host hung.
+// Rejected: processes in which several threads wait. If processors share no memory, a message names
+// only the process, so one thread took the message of another thread, and a strict host hung.
 
 use std::cell::Cell;
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct Process<'a, P: Place> {
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // Boxed, so that the compiler need not load the fields of the process again after a change.
+    // Boxed, so that a change does not make the compiler load the other fields again.
     changing: Box<Changing>,
 }
 
@@ -42,12 +42,12 @@ pub struct Process<'a, P: Place> {
 struct Changing {
     /// Whether the current step of the protocol has asked for the waker of this process.
     step_waits: Cell<bool>,
-    /// The number of communications that may have needed no wait.
+    /// The number of communications for which the process may not have waited.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. A power of two. With 256, four equal writers to an alternation got shares of 1 : 4.
+/// run once. A power of two. With 256, one of four equal writers wrote 4 times as much as another.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
@@ -58,8 +58,8 @@ pub(crate) struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
-    /// Returns a number that no other process of any network has: the number of the network in the
-    /// upper half, and the number of the process in the lower half.
+    /// Returns an identifier that no other process of any network has: the network number in the
+    /// upper 32 bits, and the process number in the lower 32 bits.
     #[inline(always)]
     pub(crate) fn user(&self) -> u64 {
         u64::from(self.waker.network) << 32 | u64::from(self.waker.process)
@@ -138,8 +138,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication that may have needed no wait. Calls [`end_turn`](Self::end_turn) at
-    /// each multiple of [`TURN`].
+    /// Counts a communication for which the process may not have waited. Calls
+    /// [`end_turn`](Self::end_turn) after every [`TURN`] of them.
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -191,8 +191,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.yield_ready();
     }
 
-    /// Waits until `time`, a time as [`now`](Self::now) returns it, while the other processes of
-    /// this processor run. A network in which a process sleeps is not in a deadlock.
+    /// Waits until [`now`](Self::now) reaches `time`. Meanwhile, the other processes of this
+    /// processor run. A network in which a process sleeps is not in a deadlock.
     #[track_caller]
     pub fn sleep_until(&self, time: Time) {
         let why = "its time to come";
@@ -222,7 +222,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
             None => self.assert_is_calling(),
-            // The step may run on another processor, so `wait_until` checks the thread.
+            // The step may run on another processor, so `wait_until` checks the thread later.
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
@@ -241,7 +241,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // Some machines do not recognise a thread that unwinds because the run was cancelled.
+        // If the run was cancelled and a thread unwinds, some machines do not recognise the thread.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -371,7 +371,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     pub(crate) fn wake_one(&self, waker: Waker, polls: bool) -> bool {
         if self.place.wake_here(waker.sleeper) {
-            // All threads of a core belong to one network.
+            // All threads of a core belong to one network, so the network need not be checked.
             return true;
         }
         if waker.network != self.identity.shared.network {

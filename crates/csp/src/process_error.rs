@@ -58,7 +58,7 @@ enum Reason {
 }
 
 impl ProcessError {
-    /// Returns how a channel ended, if this is the reason.
+    /// Returns how a channel ended, or `None` if the process has failed.
     pub fn ended(&self) -> Option<Ended> {
         match self.0 {
             Reason::Ended(ended) => Some(ended),

@@ -78,7 +78,7 @@ use crate::process_error::ProcessError;
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn identity<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -108,7 +108,7 @@ pub fn identity<T: Item>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn map<T: Item, U: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -145,7 +145,7 @@ pub fn map<T: Item, U: Item>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn prefix<T: Item>(
     process: &Process<'_, impl Place>,
     first: T,
@@ -183,7 +183,7 @@ pub fn prefix<T: Item>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn tail<T: Item>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -219,7 +219,7 @@ pub fn tail<T: Item>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn successor<T: Item + Add<Output = T> + From<u8>>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -250,7 +250,7 @@ pub fn successor<T: Item + Add<Output = T> + From<u8>>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -289,7 +289,7 @@ pub fn delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn parallel_delta<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -309,7 +309,7 @@ pub fn parallel_delta<T: Item + Clone>(
     })
 }
 
-/// Reads an item from each input, in any order, and writes the result of `function` for both.
+/// Reads an item from each input, in any order, and writes `function` of the two items.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Network, processes};
@@ -332,7 +332,7 @@ pub fn parallel_delta<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn combine<A: Item, B: Item, T: Item>(
     process: &Process<'_, impl Place>,
     left: impl Input<A>,
@@ -379,7 +379,7 @@ pub fn combine<A: Item, B: Item, T: Item>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn add<T: Item + Add<Output = T>>(
     process: &Process<'_, impl Place>,
     left: impl Input<T>,
@@ -416,7 +416,7 @@ pub fn add<T: Item + Add<Output = T>>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how the input or the output ended.
+/// Returns only when the input or output has ended. The error contains how it has ended.
 pub fn tee<T: Item + Clone>(
     process: &Process<'_, impl Place>,
     input: impl Input<T>,
@@ -438,7 +438,7 @@ pub fn tee<T: Item + Clone>(
 
 /// Passes on the items of all inputs, until all inputs are closed or one input is poisoned.
 ///
-/// The process is fair: while an item waits, it passes on at most one item of each other input.
+/// The process is fair: while an item waits, at most one item of each other input is passed on.
 ///
 /// ```
 /// # use cellworks_csp::{Channel, Ended, Network, processes};
@@ -465,7 +465,7 @@ pub fn tee<T: Item + Clone>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how a channel ended.
+/// Returns only when a channel has ended. The error contains how it has ended.
 pub fn mux<T: Item, I: Input<T>>(
     process: &Process<'_, impl Place>,
     inputs: Vec<I>,
@@ -495,8 +495,8 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time every `period`, counted from the start of the process. A time that comes while
-/// the process still waits for its reader is left out.
+/// Writes the time at each multiple of `period` since the start of the process. A time that comes
+/// while the process still waits for its reader is left out.
 ///
 /// The process notices the end of its channel at its next write, up to one period later. A network
 /// in which a process waits for a time is not in a deadlock.
@@ -525,7 +525,7 @@ pub fn mux<T: Item, I: Input<T>>(
 ///
 /// # Errors
 ///
-/// The process ends only with an error, which says how the channel ended.
+/// Returns only when the channel has ended. The error contains how it has ended.
 pub fn timer(
     process: &Process<'_, impl Place>,
     period: Span,

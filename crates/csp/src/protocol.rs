@@ -19,8 +19,8 @@
 //! Readers wait only while the buffer is empty, and writers only while it is full. When a process
 //! begins to wait, or an item becomes ready, the alternations on the other side are notified.
 
-// Steps are inlined in optimised builds, because results of functions go through memory. In other
-// builds, inlining would make frames too large for small stacks.
+// Steps are inlined in optimised builds, because a call would return its result through memory. In
+// other builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ pub(crate) struct State<T> {
     /// Whether the channel has no buffer and no guards, and has not ended.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Whether the channel has a buffer. If not, steps do not touch the buffer's cache line.
+    /// Whether the channel has a buffer. If not, steps do not access the cache line of `buffer`.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
@@ -98,8 +98,8 @@ impl<T> State<T> {
         self.is_buffered
     }
 
-    /// Exchanges an item with the first waiting alternation in `guards`, and moves its guard to the
-    /// end of the list, so that each alternation gets its turn.
+    /// Exchanges an item with the first waiting alternation in `guards`, and moves the guard to the
+    /// end of the list, so that each alternation has its turn.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn meet(
         guards: &mut [Arc<Guard<T>>],
@@ -114,8 +114,8 @@ impl<T> State<T> {
     }
 
     /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
-    /// buffer can take the item, moves it out of `parcel`. The item is not a part of the result,
-    /// because a CPU cannot forward a value that is written and read in pieces of different sizes.
+    /// buffer can take the item, moves it out of `parcel`. The item is not returned: it would be
+    /// stored and loaded in pieces of different sizes, which a CPU cannot forward.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -126,7 +126,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Earlier items go first: a waiting alternation may not have checked the channel yet.
+        // Earlier items go first: an alternation that waits may not have read them yet.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -166,7 +166,7 @@ impl<T> State<T> {
 
     /// Moves the item of a waiting writer into the buffer, which has room.
     fn refill(&mut self, woken: &mut Woken) {
-        // The writer goes on only when the item is in the buffer, because it may then use the ring.
+        // Before the writer goes on, because the writer may then use the ring buffer.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -224,7 +224,7 @@ impl<T> State<T> {
         met
     }
 
-    /// Performs the step of a process that does not wait, and registers `user` at the ring buffer.
+    /// Registers `user` at the ring buffer, and performs the step of a reader or a writer once.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,
@@ -260,7 +260,7 @@ impl<T> State<T> {
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Returns whether only another alternation could be the partner of an alternation.
+    /// Returns whether an alternation can exchange an item here only with another alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -304,7 +304,7 @@ impl<T> State<T> {
         *self.ends(side) += 1;
     }
 
-    /// Removes an end of a side, and closes the channel if it was the last one. For the last
+    /// Removes a reader or a writer, and closes the channel if it was the last one. For the last
     /// reader, returns the items in the buffer, which the caller must drop without the lock.
     pub(crate) fn drop_end(&mut self, side: Side, woken: &mut Woken) -> VecDeque<Parcel<T>> {
         let ends = self.ends(side);
@@ -349,7 +349,7 @@ impl<T> State<T> {
     /// side, so that they check the channel, or returns true if the caller must check the channel.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
-            // The guards of both alternations are marked as ready already.
+            // An earlier step has already marked the guards of both alternations as ready.
             return false;
         }
         for other in self.guards(side.other()).iter() {
@@ -389,8 +389,8 @@ impl<T> State<T> {
         self.is_plain = !self.is_buffered && !has_guards && self.ended.is_none();
     }
 
-    /// Returns the [word](crate::lock) that the channel gets when the lock is released. May move
-    /// the only waiting process from its queue into this word.
+    /// Returns the [word](crate::lock) that is stored when the lock is released. May move the only
+    /// waiting process from its queue into the word.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn rest(&mut self) -> Word {
         if !self.is_plain {

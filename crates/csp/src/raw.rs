@@ -24,7 +24,7 @@ pub(crate) struct RawChannel<T, L> {
     last_reader: AtomicU64,
     last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
-    /// The number of the network whose processes use the channel, or [`NO_NETWORK`].
+    /// The number of the network that uses the channel, or [`NO_NETWORK`].
     network: AtomicU32,
     /// The id of the channel, if it was [created](crate::Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
@@ -41,13 +41,13 @@ static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
 // threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
-// the lock, after removal from the word, or as `Node` says. All other fields are `Sync`.
+// the lock, after removal from the word, or as described at `Node`. All other fields are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
 // SAFETY: as above.
 unsafe impl<T: Send, L: Send> Send for RawChannel<T, L> {}
 
 impl<T, L: Lock> RawChannel<T, L> {
-    /// Makes a channel. `is_one_to_one` says that neither side ever has more than one end.
+    /// Makes a channel. `is_one_to_one` means that there is never a second reader or writer.
     pub(crate) fn new(
         capacity: usize,
         is_one_to_one: bool,
@@ -164,7 +164,7 @@ impl<T, L: Lock> Locked<'_, T, L> {
     fn queue_up(&mut self, word: Word) {
         for side in [Side::Reader, Side::Writer] {
             if let Some(node) = word.waiting(side) {
-                // SAFETY: a node in the word is of a waiting process, and is in no queue.
+                // SAFETY: a node in the word belongs to a waiting process, and is in no queue.
                 unsafe { self.queue(side).append(node) };
             }
         }
@@ -201,7 +201,7 @@ pub(crate) struct ChannelEnd<T, L> {
     /// The channel's ring buffer, if the channel has one.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
-    /// The number of the network whose processes have last used the end, or [`NO_NETWORK`].
+    /// The number of the network that has last used the end, or [`NO_NETWORK`].
     network: u32,
 }
 
@@ -217,7 +217,8 @@ impl<T, L: Lock> ChannelEnd<T, L> {
     }
 
     /// Called before a process uses the end. Calls [`RawChannel::join_network`] only for a new
-    /// network, because another core may have the channel's cache line. Local ends need no check.
+    /// network, because this call accesses a cache line that another core may have. Local ends need
+    /// no check.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

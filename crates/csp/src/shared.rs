@@ -16,8 +16,8 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// The number of the network, which no other network of this program has. The next number is
-    /// for the network's [outside threads](outside_of).
+    /// An identifier that no other network of this program has. The next number identifies its
+    /// [outside threads](outside_of).
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,
@@ -32,7 +32,6 @@ pub(crate) fn outside_of(network: u32) -> u32 {
     network.wrapping_add(1)
 }
 
-/// The reason why a network has failed: see [`NetworkError`](crate::NetworkError).
 pub(crate) enum Failure {
     NoRoom {
         process: String,

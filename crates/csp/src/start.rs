@@ -95,7 +95,7 @@ struct Queues<'env, S: Spe> {
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// Processes whose requests are on their way, if processors share no memory.
+    /// Processes with start requests that have not arrived, if processors share no memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
@@ -125,12 +125,12 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// network fails with [`NetworkError::NoRoomToStart`](crate::NetworkError::NoRoomToStart).
     ///
     /// On a simulated Cell, a start takes the time of creating a cooperative thread. A start on
-    /// another SPE also takes a request to the PPE and from there to that SPE.
+    /// another SPE also takes the time of a request to the PPE, which passes it on.
     ///
     /// # Panics
     ///
-    /// Panics if `process` belongs to another network, or if the network has neither a process nor
-    /// a [group](crate::Network::group), which may be empty, on the SPE `at`.
+    /// Panics if `process` belongs to another network, or if the network has no process and no
+    /// [group](crate::Network::group) on the SPE `at`. The group may be empty.
     #[track_caller]
     pub fn start<P: Place, R: Item + 'env>(
         &self,
@@ -267,7 +267,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         drop(of_spes);
     }
 
-    /// Queues a process to start on `at`. `starter` and `network` are those of the calling process.
+    /// Queues a process to start on `at`. `starter` is the calling process.
     #[track_caller]
     fn put(
         &self,

@@ -31,7 +31,7 @@ mod real {
         std::hint::spin_loop();
     }
 
-    /// Returns a number other than 0 that no other living OS thread has.
+    /// Returns an identifier, other than 0, that no other living OS thread has.
     #[inline(always)]
     pub(crate) fn os_thread() -> usize {
         thread_local! {
@@ -61,7 +61,7 @@ mod cell {
 }
 
 /// The barrier between a side of a [ring buffer](crate::way::ring) and the process that excludes
-/// this side. A model may leave out one half, to show that it then fails.
+/// this side. A model may leave out the light or the heavy half, to show that the model then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -75,7 +75,7 @@ pub(crate) mod barrier {
     }
 
     thread_local! {
-        /// The half that is left out. All threads of a model run on the OS thread of its test.
+        /// The omitted half. All threads of a model share this, as they run on one OS thread.
         static LEFT_OUT: Cell<Option<Half>> = const { Cell::new(None) };
     }
 
@@ -125,7 +125,7 @@ mod modelled {
         modeller::thread::yield_now();
     }
 
-    /// Returns a number other than 0 that no other thread of a model has.
+    /// Returns an identifier, other than 0, that no other thread of a model has.
     pub(crate) fn os_thread() -> usize {
         static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(1);
         modeller::thread_local! {

@@ -1,7 +1,7 @@
-//! Records of what processes waited for, for the report of a deadlock.
+//! Records of the waits of processes, for the report of a deadlock.
 //!
-//! A deadlock cancels each process in a call that waits. This call records its thread, by which a
-//! wait in the machine's report is assigned to the process.
+//! A deadlock cancels the calls in which processes wait. Each of these calls records the process
+//! and its thread, because the machine's report names only threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -21,7 +21,7 @@ pub(crate) struct Waits(Mutex<Known>);
 pub(crate) struct Known {
     /// The processes that were cancelled during a wait, by their numbers.
     pub entries: BTreeMap<u32, Entry>,
-    /// For each side of a channel, the cancelled processes that had an end of this side.
+    /// For each reader or writer of a channel, the numbers of the cancelled processes that had it.
     pub holders: BTreeMap<Held, Vec<u32>>,
     /// The processes that ended before the deadlock.
     pub ended: BTreeSet<u32>,
@@ -40,9 +40,9 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end that another process would have to use, or `None` before the channel is created.
+    /// The end by which another process could end the wait. `None` if the channel is not created.
     pub wants: Option<Held>,
-    /// The number of the process that last used the wanted end.
+    /// The number of the process that last used the end `wants`.
     pub last_user: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ impl Known {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process had the end, which may be borrowed from outside the processes.
+            // No cancelled process has dropped the end, but the last user may have borrowed it.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -63,7 +63,7 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records what a process waited for when it was cancelled, if no wait is recorded yet.
+    /// Records the wait in which a process was cancelled, unless a wait of it is already recorded.
     pub(crate) fn record(
         &self,
         number: u32,

@@ -57,19 +57,19 @@ mod sampled {
         }
     }
 
-    /// Schedules that begin at random and then repeat themselves: the threads run in turns, for
-    /// numbers of steps from a short list. Two threads that can block each other for ever do so in
-    /// one of these schedules, but would soon go on in a random schedule.
+    /// Schedules that begin at random and then repeat a short list of time slices: the threads run
+    /// in turns, each for the number of steps of its slice. If two threads can block each other for
+    /// ever, they do so in one of these schedules. In a random schedule they would soon go on.
     ///
     /// After a yield, the next thread runs for a random number of steps. Otherwise a polling thread
-    /// could have a spinning lock whenever another thread tries to take this lock.
+    /// could always have the spinning lock when another thread tries to take it.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
         random_steps: u64,
         slices: Vec<u64>,
         slice: usize,
-        /// How many steps of the present slice are left.
+        /// The number of remaining steps of the current slice.
         left: u64,
     }
 

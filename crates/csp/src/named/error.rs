@@ -37,14 +37,14 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that only one process may have and another process has taken.
+    /// A process tried to take an end that only one process may have and that was already taken.
     Taken {
         /// The process that has the end.
         process: String,
         /// The call that took the end.
         at: &'static Location<'static>,
     },
-    /// A process tried to take an end of kind [`Any`](crate::Any) that only one process may have.
+    /// A process asked for kind [`Any`](crate::Any), but the end is of kind [`One`](crate::One).
     OneProcess,
     /// A process tried to take an end for another type of items.
     Item {

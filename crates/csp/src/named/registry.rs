@@ -49,7 +49,7 @@ impl Names {
     }
 
     /// Called when a process has ended. Drops the kept ends of the channels that the process
-    /// created, except ends of sides that no process has taken yet.
+    /// created, except a reader or writer that no process has taken yet.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;

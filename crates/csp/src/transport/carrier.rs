@@ -13,7 +13,7 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the step may change nothing, as in a check of a guard or a call of `try_read`.
+    /// Whether the step possibly leaves the channel unchanged, as a check of a guard may do.
     pub attempts: bool,
 }
 
@@ -21,8 +21,8 @@ pub(crate) struct Stepped {
     pub woken: Woken,
     /// Whether the process has to wait for another process.
     pub waits: bool,
-    /// Whether the step has changed the channel. Only a step of an asker that
-    /// [`attempts`](Asker::attempts) may change nothing.
+    /// Whether the step has changed the channel. Always true, unless the asker
+    /// [`attempts`](Asker::attempts).
     pub changes: bool,
 }
 

@@ -4,8 +4,8 @@
 use cellworks_machine::Cycles;
 
 /// A step of the [protocol](crate::protocol) on an SPE: some 60 instructions on queues in a local
-/// store. A third are loads of 6 cycles, and two are branches of 18 cycles without a hint (IBM's
-/// programming tutorial: latencies of the SPU).
+/// store. A third of them are loads of 6 cycles, and two of them are branches of 18 cycles without
+/// a hint (IBM's programming tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Building a request on an SPE, or reading an answer: some 30 instructions.

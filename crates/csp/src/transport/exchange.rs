@@ -20,10 +20,10 @@ use crate::sync::locked;
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
-/// The lines of main memory for channels, which share lines in larger networks.
+/// The number of main memory lines for channels. With more channels, some share a line.
 const CHANNEL_LINES: usize = 4096;
 
-/// The lines of main memory for alternating processes, which share lines in larger networks.
+/// The number of lines for alternating processes. With more processes, some share a line.
 const PROCESS_LINES: usize = 1024;
 
 /// The bytes of main memory for items that wait to be read.
@@ -75,7 +75,7 @@ pub(crate) struct Exchange {
     arrived: Mutex<BTreeSet<u32>>,
     alternating: Mutex<BTreeSet<u32>>,
     processors: Mutex<BTreeMap<u32, Processor>>,
-    /// The number of SPEs whose processes have not ended, plus one for the main process.
+    /// The number of SPEs with processes that have not ended, plus 1 for the main process.
     pub programs: AtomicUsize,
     starting: Arc<Starting>,
     communications: AtomicU64,
@@ -111,7 +111,7 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` performs the step of `what`, and records its use of the channel.
+    /// Returns how `process` performs the step of `what`, and records that it uses the channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -142,7 +142,7 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // The coordinator gets all requests of processes on the PPE (section 2.1 of the paper).
+            // With the coordinator, no step of the PPE is local (section 2.1 of the paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;

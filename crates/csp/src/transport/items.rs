@@ -62,7 +62,7 @@ pub(crate) enum Bytes {
         lsa: LsAddr,
         ea: EffectiveAddress,
     },
-    /// At this offset in the area for items in main memory.
+    /// At the offset `start` of the area for items in main memory.
     Main { start: u32 },
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Items {
     main_at: EffectiveAddress,
 }
 
-/// Returns the signal bit for the fetch of an item. Numbers equal modulo 32 share a bit.
+/// Returns the signal bit for the fetch of an item. Items with equal numbers modulo 32 share a bit.
 pub(crate) fn signal_of(origin: Origin) -> u32 {
     1 << (origin.number() % 32)
 }
@@ -143,7 +143,7 @@ impl Items {
         self.entries.remove(&origin.number());
     }
 
-    /// Returns the items of an SPE that were fetched according to `signal`.
+    /// Removes and returns the fetched items of an SPE that have their signal bit in `signal`.
     pub fn take_fetched(&mut self, spe: SpeId, signal: u32) -> Vec<Origin> {
         let Some(fetched) = self.fetched.get_mut(&spe) else {
             return Vec::new();

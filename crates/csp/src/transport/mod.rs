@@ -32,7 +32,7 @@
 //! freed when its program has the item. The program of an SPE ends when its items were fetched, or
 //! when no process is left that could fetch them. If a local store has no room for an item, the SPE
 //! first flushes waiting items to main memory, the oldest first. Items of the PPE wait in main
-//! memory. For an item that the PPE reads, the MFC of the SPE puts the item there (proxy queue).
+//! memory. If the PPE reads an item, the MFC of the SPE puts it there (proxy queue).
 
 mod carrier;
 mod choice;

@@ -1,5 +1,5 @@
 //! The carrier of the main process, which also does the work of the paper's SPE handler and request
-//! coordinator. Both take turns on the PPE.
+//! coordinator. The SPE handler and the coordinator take turns on the PPE.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -59,8 +59,8 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, asks one SPE after the other for a word, up to the SPE `until`, which
-    /// has a word. While no SPE has a word, asking takes no simulated time.
+    /// Does work of the SPE handler: reads the mailbox of one SPE after the other, up to the SPE
+    /// `until`, which has a word. While no mailbox has a word, this work takes no simulated time.
     fn ask_in_turn(&self, until: SpeId) {
         loop {
             let turn = self.turn.get();
@@ -101,9 +101,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// As the SPE handler, tells the program of an SPE to start a process.
+    /// Does work of the SPE handler: tells the program of an SPE to start a process.
     fn pass_start_on(&self, at: SpeId) {
-        // A program that does not wait will find the request itself.
+        // Before the program has a waker, it checks for requests itself.
         let Some(program) = self.exchange.deliver_start(at) else {
             return;
         };
@@ -338,7 +338,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may keep items for other processes until these processes have ended.
+            // The SPE may still wait for processes to fetch its items, and no process is left now.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

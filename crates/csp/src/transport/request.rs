@@ -50,7 +50,7 @@ impl Requests {
     ) -> bool {
         let step = NonNull::from(step);
         // SAFETY: only the lifetime changes. `asking` removes the pointer before this call ends,
-        // under the mutex under which `perform` calls the step, so the step is never called later.
+        // and `perform` calls the step under the same mutex, so the step is never called later.
         let step = unsafe {
             std::mem::transmute::<NonNull<dyn FnMut() -> Stepped + '_>, NonNull<Step>>(step)
         };

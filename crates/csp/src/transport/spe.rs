@@ -36,7 +36,7 @@ pub(crate) fn wake_bit(process: u32) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Asked {
-    /// The step of a channel between two processes that never change.
+    /// A step of a channel that only one reader and one writer, both on SPEs, have used.
     SimpleStep,
     Step,
     /// An alternation begins to wait.
@@ -71,9 +71,9 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     exchange: &'a Exchange,
     /// The rooms of the items that wait in this local store, by item number, the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// The number of running transfers from or to this local store. Each frees room at its end.
+    /// The number of running transfers from or to this local store. The end of each frees room.
     transfers: Cell<usize>,
-    /// The number of messages to the PPE that were begun. Messages are sent in this order.
+    /// The number of messages to the PPE that were begun. They are sent in the same order.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// How many processes wait to send, or for room in the local store.
@@ -133,7 +133,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         for word in words {
             let mailbox = self.exchange.transport.mailbox();
             let mut sent = || {
-                // The PPE may be waiting for room for an answer in the inbound mailbox.
+                // Empties the inbound mailbox, because the PPE may be waiting for room in it.
                 self.collect();
                 self.spe.try_write_out_mbox(mailbox, *word).is_ok()
             };
@@ -285,7 +285,7 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         } else {
             items.release_main(start);
             if items.bytes_of(origin).is_some() {
-                // A process is fetching the item from this local store.
+                // A process is fetching the item from this local store, so the room is kept.
                 self.rooms.borrow_mut().insert(origin.number(), buffer);
             }
         }
@@ -508,7 +508,7 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// Records in its destructor, also after a panic, that the processes of an SPE or the main process
+/// The destructor records, also after a panic, that the processes of an SPE, or the main process,
 /// have ended or will never begin.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 

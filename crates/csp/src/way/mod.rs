@@ -44,7 +44,7 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, without the ring buffer. Inlined into the program, because a
+/// Writes an item as [`write`] does, without the ring buffer. Inlined into the caller, because a
 /// CPU mispredicts each return after a switch of stacks.
 #[track_caller]
 #[inline(always)]

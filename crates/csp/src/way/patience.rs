@@ -144,7 +144,7 @@ fn wait_until<T, L: Lock, P: Place>(
     let has_left = leave(channel, side, &node);
     drop(frame);
     if !in_time {
-        // In a loop of calls whose deadline has passed, each call must let other processes run.
+        // A loop of calls after the deadline must also let other processes run.
         process.yield_ready();
     }
     // SAFETY: the node was served or removed.

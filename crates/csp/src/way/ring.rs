@@ -1,22 +1,22 @@
-//! The ring: the buffer of a channel with one writer and one reader. These two *sides* use the ring
-//! without the channel's lock as long as no process waits.
+//! The ring buffer of a channel with one writer and one reader. These two *sides* of the channel
+//! use the ring buffer without the channel's lock as long as no process waits.
 //!
 //! ```text
-//!   a side: the writer or the reader           the process with the channel's lock
-//!   becomes busy                               tells the side to take the lock
-//!   light barrier                              heavy barrier
-//!   must it take the lock? ── yes ─► not busy, waits until the side is not busy
-//!     no: puts or takes items        takes it  from here on the side comes only with the lock
-//!   counts the items: not busy
+//!   a side: the writer or the reader            a process with the channel's lock
+//!   1. becomes busy                             1. sets `takes_lock` of the side
+//!   2. executes the light barrier               2. executes the heavy barrier
+//!   3. reads its `takes_lock`                   3. waits until the side is not busy
+//!      true: becomes not busy, takes the lock
+//!      false: puts or takes items, and adds them to its `count`: not busy
 //! ```
 //!
-//! Because of the two barriers, either the side sees that it must take the lock, or the process
-//! with the lock sees that the side is busy. A process [excludes](Ring::exclude) the other side
+//! Because of the two barriers, either the side reads `takes_lock` as true, or the process with the
+//! lock sees that the side is busy. A process [excludes](Ring::exclude) the other side in this way
 //! before it waits, lists a guard of an alternation or ends the channel, and then checks the ring
-//! once more. [`Ring::let_in`] admits the sides again that need not be excluded any more.
+//! buffer again. [`Ring::let_in`] ends the exclusion.
 //!
-//! If the OS thread or the process of a side changes, the side must take the lock. If both sides
-//! are on one OS thread, they need no barrier.
+//! After the OS thread or the process of a side has changed, the side takes the lock. Two sides on
+//! one OS thread need no barrier.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -32,20 +32,20 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The largest size of a ring in bytes. A ring is allocated at once, so larger buffers are queues.
+/// The largest ring buffer, in bytes. All slots are allocated at once. Larger buffers are queues.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The number of times that a side polls the `count` of the other side before it takes the lock and
-/// waits. In loom, further polls show nothing new.
+/// The number of times that the writer or the reader polls the `count` of the other side before it
+/// takes the lock and waits. In loom, more than two polls show nothing new.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
-/// The largest number of pauses before a poll. A side that has found few items pauses, to find more
-/// items in one poll: moving a cache line for each item takes longer than all other work. On the
-/// Zen 4 of docs/performance.md a pause takes 26 ns, and an item 4 ns.
+/// The largest number of pauses before a poll. A side that has found few items pauses, so that the
+/// next poll finds more: each poll moves a cache line, which takes longer than all other work. On
+/// the Zen 4 of docs/performance.md, a pause takes 26 ns, and an item takes 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
-/// After this many items of a ring, a process lets the other processes of its core run once. A
-/// power of two. Other channels have a smaller number, because their items take more time.
+/// After this many items of a ring buffer, a process lets the other processes of its core run once.
+/// A power of two. The number is smaller for other channels, because their items take more time.
 const TURN: usize = 256;
 
 /// The memory for one item, which one thread at a time accesses.
@@ -62,22 +62,22 @@ pub(crate) struct Ring<T> {
     reader_gate: CachePadded<Gate>,
 }
 
-/// The data that a side changes with each item, without the lock.
+/// The data of the writer or the reader that change with each item, without the lock.
 struct End {
-    /// The number of items that the side has written or read. On a cache line of its own, because
-    /// the other side polls this number.
+    /// The number of items that the writer has written, or that the reader has read. On a cache
+    /// line of its own, because the other side polls this number.
     count: CachePadded<AtomicUsize>,
-    /// `count` plus one while the side is busy, so that the store that raises `count` also ends the
-    /// busy state. A second store might have to wait for an earlier store to a slot.
+    /// `count` plus one while the side is busy. Therefore the store that raises `count` also ends
+    /// the busy state, so that no second store has to wait for the store to the slot.
     intent: AtomicUsize,
-    /// The `count` of the other side when this side last read it. Only this side uses this field.
+    /// The `count` that this side last read from the other side. Only this side uses this field.
     others: Cell<usize>,
     /// The number of pauses before the next poll. Only this side uses this field.
     patience: Cell<u32>,
 }
 
-/// The data of a side that is written under the channel's lock: whether the side must take the
-/// lock, and the OS thread and the process of the side. Both are 0 before the first use.
+/// The data of the writer or the reader that change under the channel's lock: whether this side
+/// must take the lock, and its OS thread and process, which are 0 before its first use.
 struct Gate {
     takes_lock: AtomicBool,
     thread: AtomicUsize,
@@ -102,7 +102,7 @@ impl End {
     }
 
     /// Returns whether the side is busy. The caller has executed the heavy barrier, so a side that
-    /// becomes busy later sees that it must take the lock.
+    /// becomes busy later reads `takes_lock` as true.
     fn is_busy(&self) -> bool {
         let count = self.count.load(Ordering::Acquire);
         self.intent.load(Ordering::Acquire) == count.wrapping_add(1)
@@ -149,14 +149,14 @@ impl Drop for Busy<'_> {
 }
 
 impl<T> Ring<T> {
-    /// The distance, in items, at which a reader prefetches slots. Reading so many items takes
+    /// The distance, in items, at which a reader prefetches slots. Reading this many items takes
     /// about as long as moving a cache line.
     const ITEMS_AHEAD: usize = match size_of::<T>() {
         0 => 1,
         bytes => 256_usize.div_ceil(bytes),
     };
 
-    /// Makes a ring for `capacity` items. Returns `None` if `capacity` is 0 or too large.
+    /// Makes a ring buffer for `capacity` items. Returns `None` if `capacity` is 0 or too large.
     pub(crate) fn new(capacity: usize) -> Option<Self> {
         let slots = capacity.checked_next_power_of_two()?;
         let bytes = slots.checked_mul(size_of::<Slot<T>>() + size_of::<Origin>())?;
@@ -191,8 +191,8 @@ impl<T> Ring<T> {
         unsafe { self.slots.get_unchecked(self.index(count)) }
     }
 
-    /// Returns the slots for `items` items from the number `count` on. The second part has the
-    /// slots that wrap around to the start of the ring.
+    /// Returns the slots for `items` items, beginning with the item number `count`. The second
+    /// slice has the slots that wrap around to the start of `slots`.
     #[inline(always)]
     fn parts(&self, count: usize, items: usize) -> [&[Slot<T>]; 2] {
         let (before, from) = self.slots.split_at(self.index(count));
@@ -200,15 +200,15 @@ impl<T> Ring<T> {
         [&from[..first], &before[..items - first]]
     }
 
-    /// Makes a side busy. Returns `None` if the side must take the lock.
+    /// Makes the writer or the reader busy. Returns `None` if this side must take the lock.
     #[inline(always)]
     fn enter<'a>(&self, gate: &Gate, end: &'a End, user: User) -> Option<Busy<'a>> {
         if !gate.is_of(user) {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // The order is `Release`: if a thread in `is_busy` loads an older `count`, and takes the
-        // side for not busy, this thread must see all that the side did before this store.
+        // `Release`, because a thread in `is_busy` may load this `intent` and an older `count`, and
+        // find the side not busy. This thread must then see all earlier stores of the side.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
@@ -224,7 +224,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns [`found`](Self::found) for the count of the other side that this side last read.
+    /// Returns [`found`](Self::found) for the count that was last read from the other side.
     #[inline(always)]
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
@@ -242,8 +242,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the same as [`available`](Self::available), but first reads the count of the other
-    /// side again if fewer than `most` slots or items are known.
+    /// Returns the same as [`available`](Self::available), or a newer number if it is below `most`.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -284,7 +283,7 @@ impl<T> Ring<T> {
         found
     }
 
-    /// Calls [`Process::end_turn`] after every [`TURN`] items that went through the ring.
+    /// Calls [`Process::end_turn`] after every [`TURN`] items of a side.
     #[inline(always)]
     fn count_communication<P: Place>(&self, side: Side, process: &Process<'_, P>) {
         let (_, end) = self.gate(side);
@@ -293,7 +292,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Puts an item into the ring. Returns the item if there is no room or the lock is needed.
+    /// Puts an item into the ring buffer, or returns it if there is no room or the lock is needed.
     #[inline(always)]
     pub(crate) fn put(&self, user: User, item: T) -> Result<(), T> {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
@@ -302,15 +301,16 @@ impl<T> Ring<T> {
         if self.available(Side::Writer, busy.count) == 0 {
             return Err(item);
         }
-        // SAFETY: `enter` has made the writer busy and has read `takes_lock` as false, and the ring
-        // has room, so no other thread accesses this slot.
+        // SAFETY: `enter` has made the writer busy and has read `takes_lock` as false, and the slot
+        // is free, so no other thread accesses this slot.
         self.slot(busy.count)
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
         Ok(())
     }
 
-    /// Moves items from `items` into the ring until it is full. Moves none if the lock is needed.
+    /// Moves items from `items` into the ring buffer until the buffer is full or `items` is empty.
+    /// Moves no item if the lock is needed.
     pub(crate) fn put_many(&self, user: User, items: &mut VecDeque<T>) {
         let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
             return;
@@ -334,7 +334,7 @@ impl<T> Ring<T> {
         busy.done(put);
     }
 
-    /// Takes an item. Returns `None` if the ring is empty or the reader must take the lock.
+    /// Takes an item. Returns `None` if there is no item or the reader must take the lock.
     #[inline(always)]
     pub(crate) fn take(&self, user: User) -> Option<T> {
         let busy = self.enter(&self.reader_gate, &self.reader, user)?;
@@ -375,9 +375,9 @@ impl<T> Ring<T> {
         taken
     }
 
-    /// Polls at most [`POLLS`] times until the writer finds room or the reader an item, and returns
-    /// whether the side should try again. Returns false at once if both sides are on one OS thread,
-    /// or this side must take the lock.
+    /// Polls at most [`POLLS`] times for room (as the writer) or an item (as the reader), and
+    /// returns whether some was found. Returns false at once if the other side is on the same OS
+    /// thread, or if this side must take the lock.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -401,7 +401,7 @@ impl<T> Ring<T> {
         false
     }
 
-    /// Returns how many items the ring holds at some moment during the call.
+    /// Returns how many items the ring buffer holds at some moment during the call.
     pub(crate) fn len(&self) -> usize {
         let read = self.reader.count.load(Ordering::Acquire);
         self.writer
@@ -419,13 +419,13 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock, and waits until it is not busy. The caller runs on `thread`.
+    /// Makes a side take the lock, and waits until it is not busy. `thread` is that of the caller.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // A side without a user is not busy. A user on this OS thread is not busy now, and a user
-        // on another thread would first take the lock.
+        // A side without a user is not busy. A user on this OS thread does not run now, so it is
+        // not busy. A later user on another OS thread first takes the lock.
         if its == 0 || its == thread {
             return;
         }
@@ -436,7 +436,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets the writer, the reader or both use the ring without the lock.
+    /// Lets the writer, the reader or both use the ring buffer without the lock.
     pub(crate) fn let_in(&self, writer: bool, reader: bool) {
         for (is_let_in, gate) in [(writer, &self.writer_gate), (reader, &self.reader_gate)] {
             if is_let_in && gate.takes_lock.load(Ordering::Relaxed) {
@@ -459,7 +459,7 @@ impl<T> Drop for Ring<T> {
     }
 }
 
-/// Puts an item into the ring. Returns the item if there is no ring or no room.
+/// Puts an item into the ring buffer, or returns it if there is no ring buffer or no room.
 #[inline(always)]
 pub(super) fn write<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -484,7 +484,7 @@ pub(super) fn write<T, P: Place>(
     }
 }
 
-/// Moves items into the channel's ring, as [`write()`] does. Items that do not fit stay in `items`.
+/// Moves items into the ring buffer, as [`write()`] does. Items that do not fit stay in `items`.
 pub(crate) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
@@ -499,7 +499,7 @@ pub(crate) fn write_many<T, P: Place>(
     }
 }
 
-/// Takes an item out of the channel's ring. Returns `None` without a ring or an item.
+/// Takes an item out of the ring buffer, or returns `None` if there is no ring buffer or no item.
 #[inline(always)]
 pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -520,7 +520,7 @@ pub(super) fn read<T, P: Place>(
 /// The items that were written to a channel and not read. The channel's lock protects the buffer.
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
-    /// A ring, which a side that is not excluded may use without the lock.
+    /// A ring buffer, which a side that is not excluded may use without the lock.
     Ring {
         ring: Arc<Ring<T>>,
         /// The origin of the item in each slot, if processors share no memory. Used under the lock.
@@ -617,7 +617,7 @@ mod tests {
         ring
     }
 
-    /// Items are boxed, so that a lost item is a leak, and an item read twice is freed twice.
+    /// Items are boxed, so that a lost item is a leak, and an item read twice is a double free.
     #[test]
     fn items_go_from_one_os_thread_to_another_in_order() {
         const ITEMS: u64 = 300;
@@ -671,7 +671,7 @@ mod tests {
                     thread::yield_now();
                 }
                 ring.exclude(Side::Writer, READER.thread);
-                // From now on the writer puts nothing into the ring.
+                // From now on the writer puts nothing into the ring buffer.
                 taken.extend(std::iter::from_fn(|| ring.take(READER)));
                 writer.join().unwrap()
             });

@@ -1,8 +1,7 @@
 //! The wait of a process that has found no partner at a channel.
 
 // Rejected: to decide how to poll only on an idle core, and to have separate code for a partner on
-// another core. Each saved 9 to 15 instructions of a wait (about 1 ns), but times rose and fell by
-// 1 ns (8 builds, Zen 4), and a ping-pong between cores took 60 and 77 ns instead of 44 ns.
+// another core. A ping-pong between two cores took 60 ns and 77 ns instead of 44 ns (Zen 4).
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -148,7 +147,7 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends a wait. Returns false if the process was served before, or the channel has ended.
+/// Ends a wait. Returns false if the process was served or the channel has ended before.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {
@@ -168,8 +167,8 @@ pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &N
     has_left
 }
 
-/// Ends a wait that seems to have failed, so that the process has the item in the node again.
-/// Returns how the channel has ended.
+/// Ends a wait for which [`is_served`] has returned false. From then on only this process can
+/// access the item in the node. Returns how the channel has ended.
 #[cold]
 #[inline(never)]
 fn give_up<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> Ended {

@@ -37,8 +37,8 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core, where it may always be ready. A
-/// partner on this core becomes ready only while this process waits.
+/// Counts a communication if the last partner was on another core, because such a partner may
+/// always be ready. A partner on this core becomes ready only while this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
