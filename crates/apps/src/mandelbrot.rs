@@ -35,6 +35,10 @@ impl View {
 
     /// Counts the iterations of each pixel of a row, from 0 to `iterations`. Returns the sum of the
     /// counts, to which the time of the row is proportional.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `counts` does not have one count for each pixel of a row.
     pub fn row(&self, row: usize, counts: &mut [u16]) -> u64 {
         assert_eq!(
             counts.len(),
@@ -66,6 +70,10 @@ impl View {
 
     /// Returns a picture of the counts of all pixels, row by row. The set is black, and other
     /// points are lighter if they are nearer to the set.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the picture has more than 2^32 rows, or more than 2^32 pixels in a row.
     pub fn picture(&self, counts: &[u16]) -> Picture {
         let side = |pixels: usize| u32::try_from(pixels).expect("a picture fits into memory");
         let full = f64::from(self.iterations).ln_1p();

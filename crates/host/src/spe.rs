@@ -169,6 +169,10 @@ impl HostSpe {
     }
 
     /// Does the work of [`SpeCore::hold_until_arrived`] if `take_turn_after` returns false.
+    ///
+    /// # Safety
+    ///
+    /// As for [`SpeCore::hold`].
     #[cold]
     #[inline(never)]
     unsafe fn hold_out_of_turn(
