@@ -4,9 +4,7 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks::machine::{
-    Cycles, Machine, RemoteWaker, RunError, Sleeper, Span, Spe, Time, Wait, Wake,
-};
+use cellworks::machine::{Cycles, Machine, RemoteWaker, RunError, Sleeper, Span, Spe, Wait, Wake};
 
 use crate::{Words, on_every_machine, spe};
 
