@@ -3,7 +3,7 @@
 //! An SPE reads a 128-byte line with a reservation (`getllar`), changes it in the local store, and
 //! stores it (`putllc`). The store fails if another processor has stored to the line in between.
 //! [`fetch_update_words`](crate::fetch_update_words) repeats these steps until the store succeeds.
-//! For one word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is the fastest way.
+//! For one word, [`CellSpe::fetch_update`](crate::CellSpe::fetch_update) is faster.
 
 use crate::memory::LINE_BYTES;
 use crate::mfc::{EffectiveAddress, MfcFault};
@@ -18,7 +18,7 @@ pub enum AtomicOp {
     Subtract(u32),
     /// Replaces the word by this number.
     Set(u32),
-    /// Replaces the word by `new` if the word is `expected`. Then the returned value is `expected`.
+    /// Replaces the word by `new` if the word is `expected`. The operation returns the old word.
     CompareAndSwap {
         /// The value to compare with the word.
         expected: u32,

@@ -20,7 +20,7 @@ mod imp {
 
     #[cold]
     fn choose() -> u8 {
-        // The first choice is kept, because both threads must use the same kind of barrier.
+        // If two threads choose at once, both use the first choice, because their kinds must match.
         let offered = if register() { KERNEL } else { FENCES };
         match WAY.compare_exchange(UNKNOWN, offered, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => offered,
@@ -101,14 +101,14 @@ mod imp {
     }
 }
 
-/// Executes the barrier of the thread with frequent barriers. The first call of [`light`] or
-/// [`heavy`] registers the process with the kernel, which takes up to tens of milliseconds.
+/// Executes the cheap barrier, for the thread that needs barriers often. The first call of
+/// [`light`] or [`heavy`] registers the process with the kernel, in up to tens of milliseconds.
 #[inline]
 pub fn light() {
     imp::light();
 }
 
-/// Executes the barrier of the thread with rare barriers, in some microseconds.
+/// Executes the expensive barrier in some microseconds, for the thread that rarely needs barriers.
 pub fn heavy() {
     imp::heavy();
 }

@@ -6,8 +6,8 @@
 pub struct Capabilities {
     /// Whether caches lie between SPEs and main memory, so that access time depends on data size.
     pub has_caches: bool,
-    /// Whether a thread that waits long sleeps until the operating system wakes it. Otherwise the
-    /// thread waits in hardware and continues without delay.
+    /// Whether a thread sleeps during a long wait, until the operating system wakes it. Otherwise
+    /// the thread waits in hardware and continues without delay.
     pub sleeps: bool,
     /// Whether a repeated run takes exactly the same time, because the clock counts only the
     /// program's work. Then one run is enough and needs no limit of real time.

@@ -91,7 +91,7 @@ impl RunError {
 pub struct RunEnd<R> {
     /// The result of the main program, or the payload of its panic.
     pub main: Result<R, Payload>,
-    /// Whether the main program was unwound because this run or a surrounding run was cancelled.
+    /// Whether the cancellation of this run, or of a run that contains this run, unwound `main`.
     pub main_was_cancelled: bool,
     /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
@@ -104,7 +104,7 @@ pub struct RunEnd<R> {
 }
 
 impl<R> RunEnd<R> {
-    /// Returns the result of the main program, or the failure that may have caused the others.
+    /// Returns the main program's result, or the failure that may have caused the other failures.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl<R> RunEnd<R> {
     ///
     /// # Panics
     ///
-    /// Resumes the unwinding if a surrounding run was cancelled, but this run was not cancelled.
+    /// Resumes the main program's unwinding if only a run that contains this run was cancelled.
     pub fn conclude(self) -> Result<R, RunError> {
         if let Some(panic) = self.panic_before {
             return Err(panic);

@@ -21,9 +21,10 @@
 // Rejected: `interleave` as an iterator of results. If the program leaked the iterator, the threads
 // would continue and use references to dropped values.
 // Rejected: a body that captures an `Spe` and calls its `stage`. Each call would check whether
-// other pieces are in flight, so a look-up would take 2.39 ns instead of 0.58 ns.
+// other pieces are in flight, so a table look-up in a body would take 2.39 ns instead of 0.58 ns.
 // Rejected: a trait with a generic method as the body, because programs could not pass closures.
-// Rejected: taking inputs in advance for one piece. An input may depend on the last result.
+// Rejected: with one piece in flight, taking several inputs from the iterator in advance. The
+// iterator may use the result of an input to produce the next input.
 // Rejected: prefetching into the second-level cache. On a Zen 5, these prefetches do not shorten a
 // miss in 64 MiB of data, and lengthen a miss in 4 GiB of data 1.2 to 1.6 times.
 
@@ -50,8 +51,8 @@ use trial::{Trial, inputs_in};
 /// The number of pieces of work in flight at once: see [`Spe::interleave`](crate::Spe::interleave).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// The number that measurements find fastest, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX).
-    /// Numbers for which the local store may have no room are not tried.
+    /// The number with the least time per input, at most [`AUTOMATIC_MAX`](Self::AUTOMATIC_MAX).
+    /// Numbers for which the local store may have no room are not measured.
     Automatic,
     /// A fixed number of pieces. 0 means 1.
     Fixed(usize),
@@ -83,7 +84,8 @@ pub enum InterleaveError {
     /// The local store has no room for the stacks of `threads` threads.
     #[error(transparent)]
     Stack(#[from] StackError),
-    /// The run was cancelled. Only destructors that run while the stack unwinds can get this error.
+    /// The run was cancelled. Usually the calling thread is then unwound. Only a call from a
+    /// destructor during this unwinding returns the error instead.
     #[error(
         "the run was cancelled after {inputs} inputs had been taken; the others were not worked on"
     )]
@@ -91,7 +93,7 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The other pieces in flight were completed. At most one more was begun.
+    /// The body panicked. The other pieces in flight were completed. At most one piece began later.
     #[error("the body panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The index of the input, from 0.
@@ -109,12 +111,13 @@ impl fmt::Debug for InterleaveError {
 
 /// The SPE in the body of interleaved work: see [`Spe::interleave`](crate::Spe::interleave).
 ///
-/// All methods of [`Spe`](crate::Spe) can be called. If only one piece is in flight and slices are
-/// used in main memory, [`stage`](Self::stage) compiles to nothing.
+/// All methods of [`Spe`](crate::Spe) can be called. If only one piece is in flight, and the
+/// machine does not copy slices into a local store, [`stage`](Self::stage) compiles to nothing.
 pub struct InterleavedSpe<'a, S: SpeCore> {
     spe: &'a S,
-    /// Whether no other piece is in flight and slices are used in main memory. Each caller of the
-    /// body sets a constant, so that the loop for one piece compiles to a plain loop.
+    /// Whether no other piece is in flight, and the machine does not copy slices into a local
+    /// store. The value is a constant in each of the two functions that call the body, so
+    /// [`work_plainly`] compiles to a plain loop.
     is_in_place: bool,
 }
 
@@ -128,8 +131,9 @@ impl<S: SpeCore> Copy for InterleavedSpe<'_, S> {}
 
 impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     /// Returns a slice after it has arrived in the local store. Other pieces of work run meanwhile.
-    /// If no other piece is in flight, the other threads of the SPE may not run for some tenths of
-    /// a millisecond, and threads that the body has started even longer.
+    /// If no other piece is in flight, the other threads of the SPE may have to wait for some
+    /// tenths of a millisecond. Threads that the body has started may have to wait until the body
+    /// waits by another method.
     ///
     /// # Errors
     ///
@@ -142,7 +146,8 @@ impl<'a, S: SpeCore> InterleavedSpe<'a, S> {
     {
         let at = Location::caller();
         match self.is_in_place {
-            // SAFETY: `is_in_place` is true only after `uninterrupted_span` has returned a time.
+            // SAFETY: only `work_plainly` sets `is_in_place` to true. It runs only after
+            // `uninterrupted_span` has returned a time, as `get_in_place` requires.
             true => unsafe { Staged::get_in_place(self.spe, source, at) },
             false => Staged::get(self.spe, source, at),
         }
@@ -321,7 +326,8 @@ const THREADS: [usize; 7] = [2, 4, FEW, 16, 32, 64, 128];
 /// The number of threads that is tried after one thread.
 const FEW: usize = 8;
 
-/// More than [`FEW`] threads are tried only if `FEW` take at most this many times as long as one.
+/// More than [`FEW`] threads are tried only if the time of an input with `FEW` threads is at most
+/// this multiple of the time with one thread.
 const HOPELESS_LOSS: u128 = 2;
 
 /// The least time between trials: see also [`HOLD_SHARE`].
@@ -343,11 +349,11 @@ const PORTION_GROWTH: usize = 1 << 12;
 const TURN: Span = Span::from_nanoseconds(50_000);
 
 /// To be chosen, a larger number of threads must save more than `1 / LEAST_GAIN` of the time of an
-/// input, because other programs that use the memory slow a larger number more.
+/// input. If other programs use the memory too, they slow down many threads more than few threads.
 const LEAST_GAIN: u128 = 32;
 
 /// To be chosen, several threads must save more than `1 / LEAST_GAIN_OVER_LOOP` of the time with
-/// one thread. A trial with one thread is slower than the later loop, which counts no inputs.
+/// one thread. A trial counts inputs, so it is slower than the later plain loop of one thread.
 const LEAST_GAIN_OVER_LOOP: u128 = 4;
 
 impl<S, I, R, F, K> Flow<'_, S, I, R, F, K>
@@ -492,8 +498,9 @@ where
         Ok(fastest.filter(is_worth_it).or(Some((1, alone))))
     }
 
-    /// Returns whether the local store has room for a stack for each thread, and for twice the most
-    /// data that one piece has used, because pieces of work differ.
+    /// Returns whether the local store has room for the stacks and data of `threads` pieces. A
+    /// later piece may use more data than earlier pieces, so twice the most data of a piece is
+    /// assumed.
     fn has_room_for(&self, threads: usize) -> bool {
         let bytes = THREAD_STACK_BYTES + 2 * self.most_staged.get();
         let local_store = self.spe.confined_to();
@@ -514,7 +521,8 @@ where
     }
 
     /// Sets the number of inputs in the next portion to as many as fit into `portion_span`, at most
-    /// `most`. The last `inputs` inputs have taken the time since `begin`.
+    /// `most`. The time per input is known from `inputs` inputs, which were processed since
+    /// `begin`.
     fn fit_portion(&self, inputs: usize, begin: Time, most: usize) {
         let fit = inputs_in(self.portion_span.get(), inputs, self.spe.now().since(begin));
         self.portion.set(fit.min(most).max(1));
@@ -538,8 +546,8 @@ where
 
     /// Processes inputs in one of several threads, until the batch is complete or no input is left.
     ///
-    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. All
-    /// threads call a long body from the same place, so the CPU predicts its return.
+    /// Only this function and [`work_plainly`] call `body`, so that a short body is inlined. A long
+    /// body is called from the same place in all threads, so the CPU predicts its return.
     fn work_on_inputs(&self) {
         let Some((mut index, mut input)) = self.exchange_slowly(None) else {
             return;
@@ -565,7 +573,7 @@ where
     fn exchange(&self, index: usize, result: R) -> Option<(usize, I::Item)> {
         let taken = self.taken.get();
         if taken >= self.stop.get() {
-            // Makes a new pair, so that the input is in memory only on this slow path.
+            // Builds a new pair. Otherwise the input would also be in memory on the fast path.
             let (index, input) = self.exchange_slowly(Some((index, result)))?;
             return Some((index, input));
         }
@@ -688,7 +696,8 @@ where
 ///
 /// The loop should be as fast as a loop in the program itself. Therefore the function is not
 /// inlined, and takes and returns the inputs and the sink by value: a sum in the sink can then stay
-/// in a register. There are two loops, because the optimiser unrolls only loops with one exit.
+/// in a register. The optimiser unrolls only loops with one exit, so the first loop has no exit for
+/// `left`. It is used if the inputs cannot be more than `left`.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,

@@ -22,7 +22,8 @@ use bytemuck::Pod;
 /// }
 /// ```
 ///
-/// A program that does not depend on `bytemuck` adds `#[bytemuck(crate = "cellworks::bytemuck")]`.
+/// A program that uses only the `bytemuck` in `cellworks`, and does not depend on the crate itself,
+/// must add `#[bytemuck(crate = "cellworks::bytemuck")]` to the struct.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no plain data, so it cannot be staged",
     label = "not `Pod`",

@@ -38,7 +38,8 @@ pub fn in_flags(bytes: usize) -> String {
     format!("{number}{}", ["", "k", "m", "g"][unit])
 }
 
-/// Returns the text of [`in_words`], with long numbers rounded down to a tenth of their unit.
+/// Returns the text of [`in_words`] if its number is less than 10,000. Otherwise returns the size
+/// in the largest possible unit, rounded down to a tenth of this unit.
 ///
 /// ```
 /// use cellworks_machine::sizes::rounded;

@@ -10,14 +10,14 @@
 //! ```
 //!
 //! A *get* copies a slice into the local store, and a *put* copies it back when the view is
-//! committed or dropped. A view for reading borrows the slice shared, and a view for writing
-//! exclusively. Leaking a view wastes room in the local store but is memory-safe.
+//! committed or dropped. A view for reading borrows the slice like `&`, and a view for writing like
+//! `&mut`. Leaking a view wastes room in the local store but is memory-safe.
 //!
 //! Simulated machines and *strict* hosts copy slices through local stores, and lose the writes of a
 //! leaked `StagedMut`. On other hosts the view *is* the slice in main memory.
 
-// Rejected: destructors of typed views that wait, because a leaked view is never dropped. Instead,
-// the borrow of a view covers every access of the machine to main memory.
+// Rejected: destructors that wait for transfers, because a leaked view is never dropped. Instead,
+// the machine accesses a slice only in calls during which the slice is borrowed.
 // Rejected: a `Deref` that waits, because the switch of threads would be invisible. In
 // `cell.borrow_mut().push(f(&tile))` another thread could run while the cell is borrowed.
 // Rejected: `stream` as an `Iterator`. A program could keep items until the local store is full,
@@ -117,7 +117,7 @@ impl<'a, T: Pod, S: SpeCore> PendingMut<'a, T, S> {
 }
 
 /// A view of a slice in the local store, for reading. The type is covariant and has no destructor,
-/// so a variable that was declared before the slice can hold a view.
+/// so a variable that is declared before the slice, and dropped after it, can hold a view.
 pub struct Staged<'a, T, S: SpeCore> {
     view: NonNull<[T]>,
     _hold: S::Hold,

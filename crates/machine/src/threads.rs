@@ -10,8 +10,8 @@
 //! threads may share values that are not `Sync`. All threads end before their scope returns, so
 //! they may borrow the caller's values.
 
-// Rejected: a scope in which its threads can start more threads. On every machine the scope would
-// have to outlive the function that receives it. A thread can open its own scope instead.
+// Rejected: a scope in which its threads can start more threads. Every machine would have to keep
+// the scope alive until the last thread ends. A thread can open its own scope instead.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -37,7 +37,8 @@ pub struct Topology {
 pub struct SpeSite {
     /// The Cell of the SPE.
     pub cell: CellId,
-    /// The number of the core, if other SPEs may share it (as hardware threads, or on one CPU).
+    /// The identifier of the core, if other SPEs may share it. SPEs share a core if they are
+    /// hardware threads of this core, or if they run on the same CPU.
     pub core: Option<u32>,
     /// The user-visible name of the place, such as `CPU 3`. May be empty.
     pub place: String,
@@ -244,8 +245,9 @@ impl Topology {
     }
 
     /// Returns the user-visible name of a distance on this machine. If the machine has two Cells,
-    /// the distance between them is `other Cell`. With more Cells, [`Distance::AcrossModules`] is
-    /// `across Cells` if each Cell has its own nearest module.
+    /// the distance between them is `other Cell`. With more Cells, the name of
+    /// [`Distance::AcrossModules`] is `across Cells` if each Cell has its own nearest module, or
+    /// else `across memory modules`.
     ///
     /// ```
     /// use cellworks_machine::{Distance, ModuleId, Topology};

@@ -27,7 +27,7 @@ pub trait Wait {
     /// After a change that makes `ready` return true, the program must call `notify`. Otherwise the
     /// run ends as a deadlock once all other threads wait. To wait for a time, use
     /// [`wait_until_deadline`](Wake::wait_until_deadline). To wait for an OS thread outside the
-    /// run, check in a loop with [`yield_now`](crate::Spe::yield_now).
+    /// run, check the condition in a loop that calls [`yield_now`](crate::Spe::yield_now).
     ///
     /// Returns true. If the run is cancelled, this method unwinds the thread, or returns the result
     /// of `ready` if the thread is unwinding already.
@@ -63,16 +63,18 @@ pub trait Wake: Wait {
     }
 
     /// Waits until `ready` returns true and another thread [wakes](Self::wake) this thread. A
-    /// [`notify`](Self::notify) can skip this thread, so `notify` is fast even if many wait.
+    /// [`notify`](Self::notify) need not wake this thread, so `notify` is fast even if many threads
+    /// wait.
     #[track_caller]
     #[inline(always)]
     fn wait_until_woken(&self, why: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
         self.wait_until(why, ready)
     }
 
-    /// Returns whether this thread should poll, so that another core wakes it faster. To poll, call
-    /// [`wait_until`](Wait::wait_until), and give the waking thread a [polling](Sleeper::polling)
-    /// sleeper. Returns true if no other thread of this core is ready and few threads poll.
+    /// Returns whether this thread should poll its condition instead of sleeping. Another core can
+    /// then wake it faster. To poll, call [`wait_until`](Wait::wait_until), and give the waking
+    /// thread a [polling](Sleeper::polling) sleeper. Returns true if no other thread of this core
+    /// is ready and few threads poll.
     #[inline(always)]
     fn would_poll(&self) -> bool {
         false
@@ -98,8 +100,8 @@ pub trait Wake: Wait {
         }
     }
 
-    /// Does the same as [`wake`](Self::wake) and returns true if the thread can be woken directly
-    /// on this core. Otherwise does nothing and returns false.
+    /// Wakes a thread as [`wake`](Self::wake) does, if this is possible directly on this core, and
+    /// returns true. Otherwise does nothing and returns false.
     #[inline(always)]
     fn wake_here(&self, sleeper: Sleeper) -> bool {
         let _ = sleeper;
@@ -109,7 +111,8 @@ pub trait Wake: Wait {
     /// Wakes a thread after [`wake_here`](Self::wake_here) has returned false.
     fn wake_elsewhere(&self, sleeper: Sleeper);
 
-    /// Returns a handle that wakes threads of this run from its programs and from destructors.
+    /// Returns a handle that wakes threads of this run. Code that has no reference to a processor,
+    /// such as a destructor, can use the handle.
     fn remote_waker(&self) -> RemoteWaker;
 
     /// Waits in a cancelled run until `done` returns true, and then unwinds the calling thread. The
@@ -144,8 +147,8 @@ pub struct RemoteWaker(Arc<dyn Fn(Sleeper) + Send + Sync>);
 impl RemoteWaker {
     /// Returns a waker that calls `wake` to wake a thread of the run. Machines call this function.
     ///
-    /// `wake` may be called on any OS thread, even after the run. It must have an effect only
-    /// during the run, on OS threads that run its programs or are [admitted](Outside::admit).
+    /// `wake` may be called on any OS thread, even after the run. It must do nothing after the run,
+    /// and on OS threads that neither run a program of the run nor are [admitted](Outside::admit).
     pub fn new(wake: impl Fn(Sleeper) + Send + Sync + 'static) -> Self {
         Self(Arc::new(wake))
     }
@@ -181,9 +184,10 @@ pub trait Outside: Send + Sync {
     /// program of the run that does not wait.
     fn admit(&self);
 
-    /// Decrements the count of outside threads, before an outside thread ends or waits for a
-    /// program. Before that program wakes the thread, it must [`admit`](Self::admit) the thread
-    /// again. If all other threads of the run wait, this call ends the run as a deadlock.
+    /// Decrements the count of outside threads. An outside thread must call this method before it
+    /// ends, or before it waits for a program. A program that wakes a waiting outside thread must
+    /// call [`admit`](Self::admit) first. If all other threads of the run wait, the run ends as a
+    /// deadlock.
     fn dismiss(&self);
 }
 
@@ -210,7 +214,7 @@ pub(crate) fn wait_for_some<W: Wait + ?Sized, R: Default>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sleeper {
     thread: (usize, u64),
-    /// The number of the SPE, or [`PPE`], with the bit [`POLLS`]. A single word is copied fast.
+    /// The index of the SPE, or [`PPE`]. The bit [`POLLS`] is set if the thread polls.
     processor: u32,
 }
 

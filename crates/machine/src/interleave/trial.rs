@@ -1,14 +1,14 @@
 //! Trials, which measure the time of an input with a given number of threads.
 
 // Rejected: trials with 2 and 4 threads first. They take longest if the memory latency is large.
-// Rejected: a trial with only 8 threads, because 8 can be slower than 1 where 64 are fastest.
+// Rejected: only a trial with 8 threads. Where 64 threads are fastest, 8 can be slower than one.
 
 use crate::time::{Span, Time};
 
 /// The number of measurements in a trial. The shortest is the result.
 const TIMES: usize = 3;
 
-/// The number of inputs in a measurement, or [`TRIAL_INPUTS_PER_THREAD`] for each thread if more.
+/// The number of inputs in a measurement, but at least [`TRIAL_INPUTS_PER_THREAD`] per thread.
 const TRIAL_INPUTS: usize = 256;
 const TRIAL_INPUTS_PER_THREAD: usize = 4;
 
@@ -49,8 +49,9 @@ impl Trial {
         }
     }
 
-    /// Records the time at `taken` inputs, and returns the time since the last call. Threads start
-    /// in the first round, so the second round determines the number of inputs in a measurement.
+    /// Records the time at `taken` inputs. Returns the time since the last call, or 0 in the first
+    /// call. The first round is not timed, because the threads start in it. The time of the second
+    /// round determines the number of inputs in each later measurement.
     pub(super) fn take_time(&mut self, taken: usize, now: Time) -> Span {
         let Some(begin) = self.begin.replace(now) else {
             self.next = taken + self.round;

@@ -51,7 +51,7 @@ pub struct LocalBuffer {
     watch: Option<LocalStoreWatch>,
 }
 
-/// An error because a slice does not fit into the local store.
+/// The error when the local store has no room for a slice or a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the local store of {spe} is full: {no_room}")]
 pub struct StageError {
@@ -123,13 +123,15 @@ impl LocalStore {
         self.space.borrow().free_bytes() as usize
     }
 
-    /// Runs `f`. Returns how many more bytes were reserved at the peak than before, and the result.
+    /// Runs `f`. Returns the reserved bytes at their peak minus those before the call, and the
+    /// result.
     pub(crate) fn peak_of<R>(&self, f: impl FnOnce() -> R) -> (usize, R) {
         let before = self.bytes() - self.free_bytes();
         let outer = self.space.borrow_mut().begin_peak();
         let result = f();
         let peak = self.space.borrow_mut().end_peak(outer);
-        // Another thread may have called `begin_peak` meanwhile, when fewer bytes were reserved.
+        // During `f`, another thread may have called `begin_peak` when fewer than `before` bytes
+        // were reserved, so `peak` can be less than `before`.
         ((peak as usize).saturating_sub(before), result)
     }
 
@@ -234,7 +236,7 @@ impl LocalStore {
         self.write(to, &word.to_ne_bytes());
     }
 
-    /// Returns the local store's bytes as a region of main memory, which machines use to move data.
+    /// Returns the region with the local store's bytes. Machines use this region to move data.
     #[inline]
     pub fn region(&self) -> &Region {
         &self.bytes

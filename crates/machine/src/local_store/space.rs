@@ -128,7 +128,7 @@ impl Space {
         std::mem::replace(&mut self.peak, self.held)
     }
 
-    /// Returns the peak since the [`begin_peak`](Self::begin_peak) that returned `outer`.
+    /// Returns the peak since a [`begin_peak`](Self::begin_peak), which must have returned `outer`.
     pub(crate) fn end_peak(&mut self, outer: u32) -> u32 {
         let peak = self.peak;
         self.peak = peak.max(outer);
@@ -178,7 +178,7 @@ impl Space {
     }
 }
 
-/// The error of a reservation without a large enough free range.
+/// The error if no free range is large enough for a reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// The requested number of bytes.

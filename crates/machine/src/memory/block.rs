@@ -1,11 +1,12 @@
 //! The bytes of a region, and the reservations on their lines.
 //!
-//! Several threads may copy the same bytes at once. These copies are not data races in Rust,
-//! because machine code copies: the C library's `memmove`, or a load and a store instruction.
+//! Several threads may copy the same bytes at once. Rust's rules on data races do not apply to
+//! these copies, because the compiler does not see the accesses, which are in the C library's
+//! `memmove` or in inline assembly (one load and one store).
 //!
 //! Each line has a *version*, which is odd while a processor writes the line under its lock, and
-//! even otherwise. A reservation records the version. A conditional store succeeds if it can change
-//! the recorded version to the next, odd version.
+//! even otherwise. A reservation records the version. A conditional store succeeds if the version
+//! is still the recorded one. The same step makes the version odd, which locks the line.
 //!
 //! Every store must raise the versions of its lines, to end reservations. Raising a version needs a
 //! locked instruction, so stores raise no versions until the first reservation on the block:
@@ -77,7 +78,8 @@ pub struct Block {
     versions: Box<[AtomicU64]>,
     /// Whether a line of the block was ever reserved. If so, stores must lock lines.
     watched: AtomicBool,
-    /// Whether all stores that began before `watched` was set, and so lock no lines, have ended.
+    /// Whether every store that began before `watched` was set has ended. Such a store locks no
+    /// lines.
     settled: AtomicBool,
     _backing: Box<dyn Backing>,
 }
@@ -536,7 +538,8 @@ mod models {
                 })
             };
             // loom does not track the word, so it reorders the threads only if both lock the line.
-            // In the first order that loom tries, this thread runs first, so its swap must store.
+            // In the first order that loom tries, this thread runs first. The swap must lock the
+            // line in this order, so it expects the initial value 0.
             let swap = AtomicOp::CompareAndSwap {
                 expected: 0,
                 new: 2,

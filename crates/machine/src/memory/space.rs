@@ -14,7 +14,7 @@ use crate::mfc::EffectiveAddress;
 #[derive(Default)]
 pub struct AddressSpace {
     regions: RwLock<BTreeMap<u64, Arc<Block>>>,
-    /// The number of unmap operations so far. A change empties the cache of every [`Translation`].
+    /// The number of unmap operations. A [`Translation`] empties its cache when the number changes.
     generation: AtomicU64,
     stores: Mutex<Vec<Arc<InFlight>>>,
 }
@@ -154,7 +154,7 @@ impl Region {
         self.0.block.load_u32(offset)
     }
 
-    /// Returns the block with the region's bytes, which machines use to move data.
+    /// Returns the block with the region's bytes. Machines use this block to move data.
     pub fn block(&self) -> &Block {
         &self.0.block
     }
@@ -179,7 +179,7 @@ impl Drop for Mapped {
 /// A block and its first effective address.
 type Recent = Option<(u64, Arc<Block>)>;
 
-/// A translator of effective addresses for one processor, with a cache of the last regions.
+/// A translator of effective addresses for one processor, with a cache of recently found regions.
 pub struct Translation {
     space: Arc<AddressSpace>,
     recent: RefCell<[Recent; 4]>,

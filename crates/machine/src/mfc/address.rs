@@ -15,8 +15,9 @@ impl fmt::Display for LsAddr {
     }
 }
 
-/// The address of a byte of main memory, or of an SPE's mapped local store or registers. Sums
-/// overflow past 2^64 as integers do. The range of a [`Command`](super::Command) never overflows.
+/// The address of a byte of main memory, or of an SPE's mapped local store or registers. A sum of
+/// 2^64 or more is an integer overflow, which panics if overflow checks are enabled and otherwise
+/// wraps around. The range of a [`Command`](super::Command) never overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectiveAddress(pub u64);
 

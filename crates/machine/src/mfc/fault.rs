@@ -47,7 +47,7 @@ pub enum MfcFault {
         /// The address of the first byte.
         ea: EffectiveAddress,
     },
-    /// A list element leaves the 4 GiB area of its list. The hardware moves the first bytes.
+    /// A list element leaves the 4 GiB area of its list. The hardware moves the bytes in the area.
     #[error(
         "{operation} at effective address {ea}: it leaves the 4 GiB area of its list (EAH {:#x}); end the element at the \
          boundary, {} bytes on, and put the rest in a list of its own (MFC exception; Handbook s.19.4.4.2)",

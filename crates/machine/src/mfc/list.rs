@@ -24,7 +24,8 @@ pub struct ListElement {
     /// Whether the list stalls after this element until acknowledged. Ignored in the last element.
     pub stall_and_notify: bool,
     /// The number of bytes to move, as for a single transfer. Elements of 0 bytes are skipped. The
-    /// field has 31 bits, so that the architecture's reserved bits make a size illegal.
+    /// field has 31 bits, which include the bits that the architecture reserves. If a reserved bit
+    /// is 1, the size is too large and therefore illegal.
     pub bytes: u32,
     /// The lower half of the effective address.
     pub eal: u32,
@@ -101,10 +102,10 @@ impl ElementTransfer {
 
 /// An iterator over the transfers of a list.
 ///
-/// The data of each element starts in the local store at the next multiple of 16. If the element
-/// has fewer than 16 bytes, the low four bits of its effective address are added to this address.
-/// All elements share the upper half of the effective address. [`next`](Self::next) reads one
-/// element, so a program may change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
+/// The data of each element starts in the local store at the next multiple of 16, plus the low four
+/// bits of the effective address if the element has fewer than 16 bytes. All elements share the
+/// upper half of the effective address. [`next`](Self::next) reads one element, so a program may
+/// change a stalled list (CBEA s.7.4 p.59, s.7.5.3 p.60, s.9.3.7 p.129).
 #[derive(Clone, Copy, Debug)]
 pub struct ListCursor {
     list: ListTransfer,

@@ -59,8 +59,8 @@ pub enum PushError {
 /// - Every command runs after all earlier commands with a barrier in its tag group. `mfcsync`,
 ///   `mfceieio` and storage control commands count as commands with a barrier.
 /// - `barrier` runs after all earlier commands, and all later commands run after it.
-/// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry but have no order with
-///   any command (CBEA s.7.8 p.65, p.308).
+/// - The immediate atomics (`getllar`, `putllc`, `putlluc`) take an entry. They do not wait for
+///   other commands, and no other command waits for them (CBEA s.7.8 p.65, p.308).
 #[derive(Clone, Debug)]
 pub struct CommandQueue<const ENTRIES: usize = SPU_QUEUE_ENTRIES> {
     // The next four arrays are indexed by slot. Elements are valid if their bit in `occupied` is 1.
@@ -139,7 +139,8 @@ impl<const ENTRIES: usize> CommandQueue<ENTRIES> {
         match command.tag() {
             None if self.atomics != 0 => return Err(self.atomic_pending(opcode).into()),
             None => {
-                // A free slot's `after` is empty, because the slot's last command could start.
+                // A free slot's `after` is empty already: the slot's last command was started, and
+                // a command starts only when its `after` is empty.
                 self.tags[index] = NO_TAG;
                 self.atomics = bit;
             }

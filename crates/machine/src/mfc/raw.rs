@@ -1,7 +1,7 @@
 //! Commands as the values of six channel writes.
 
 // Rejected: `unsafe fn` for raw commands. Callers would have to prove a condition that a table
-// look-up checks in at most 3 ns (measured together with an atomic operation).
+// look-up checks in at most 3 ns (the check and an atomic operation together).
 
 use super::address::{EffectiveAddress, LsAddr};
 use super::limits::{LOCK_LINE_BYTES, SIGNAL_BYTES};
@@ -29,7 +29,8 @@ pub struct RawCommand {
     /// `MFC_LSA`: the local-store address of the data.
     pub lsa: u32,
     /// `MFC_EAH` and `MFC_EAL`: the effective address. For a list command, the low half is the
-    /// local-store address of the list, and the high half is that of all elements' addresses.
+    /// local-store address of the list. The high half is the high half of all elements' effective
+    /// addresses.
     pub ea: u64,
     /// `MFC_Size`: the number of bytes to move, or the size of the list in bytes.
     pub size: u32,

@@ -88,7 +88,7 @@ impl<M: CellMachine> Ppe<'_, '_, M> {
     /// The queue has 8 entries and its own tag groups, fences and barriers. It accepts the commands
     /// of [`Mfc::try_issue`](crate::Mfc::try_issue) except lists and atomic commands. A `put`
     /// copies from the local store to the effective address. The SPE's program must not use the
-    /// same bytes meanwhile. The end of a run does not wait for the queue.
+    /// local-store bytes of an incomplete command. The end of a run does not wait for the queue.
     ///
     /// ```
     /// # use cellworks_machine::{CellMachine, ModuleId, SpeId};

@@ -29,8 +29,9 @@ pub trait PpeCore: Wake {
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Returns a handle to the run for OS threads that run none of its programs. Returns `None` if
-    /// time is simulated or SPEs need DMA, because these threads have no simulated time and no DMA.
+    /// Returns a handle to the run for OS threads that run no program. These threads have no
+    /// simulated time and no DMA, so the method returns `None` if time is simulated or SPEs need
+    /// DMA.
     fn outside(&self) -> Option<Arc<dyn Outside>> {
         None
     }

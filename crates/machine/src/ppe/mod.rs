@@ -36,7 +36,7 @@ use crate::wake::{Wait, Wake};
 /// # Safety
 ///
 /// When [`run`](Self::run) returns or unwinds, every started [`Program`] must have ended or been
-/// dropped, because programs may borrow values that only outlive the call.
+/// dropped, because the values that programs borrow may be dropped right after the call.
 pub unsafe trait Machine: Sized {
     /// The type of the machine's SPEs.
     type Spe: Spe;
@@ -100,7 +100,8 @@ pub trait OnCell<M: Machine> {
 /// programs choose the memory module of each region.
 pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
     /// Allocates `bytes` bytes of main memory in a memory module, zeroed and aligned to 4,096
-    /// bytes. A region below 4 GiB crosses no multiple of 4 GiB, because a DMA list must not.
+    /// bytes. If `bytes` is less than 4 GiB, the region's addresses cross no multiple of 4 GiB,
+    /// because the addresses of a DMA list must not cross one.
     ///
     /// # Errors
     ///
@@ -146,7 +147,8 @@ pub trait CellMachine: Machine<Spe: CellSpe, Core: CellPpeCore> {
 /// belongs to the OS thread that called [`Machine::run`]. Programs on SPEs use [`Spe`] instead.
 pub struct Ppe<'scope, 'env: 'scope, M: Machine> {
     core: M::Core,
-    // Invariant in both lifetimes as `std::thread::Scope`. Otherwise borrows could end too early.
+    // The type is invariant in both lifetimes, like `std::thread::Scope`. Otherwise the compiler
+    // could shorten a lifetime, and the values that a running program borrows could be dropped.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     not_sync: PhantomData<*mut ()>,
@@ -303,7 +305,8 @@ impl<R, M: Machine> Handle<'_, R, M> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: as in `join`.
         let core = unsafe { &*self.core };
-        // Reading the clock advances simulated time, so that a loop of calls of this method ends.
+        // On a simulated machine, the program runs only while the time of the PPE advances. Reading
+        // the clock advances this time, so a loop that calls only this method ends.
         core.now();
         self.outcome.has_ended()
     }
@@ -315,8 +318,9 @@ impl<R, M: Machine> Handle<'_, R, M> {
     /// Returns the payload of the program's panic, which the run then does not return.
     #[track_caller]
     pub fn join(self) -> Result<R, Payload> {
-        // SAFETY: the call of `main` borrows the `Ppe`, which holds the core, for 'scope, and a
-        // handle lives inside 'scope. The raw pointer makes handles not `Send`.
+        // SAFETY: the core is a field of the `Ppe`. `main` has borrowed the `Ppe` for 'scope, and
+        // the handle cannot outlive 'scope. Handles are not `Send`, because they contain a raw
+        // pointer, so only the thread of the `Ppe` uses the core.
         let core = unsafe { &*self.core };
         if !self.outcome.has_ended() {
             let why = format_args!("{} on {} to end", self.name, self.spe);

@@ -62,7 +62,8 @@ pub trait CellSpe: Spe {
     fn try_write_out_mbox(&self, mailbox: Outbound, word: u32) -> Result<(), MailboxFull>;
 
     /// Writes a word to the inbound mailbox of an SPE. To wait for room, use
-    /// [`write_in_mbox_of`](Self::write_in_mbox_of), because only that method is notified of room.
+    /// [`write_in_mbox_of`](Self::write_in_mbox_of). When the mailbox has room again, the machine
+    /// wakes only threads that wait in that method.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ use crate::wake::Wake;
 /// [`run_threads`](Self::run_threads) returns or unwinds, every started body must have ended or
 /// been dropped, because bodies borrow values.
 pub unsafe trait SpeCore: Wake + Sized + 'static {
-    /// A guard that keeps a view's bytes in the local store. Dropping the guard frees the bytes.
+    /// A guard for the bytes that a view (`Staged` or `StagedMut`) uses in the local store.
+    /// Dropping the guard frees the bytes.
     type Hold;
 
     /// Returns the local store if programs can only use data in it, or else `None`.
@@ -88,8 +89,9 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     fn activity_ends(&self) {}
 
     /// Returns how long the program may run without a call of [`look_outside`](Self::look_outside).
-    /// Returns `None` if another thread of the SPE is ready, or if slices are not read in place. A
-    /// program reads all or none of its slices in place.
+    /// Returns `None` if another thread of the SPE is ready, or if slices are not read in place
+    /// (directly in main memory). So a returned time permits [`hold_in_place`](Self::hold_in_place)
+    /// in this program, because a program reads all or none of its slices in place.
     fn uninterrupted_span(&self) -> Option<Span> {
         None
     }

@@ -21,7 +21,7 @@ pub trait Mfc: Wait {
     ///
     /// # Panics
     ///
-    /// Panics if an enqueued command has become illegal, as do all methods that use the queue.
+    /// Panics if an enqueued command has become illegal. All methods that use the queue panic then.
     fn try_issue(&self, command: RawCommand) -> Result<(), TryIssueError>;
 
     /// Returns the number of free entries in the queue, 0 to 16 (the count of channel 21).
@@ -38,7 +38,7 @@ pub trait Mfc: Wait {
     /// # Errors
     ///
     /// Returns [`MfcFault`] if the rest of a list, or a command that waited for the list, is
-    /// illegal. A machine that executes these commands later returns the fault later.
+    /// illegal. If an illegal command is executed later, a later use of the queue panics.
     fn acknowledge_stall(&self, tag: Tag) -> Result<(), MfcFault>;
 
     /// Reads the 128-byte line at `ea` to `lsa`, and reserves the line. Ends any other reservation.

@@ -27,8 +27,8 @@ use crate::topology::Topology;
 /// A core with its own local store. Each machine's SPEs have these methods, and the SPEs of a Cell
 /// also have the methods of [`CellSpe`](crate::CellSpe).
 ///
-/// To *get* a slice means to copy it from main memory into the local store, and to *put* a slice to
-/// copy it back. If programs use main memory directly, gets and puts copy nothing. Methods:
+/// To *get* a slice means to copy it from main memory into the local store. To *put* a slice means
+/// to copy it back. If programs use main memory directly, gets and puts copy nothing. Methods:
 ///
 /// - reading slices: [`stage`](Self::stage), [`stage_ahead`](Self::stage_ahead),
 ///   [`stream`](Self::stream)
@@ -224,8 +224,8 @@ pub trait Spe: SpeCore {
     /// waits for DMA on a Cell, or for a cache miss on a host, another thread computes.
     ///
     /// `body` [stages](InterleavedSpe::stage) the slices that it reads. `in_flight` is the number
-    /// of inputs at a time. The methods of the returned [`Interleave`] do the work. A closure in a
-    /// variable must declare the type of its first argument:
+    /// of inputs that are processed at the same time. The methods of the returned [`Interleave`] do
+    /// the work. A closure in a variable must declare the type of its first argument:
     ///
     /// ```
     /// use cellworks_machine::{InFlight, InterleaveError, InterleavedSpe, Spe};
