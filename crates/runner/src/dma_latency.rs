@@ -1,4 +1,4 @@
-//! The latency of a get by size (CellMT, figure 2): a measurement of `stats` as a program.
+//! The latency of a get by size (CellMT, figure 2), measured by the code of `cellworks stats`.
 
 use cellworks_apps::{
     Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,

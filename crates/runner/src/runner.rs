@@ -35,7 +35,7 @@ pub trait Runner {
     /// Returns the errors of [`cellworks_stats::measure`].
     fn measure(&self, plan: &Plan) -> Result<Measurement, MeasureError>;
 
-    /// Makes the next measurements of `visits`: see [`Visits::visit`].
+    /// Makes the next visit of a measurement that is made in several visits: see [`Visits::visit`].
     ///
     /// # Errors
     ///
@@ -47,7 +47,8 @@ pub trait Runner {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError>;
 
-    /// Measures the reference times of a run, and adds them to `reference`: see [`Readings::read`].
+    /// Measures the reference times of a run (a mailbox exchange and a cache line between two
+    /// SPEs), and adds these times to `reference`: see [`Readings::read`].
     ///
     /// # Errors
     ///
