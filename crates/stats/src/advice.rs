@@ -29,11 +29,12 @@ use words::{Recommendation, counted, listed, merge_alike, range};
 
 /// Derives advice from the results of a machine, in the order of section 5 of the paper.
 ///
-/// Times are medians. Blocks are compared by bandwidth, because a median does not show the slow
-/// blocks. Two numbers differ if they are more than 10 % apart, the intervals of their medians are
-/// disjoint, and neither interval is wider than the difference. Two numbers are equal if all ends
-/// of their intervals are less than 10 % apart. Otherwise there is no advice about the two numbers.
-/// Numbers that are not above 0 are ignored.
+/// Times are compared by their medians. Blocks of data are compared by bandwidth, because the
+/// bandwidth includes slow blocks, and a median time may hide slow blocks. Two numbers differ if
+/// they are more than 10 % apart, the intervals of their medians are disjoint, and neither interval
+/// is wider than the difference of the numbers. Two numbers are equal if the upper limit of each
+/// interval is less than 10 % above the lower limit of the other interval. Otherwise, there is no
+/// advice about the two numbers. Numbers that are not above 0 are ignored.
 ///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
 /// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
@@ -262,7 +263,7 @@ impl Run<'_> {
         [merge_alike(overhead), merge_alike(savings)].concat()
     }
 
-    /// Recommends the memory module near an SPE (section 5.3).
+    /// Recommends the memory module in which the data of an SPE should lie (section 5.3).
     fn memory(&self) -> Vec<String> {
         let recommendations = BLOCKS
             .into_iter()
@@ -273,7 +274,7 @@ impl Run<'_> {
     fn module_for(&self, function: Function, what: &'static str) -> Option<Recommendation> {
         let one =
             |p: &Parameters| p.between == Between::MemorySpe && p.spes == 1 && p.module.is_some();
-        // The largest block that was measured with several modules decides.
+        // The advice comes from the largest block that was measured with several modules.
         let mut best: Option<(usize, usize, Vec<Point>)> = None;
         for m in self.all(function, one) {
             let (cell, Some(bytes)) = (m.parameters.cell, block(m)) else {
@@ -355,8 +356,9 @@ impl Run<'_> {
         Some(text)
     }
 
-    /// Describes the time of an access in tiles that a cache holds. The text has a second time for
-    /// the largest tile if other programs or conflicts of pages make the tile slower.
+    /// Describes the time of an access in tiles of data that fit into a cache. If an access takes
+    /// longer in the largest such tile, for example because other programs use the cache, the text
+    /// also has the time in the largest tile.
     fn in_a_cache(&self, (bytes, ns): (usize, f64), level: usize) -> String {
         let of_largest = self.median(Function::Chase, |p| {
             let s = p.settings;
@@ -399,7 +401,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns a closure that tests whether parameters equal `these`, except for the settings.
+/// Returns a closure that compares all parameters with `these` except for `settings`.
 fn with_other_block(these: &Parameters) -> impl Fn(&Parameters) -> bool + use<> {
     let key = |p: &Parameters| (p.spes, p.cell, p.module, p.between, p.buffers);
     let these = key(these);

@@ -48,18 +48,19 @@ const COPY_BYTES: [usize; 9] = [
     64 << 20,
 ];
 
-/// The maximum size of blocks that several SPEs copy, larger than most caches.
+/// The maximum size of the blocks that several SPEs copy. Most caches are smaller.
 const COPY_BY_SEVERAL_BYTES_MAX: usize = 64 << 20;
 
 /// The sizes of the smallest table, which fits into any cache, and of the largest table, which fits
-/// into few. Sizes between them are powers of two, and half way between these for caches of 48 KB.
+/// into few caches. Sizes between them are powers of two and, because of caches of 48 KB, the means
+/// of two successive powers.
 const TABLE_BYTES_MIN: usize = 4 << 10;
 const TABLE_BYTES_MAX: usize = 256 << 20;
 
 /// The size of a table that is rarely in a cache, but takes little time to make.
 const MEMORY_TABLE_BYTES: usize = 128 << 20;
 
-/// The numbers of chains. Cores have at most 10 to 48 misses of the first cache under way.
+/// The numbers of chains. The maximum of misses under way differs between cores: 10 to 48.
 const CHAINS: [u32; 12] = [1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48];
 
 /// The numbers of SPEs that contend for a variable or memory. The number of all SPEs is added.
@@ -71,7 +72,7 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 ///
 /// - starting a program on one SPE and on all SPEs, and creating an OS thread, if the machine has
 ///   an operating system;
-/// - mailboxes and signals between one SPE of each Cell and the PPE or SPE 0;
+/// - exchanges of the PPE, and of SPE 0, with one SPE of each Cell, by mailbox and by signal;
 /// - atomic operations by one SPE, by all SPEs on one variable, and by all SPEs on private
 ///   variables, and `fetchadd` on one variable by numbers of SPEs between one and all;
 /// - waking an SPE of the first Cell and an SPE of the last Cell, by the PPE and by SPE 0.
@@ -79,11 +80,11 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// On a machine that [has caches](cellworks_machine::Capabilities::has_caches):
 ///
 /// - DMA blocks of 16 bytes to 64 MB by one SPE of Cell 0, by all SPEs on one buffer, and by all
-///   SPEs on private buffers of up to 1 GB together. Also blocks of 128 bytes and 16 KB with each
-///   other memory module, and blocks up to 16 KB between SPE 0 and an SPE of the first and of the
-///   last Cell;
+///   SPEs on private buffers of up to 1 GB together. Blocks of 128 bytes and of 16 KB are also
+///   measured in all other memory modules. Blocks of up to 16 KB are also measured between SPE 0
+///   and an SPE of the first Cell, and between SPE 0 and an SPE of the last Cell;
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one SPE;
-/// - copies of 1 KB to 64 MB by one SPE, and copies of blocks of one size by one to all SPEs. The
+/// - copies of 1 KB to 64 MB by one SPE, and copies of one size by several numbers of SPEs. This
 ///   size is the largest power of two, up to 64 MB, for which each SPE has room for two blocks;
 /// - chases through tables of 4 KB to 256 MB, and through a table of 128 MB with 1 to 48 chains,
 ///   and while all other SPEs load the memory.
@@ -91,8 +92,8 @@ const CONTENDERS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]
 /// On a machine without caches, mostly as in the paper's figures:
 ///
 /// - DMA blocks of 16 bytes to 16 KB by 1, 2, 4, 8, 16 and all SPEs, in shared and in private
-///   buffers, with each memory module of a Cell (figures 4 to 7), and in the local store of SPE 0,
-///   for SPEs of each Cell (figures 8 and 9);
+///   buffers in each memory module of a Cell (figures 4 to 7). Also in a shared buffer in the local
+///   store of SPE 0, by SPEs of each Cell (figures 8 and 9);
 /// - DMA lists of 1 to 1,024 elements, 16 KB in all, by one and by all SPEs (figures 10, 11);
 /// - copies of 1 KB to 64 KB by one SPE, and of 64 KB by several SPEs;
 /// - chases through a table of 256 KB with 1 to 16 chains, and with one chain while all other SPEs
@@ -180,8 +181,8 @@ fn blocks(topology: &Topology, request: &Request) -> Vec<Request> {
     requests
 }
 
-/// Returns the first and the last Cell, as a near Cell and a far Cell. Measuring every Cell of a
-/// large machine would take minutes.
+/// Returns the first Cell and the last Cell, as examples of a Cell near SPE 0 and of a Cell far
+/// from SPE 0. Measuring every Cell of a large machine would take minutes.
 fn first_and_last(topology: &Topology) -> impl Iterator<Item = CellId> + use<> {
     let (first, last) = (topology.cells().next(), topology.cells().last());
     first.into_iter().chain(last.filter(move |_| first != last))

@@ -9,7 +9,7 @@ use crate::function::Function;
 use crate::report::Latency;
 
 /// The error of a request that cannot be fulfilled. Nothing was run. The message has the requested
-/// value, the rule, and a value that is allowed.
+/// value, the reason for the refusal, and a value that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
@@ -78,7 +78,7 @@ pub enum SpeError {
     /// An atomic operation was refused.
     #[error(transparent)]
     Atomic(#[from] AtomicError),
-    /// An operation had a wrong effect.
+    /// The program on the SPE found that an operation had a wrong effect.
     #[error(transparent)]
     Untrusted(#[from] Untrusted),
     /// The system has no memory for a table.

@@ -8,25 +8,25 @@ use cellworks_machine::Capabilities;
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
 
-/// The minimum ratio of the times of two tables, one twice as large as the other, if a cache ends
-/// between their sizes. Misses of translation buffers have a smaller ratio. For tables that are
-/// closer in size, the minimum is a root of this ratio.
+/// The minimum ratio of the times of two tables, one twice as large as the other, if a cache holds
+/// only the smaller table. Misses of translation buffers have a smaller ratio. For other ratios of
+/// sizes, the minimum is `STEP` to the power of the number of doublings.
 const STEP: f64 = 1.3;
 
 /// The minimum ratio of the time beyond a cache to the time in the cache. On known machines, each
 /// cache is at least twice as slow as the next smaller cache.
 const STEP_IN_ALL: f64 = 1.6;
 
-/// The maximum share of misses with which a cache counts as holding a table. With random
-/// replacement, 58 % of accesses miss for a table of 1.5 times the size of the cache. For a table
-/// as large as the cache, up to 50 % missed, because of conflicts of pages and other programs.
+/// The maximum share of a table's nodes that miss a cache if the cache counts as holding the table.
+/// For a table as large as the cache, up to 50 % missed, because of other programs and pages with
+/// the same cache lines. With random replacement, 58 % miss for a table of 1.5 times this size.
 const MISSED_MAX: f64 = 0.55;
 
 const SAME_RATIO_MAX: f64 = 1.05;
 
-/// Derives quantities from several measurements, such as those of
-/// [`characterize`](crate::characterize), on a machine with these capabilities. A quantity is left
-/// out if its measurements are missing.
+/// Derives quantities from several measurements on a machine with these capabilities. The
+/// measurements can be those of [`characterize`](crate::characterize). A quantity is left out if
+/// its measurements are missing.
 ///
 /// On a machine with caches and with threads that sleep:
 ///
@@ -40,8 +40,8 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// | `wake_up_ns` | ns | `between`, `cell`, `spes` | Each `wakeup`. |
 ///
 /// On a machine without caches, every table is in memory, and an access to a table is a DMA
-/// command. The finding `memory_latency_ns` is as above, with the largest table. These findings
-/// replace the others about caches and misses:
+/// command. The finding `memory_latency_ns` is as above, with the largest table. Instead of the
+/// findings `cache_bytes`, `cache_latency_ns` and `misses_in_flight`, there are these:
 ///
 /// | name | unit | parameters | from |
 /// |---|---|---|---|
@@ -54,8 +54,8 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// All times are medians. The size of a cache is the size that one program can use. A cache is
 /// found if it is at least 1.6 times as slow as the next smaller cache, if it holds at least two
 /// tables that the next smaller cache does not hold, and if at least two larger tables were
-/// measured. A table is beyond the caches if a cache was found, and the time of the table shows
-/// that no cache holds a part of it.
+/// measured. A table is beyond the caches if a cache was found and larger tables are not much
+/// slower.
 pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
@@ -156,11 +156,11 @@ struct Cache {
 /// Finds the caches by the steps between the levels of a curve.
 ///
 /// ```text
-///   ns │                  ●──●    A step begins where the next table is much slower, and ends
-///      │                ·         where the next table is not. A table in a step belongs to the
-///      │               ●          cache below the step if at most 55 % of its nodes missed. The
-///      │      ●──●──●             time of the table, between both levels, shows this share.
-///      │     ·
+///   ns │                  ●──●    A step begins at a table if the next table is much slower. The
+///      │                ·         step ends at a table if the next table is not much slower. The
+///      │               ●          time of a table inside a step is between the times of both
+///      │      ●──●──●             levels. It shows the share of nodes that missed the smaller
+///      │     ·                    cache. If at most 55 % missed, this cache holds the table.
 ///      │●──●
 ///      └───────────────────── bytes
 /// ```
@@ -219,8 +219,8 @@ fn levels(curve: &[(usize, f64)], times: &[f64]) -> Vec<RangeInclusive<usize>> {
     levels
 }
 
-/// Returns the times of the curve without disturbances. A larger table is never faster, so a time
-/// that is longer than the time of a larger table is replaced by the shorter time.
+/// Returns the times of the curve without disturbances. A table that was slower than a larger table
+/// was disturbed, so its time is replaced by the time of the larger table.
 fn without_peaks(curve: &[(usize, f64)]) -> Vec<f64> {
     let mut times: Vec<f64> = curve.iter().map(|(_, ns)| *ns).collect();
     for at in (1..times.len()).rev() {
@@ -234,8 +234,8 @@ fn median(ascending: &[f64]) -> f64 {
     ascending[(ascending.len() - 1) / 2]
 }
 
-/// Finds the latency of memory with one table, on an idle machine and under each load. Latencies of
-/// different tables cannot be compared.
+/// Finds the latency of memory on an idle machine and under each load. All latencies are of a table
+/// of one size, because latencies of different tables cannot be compared.
 fn memory_latency(chases: &[Chase]) -> Vec<Finding> {
     let by_one = || chases.iter().filter(|chase| chase.chains == 1);
     let largest = |is_loaded: bool| {
@@ -454,7 +454,8 @@ mod tests {
                 let found = caches(&curve);
                 assert_eq!(found.len(), 3, "{curve:?}");
                 for (cache, (bytes, ns)) in found.iter().zip(machine) {
-                    // A cache also holds most of a table that is a third larger than the cache.
+                    // A cache also holds most of a table that is a third larger than the cache, so
+                    // the found size may be the size of this table.
                     let is_right = [bytes, bytes / 3 * 4].contains(&cache.bytes);
                     assert!(is_right, "{cache:?}, {bytes} bytes");
                     let ratio = cache.latency_ns / ns;
@@ -500,7 +501,8 @@ mod tests {
             curve[at].1 *= 3.0;
             let found = sizes_of(&curve);
             assert_eq!(found.len(), 3, "{:?}: {found:?}", curve[at]);
-            // If the largest table in a cache is disturbed, the found cache is a fourth smaller.
+            // If the largest table in a cache was disturbed, only the next smaller table is found.
+            // Its size is a fourth smaller.
             for (found, right) in found.into_iter().zip(sizes_of(&clean)) {
                 let is_last = right == curve[at].0;
                 assert!(
@@ -610,7 +612,7 @@ mod tests {
             let load = chase(128 * MB, 1, 7, 30.0);
             tables.iter().map(table).chain([chains, load]).collect()
         };
-        // The cache holds all tables up to 128 MB or, in `in_part`, a part of the third table.
+        // The cache holds the table of 128 MB in `in_cache`, and a part of it in `in_part`.
         let in_cache = [
             (32, 14.0),
             (64, 14.0),
@@ -771,7 +773,8 @@ mod tests {
         let expected = [
             memory(290.0, 0),
             memory(2_100.0, 15),
-            // 290 ns / 40 ns is 7.3. At 128 lines in 2,400 ns, 16 lines arrive in 300 ns.
+            // 290 ns (1 chain) / 40 ns (16 chains) is 7.3. A block of 16 KB has 128 lines, which
+            // arrive in 2,400 ns, so 16 lines arrive in the latency of 300 ns.
             found("commands_in_flight", 7.3, "commands", commands),
             found("lines_in_flight", 16.0, "lines", lines),
             found("word_one_way_ns", 310.0, "ns", one_way),

@@ -84,7 +84,7 @@ pub(crate) enum Channel {
 }
 
 impl Function {
-    /// All functions that measure one operation, first those of the paper in its order.
+    /// All functions that measure one operation, first those of the paper in the paper's order.
     pub const ALL: [Self; 16] = [
         Self::MkThread,
         Self::Mailbox,

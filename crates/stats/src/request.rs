@@ -9,9 +9,9 @@ use crate::settings::Settings;
 /// field is `None`, [`plan`](Self::plan) chooses a value.
 ///
 /// A request for a [`Function::Matrix`] may set only `budget` and, for some primitives, further
-/// fields: the block of `settings` for a copy, and `module` and `polling` for an atomic variable. A
-/// request for a [`Function::Memory`] may set only `budget`, and the block and the pages of
-/// `settings`.
+/// fields: `settings.block_bytes` for a copy, and `module` and `polling` for an atomic variable. A
+/// request for a [`Function::Memory`] may set only `budget`, `settings.block_bytes` and
+/// `settings.page_bytes`.
 ///
 /// If a computer has fewer CPUs than SPEs, several SPEs take turns on one CPU, and most functions
 /// take longer. [`Function::WakeUp`], and [`Function::Chase`] with loading SPEs, then have no
@@ -48,9 +48,9 @@ pub struct Request {
     /// nodes of every chain, and the result is the time of one node.
     pub iterations: Iterations,
     /// The number of warm-up iterations, which are not timed (`-w`). If `None`, the warm-up takes
-    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), `None`
-    /// means a quarter of the iterations of a round. If the request also gives the number of timed
-    /// iterations, `None` means that number on such a machine, but at most 16.
+    /// 10 ms. On a machine that [is steady](cellworks_machine::Capabilities::is_steady), the
+    /// default is a quarter of the iterations of a round. If `iterations` is an exact number, the
+    /// default on such a machine is the same number, but at most 16.
     pub warm_up: Option<u64>,
     /// Further numbers for the function. The flag of each is
     /// [`Setting::flag`](crate::Setting::flag). If a field is `None`, the function uses the default
@@ -58,7 +58,7 @@ pub struct Request {
     /// of a chase a multiple of 64 bytes.
     pub settings: Settings,
     /// The Cell from which SPEs are taken first (`-c`). If `None`, the first Cell that has an SPE.
-    /// If `between_spes` gives SPE 0 another role, SPE 0 does not count.
+    /// With `between_spes`, the Cell must have an SPE other than SPE 0.
     pub cell: Option<CellId>,
     /// The memory module that holds the data (`-m`). If `None`, the module nearest to the Cell. In
     /// a transfer between SPEs, the module holds only the control blocks of the SPEs.
@@ -98,8 +98,8 @@ pub enum Iterations {
     ///
     /// A machine that [is steady](cellworks_machine::Capabilities::is_steady) ignores the time, and
     /// needs only one visit (run of the measurement). The visit ends after eight rounds, or when
-    /// two successive medians differ by at most a thousandth. A round has 2 to 128 iterations, and
-    /// fewer if an iteration takes longer.
+    /// two successive medians differ by at most a thousandth. A round has 128 iterations if an
+    /// iteration is short, and down to 2 if an iteration is long.
     Within(Span),
 }
 
@@ -116,8 +116,8 @@ pub struct Limits {
     /// [`measure`](crate::measure) refuses a result above this limit. On a computer, the limit is
     /// the bandwidth of the widest instructions, 64 bytes a cycle at the highest clock rate.
     pub bandwidth_bytes_per_s_max: Option<u64>,
-    /// The bytes of the largest slice that a program stages at once, such as 16 KB, so that several
-    /// slices fit into the local store. `None` on a machine without local stores.
+    /// The maximum number of bytes that a program stages at once, such as 16 KB. The local store
+    /// has room for several parts of this size. `None` on a machine without local stores.
     pub staging_bytes_max: Option<usize>,
 }
 
@@ -151,7 +151,7 @@ impl Request {
         }
     }
 
-    /// Returns the flag for the smallest number of SPEs that this function takes on a machine.
+    /// Returns the flag for the smallest number of SPEs that this function accepts on a machine.
     pub(crate) fn fewest_flag(&self, topology: &Topology) -> String {
         let is_pair = self.between_spes && topology.spes().len() > 1;
         format!("{} {}", self.spes.flag(), if is_pair { 2 } else { 1 })

@@ -11,9 +11,9 @@
 //! batch. There is no gap between batches, so the batches add up to the whole loop.
 //!
 //! A round is one timed loop on each SPE. A visit is one run of a measurement, with several rounds.
-//! Samples of one loop share the clock rate and the addresses of cache lines, so only the medians
-//! of several rounds show how much the median varies. Rounds of one visit share the addresses of
-//! memory and the load by other programs, so the interval contains the median of each visit.
+//! All samples of a loop have the same clock rate, so only the medians of several rounds show how
+//! much the median varies. All rounds of a visit have the same addresses of memory and the same
+//! load by other programs, so the interval must contain the median of each visit.
 
 use cellworks_machine::{Span, Time};
 
@@ -26,22 +26,22 @@ const SAMPLES_MAX: u32 = 1_000;
 const SAMPLES_MIN: u32 = 20;
 
 /// The minimum length of a batch, in multiples of the time of reading the clock, and of the clock's
-/// smallest step. With this length, a reading or a step is at most 2 % of a batch.
+/// smallest step. With this length, a reading and a step are each at most 2 % of a batch.
 const BATCH_PER_CLOCK: u128 = 50;
 
 /// The number of iterations after which a clock that has not moved counts as standing still.
 pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 
-/// The minimum number of rounds for an interval. The medians of six rounds are all on one side of
-/// the true median with a probability of 3.1 %. For five rounds, the probability is 6.3 %, which is
-/// more than [`MISS_MAX`].
+/// The minimum number of rounds for an interval. If the medians of all rounds are on one side of
+/// the true median, the interval does not contain it. For six rounds, the probability of this is
+/// 3.1 %. For five rounds, the probability is 6.3 %, which is more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
 
 /// An interval is narrow if its width is at most the median divided by this number. Clock rates
-/// rarely vary by less than a hundredth, so a smaller width would rarely be reached.
+/// usually vary by more than a hundredth, so a smaller width would rarely be reached.
 const NARROW_PER_MEDIAN: u128 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +90,8 @@ pub(crate) struct TimedLoop {
 }
 
 impl RoundTimes {
-    /// Combines the times of several SPEs. With an even number of SPEs, the median is the mean of
-    /// the two medians in the middle.
+    /// Combines the times of several SPEs. The result has the median of the medians of the SPEs.
+    /// For an even number of SPEs, this is the mean of the two values in the middle.
     ///
     /// Rejected: the median of all samples, because the PPE does not have the samples.
     pub fn of_all(times: &[Self]) -> Self {
@@ -112,7 +112,7 @@ impl RoundTimes {
 
 impl Clock {
     /// Measures the time of a reading and the smallest step of the clock. The time of a reading is
-    /// the median over many steps, because an interrupt would spoil a single step.
+    /// the median of many measurements, because an interrupt makes single measurements too long.
     pub fn calibrate(now: impl Fn() -> Time) -> Self {
         /// The number of measured steps, odd so that one step is the median.
         const STEPS: usize = 101;
@@ -184,7 +184,7 @@ impl Stopwatch {
         let Some(iteration) = self.iteration else {
             return by_count;
         };
-        // The shortest batch is doubled, because this loop may be faster than the last loop.
+        // Twice the shortest batch, because this loop may be faster than the previous loop.
         let by_clock = self
             .clock
             .shortest_batch()
@@ -209,7 +209,7 @@ impl Stopwatch {
         let mut left = iterations;
         let (mut done, mut readings) = (0, 0);
         while left > 0 {
-            // The last batch includes a rest that is shorter than a batch.
+            // The last batch includes the remaining iterations if they would not fill a batch.
             let count = if left / 2 < batch { left } else { batch };
             for _ in 0..count {
                 operate()?;
@@ -293,8 +293,8 @@ pub(crate) fn median(spans: &mut [Span]) -> Option<Span> {
 /// enclose the median of the distribution with a probability of at least 95 %. Returns `None` if
 /// `n` is less than [`ROUNDS_MIN`].
 ///
-/// The number of values below the median is binomial with probability 1/2. The median is outside of
-/// ranks `k` to `n + 1 - k` only if fewer than `k` values are on one side of the median.
+/// The number of values below the median is binomial with probability 1/2. The values at ranks `k`
+/// and `n + 1 - k` do not enclose the median only if fewer than `k` values are on one side of it.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n < ROUNDS_MIN {
         return None;
@@ -315,7 +315,7 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
 /// The medians of the rounds of each visit, in order.
 pub(crate) type Visited = Vec<Vec<Span>>;
 
-/// Returns the median of each round of one visit, from the same number of loops of each processor.
+/// Returns the median of each round of one visit. All processors must have equally many rounds.
 pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
     let of_round = |round: usize| {
         let times: Vec<_> = loops.iter().map(|all| all[round].times()).collect();
@@ -341,9 +341,9 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds. If
-/// this function is called after every round, rounds that agree by chance can end a measurement too
-/// early. The probability of 95 % holds only for a number of rounds that is fixed in advance.
+/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds. A
+/// caller that stops at the first narrow interval may stop too early, because rounds may agree by
+/// chance. The probability of 95 % holds only for a number of rounds that is fixed in advance.
 pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
     let (low, high) = interval(visited)?;
     let median = median(&mut visited.concat())?;
@@ -604,8 +604,8 @@ mod tests {
             visits.iter().map(spans).collect()
         };
         let last = [1_010; 13];
-        // Ranks 5 to 13 of 17 rounds are rounds of the last visit, so the ranks alone would give an
-        // interval without the medians of the other visits.
+        // Sorted, rounds 5 to 13 of the 17 rounds are rounds of the last visit. Without a wider
+        // interval, the medians of the other visits would be outside.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
         assert_eq!(is_narrow(&disagreeing), Some(false));
@@ -721,7 +721,8 @@ mod tests {
             let timed = clock.timed_loop(&mut stopwatch, iterations, 5);
             assert!(timed.samples.iter().all(|sample| *sample == ns(5)));
             assert_eq!(timed.operating, ns(5 * u64::from(iterations)));
-            // The shortest batch lasts 500 ns: 98 operations of 5 ns, and a reading of 10 ns.
+            // A batch lasts at least 500 ns, the time of 50 readings: 98 operations of 5 ns and one
+            // reading of 10 ns.
             assert!(timed.samples.len() as u32 <= iterations / 98, "{timed:?}");
         }
     }

@@ -54,8 +54,8 @@ pub struct Setting {
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
     pub(crate) used_by: fn(Kind) -> bool,
-    /// Returns the reason why a function of this kind does not use the field. If the result is
-    /// `None`, the error message has the reason why the function has no memory buffers.
+    /// Returns the reason why a function of this kind does not use the field. `None` for the usual
+    /// reason: the error message then says why the function has no memory buffers.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,
@@ -86,11 +86,11 @@ const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// The maximum number of chains of `chase`. A core has fewer cache misses under way at once.
+/// The maximum number of chains of `chase`. No core has so many cache misses under way at once.
 const CHAINS_MAX: usize = 64;
 
 impl Setting {
-    /// All settings, in the order of JSON and CSV.
+    /// All settings, in the order of the fields in JSON and of the columns in CSV.
     pub const ALL: [Self; 6] = [
         Self {
             name: "block_bytes",

@@ -10,17 +10,17 @@
 
 use crate::report::State;
 
-/// The minimum ratio of two times that belong to different states. In one state, the clock rate of
-/// a core rises by at most half. Operations between distant virtual CPUs took 3.6 times as long as
-/// operations between near virtual CPUs.
+/// The minimum ratio of two times that belong to different states. In one state, the ratio is at
+/// most 1.5, because the clock rate of a core rises by at most half. Operations between distant
+/// virtual CPUs took 3.6 times as long as operations between near virtual CPUs.
 pub const STATES_RATIO_MIN: f64 = 1.5;
 
 /// The minimum share of the times in a state. A state with a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
-/// The minimum distance of two peaks, in multiples of the width of the wider peak from quartile to
-/// quartile. If one broad peak is cut in the middle, the distance of the halves is only 1.6 (normal
-/// distribution) or 2 (uniform distribution) widths of a half.
+/// The minimum distance of two peaks, in multiples of the width (distance of the quartiles) of the
+/// wider peak. If one broad peak is cut in the middle, the distance of both halves is only 1.6
+/// (normal distribution) or 2 (uniform distribution) times the width of a half.
 const WIDTHS_APART: f64 = 3.0;
 
 /// The maximum number of changes of state between successive samples, divided by the expected
@@ -30,8 +30,8 @@ const SWITCHES_MAX: f64 = 0.5;
 /// The minimum number of samples for deciding whether states last.
 const SAMPLES_MIN: usize = 20;
 
-/// Returns the states in which times were measured, the faster state first. Two peaks that are far
-/// apart are two states. All other times are one state. If there are no times, the result is empty.
+/// Returns the states in which times were measured, the faster state first. If there are two peaks
+/// far apart, there are two states. Otherwise, there is one state or, without times, no state.
 pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     match boundary(times_ns) {
         Some(first_slow) => {
@@ -120,7 +120,8 @@ fn best_cut(ascending: &[f64]) -> Option<usize> {
     Some(best.0)
 }
 
-/// Returns a quantile of ascending numbers, of which there must be at least one.
+/// Returns the number below which `share` (0 to 1) of the ascending numbers lie. `ascending` must
+/// have at least one number.
 fn quantile(ascending: &[f64], share: f64) -> f64 {
     ascending[((ascending.len() - 1) as f64 * share).round() as usize]
 }

@@ -7,16 +7,17 @@ use cellworks_machine::{CellId, Topology};
 use crate::function::Kind;
 use crate::report::{Between, Buffers, Finding, Measurement, Parameters, Storage};
 
-/// The minimum size of data that counts as data in main memory, in multiples of the cache size. At
-/// the next access, a cache holds little of data of this size.
+/// The minimum size of data that counts as data in main memory, in multiples of the cache size. If
+/// an SPE accesses such data again and again, only a small part of the data is in the cache.
 const BEYOND: usize = 2;
 
 /// Sets `lies_in` of each measurement that accesses main memory. Data that fits into the last-level
-/// caches of the Cells in use is in a cache. Data of at least twice this size is in main memory.
+/// caches of the Cells in use is in a cache. Data of at least twice the size of these caches is in
+/// main memory. Other data is partly in a cache.
 ///
-/// The size of a last-level cache comes from the operating system and from `findings`. If other
-/// programs use the cache, the size in `findings` is smaller. Data between the smaller size and
-/// twice the larger size lies partly in the cache.
+/// The size of a cache comes from the operating system and from `findings`, which has a smaller
+/// size if other programs use the cache. Data up to the smaller size is in a cache. Data from twice
+/// the larger size is in main memory.
 pub fn classify_storage(
     topology: &Topology,
     measurements: &mut [Measurement],

@@ -6,8 +6,8 @@ use crate::figures::time;
 use crate::function::{Function, Polling, Primitive};
 use crate::report::{Between, Matrix, Measurement, Reference, State};
 
-/// The ratio from which two one-way times of a pair of SPEs show two states of the computer. In one
-/// state, the fastest times of an exchange and of a matrix differed by only a tenth.
+/// The minimum ratio of two one-way times of a pair of SPEs that shows two states of the computer.
+/// In one state, the fastest times of exchanges and of matrices differed by only a tenth.
 const DISAGREE: f64 = 2.0;
 
 const WHAT_TO_DO: &str = "this run mixes numbers of both states; measure again, and if the message comes again, measure \
@@ -112,8 +112,8 @@ fn ways(
     }
     let pairs: Vec<[usize; 2]> = ways.iter().map(|way| way.pair).collect();
     for matrix in matrices {
-        // With compare-and-swap, the receiver takes the cache line away from the sender, so these
-        // times are not compared with others.
+        // With compare-and-swap, each poll takes the cache line away from the sender. This makes
+        // the times different in any state, so they are not compared with others.
         if matrix.polling == Some(Polling::CompareAndSwap) {
             continue;
         }

@@ -75,7 +75,8 @@ pub(super) fn private_or_shared(
         };
         let best = &pairs[best];
         let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // A difference at one size in the middle may come from addresses, so it is no advice.
+        // If one kind of buffer is better at a single size, and this size is neither the smallest
+        // nor the largest, the addresses of the buffers may be the reason, so there is no advice.
         let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
         if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
             continue;

@@ -1,7 +1,7 @@
-//! Advice that follows from a comparison of two times, as a table. A row has a sentence for each
-//! result of the comparison. A sentence has the names of values in braces. `{first}` and `{second}`
-//! are the two times, and `{ratio}` is the longer time divided by the shorter time. [`Sides::with`]
-//! sets further values.
+//! A table of advice. Each row compares two times, and has one sentence for each result of the
+//! comparison. Words in braces in a sentence are placeholders: `{first}` and `{second}` for the two
+//! times, `{ratio}` for the longer time divided by the shorter time, and other words for the values
+//! that [`Sides::with`] adds.
 
 use cellworks_machine::SpeId;
 
@@ -88,7 +88,7 @@ pub(super) const WAITING: &[Comparison] = &[WAKE_UP_OR_SPIN];
 
 const WORDS: [Function; 2] = [Function::Mailbox, Function::Signal];
 
-/// Advises whether to keep programs on their SPE and send them tasks as messages (section 5.1).
+/// Advises whether to start one program for many tasks, or one for each task (section 5.1).
 const START_OR_SEND: Comparison = Comparison {
     sides: |run| {
         let start = run.median(Function::MkThread, |p| p.spes == 1)?;
@@ -119,7 +119,7 @@ const CREATE_OR_START: Comparison = Comparison {
     equal: "",
 };
 
-/// Recommends the primitive that should carry a word (section 5.2).
+/// Recommends mailboxes or signals for sending a word (section 5.2).
 const MAILBOX_OR_SIGNAL: Comparison = Comparison {
     sides: |_| None,
     longer: "Between {whom} an exchange takes {second} by signal and {first} by mailbox, {ratio} times as long: use \
@@ -186,8 +186,8 @@ const CELLS_FROM_PPE: Comparison = Comparison {
     equal: "To the PPE all Cells are equally near: by {word} an exchange takes {times}.",
 };
 
-/// Advises whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). If there is
-/// a matrix, the matrix shows more, and this advice is left out.
+/// Advises whether SPEs that communicate should be in one Cell (sections 5.2 and 5.3). This advice
+/// is left out if there is advice from a matrix, which has more distances.
 const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
     sides: |run| {
         if !by_distance(run.matrices).is_empty() {
@@ -209,7 +209,8 @@ const CELLS_FROM_EACH_OTHER: Comparison = Comparison {
             {home}, and {first} between Cells {home} and {far}.",
 };
 
-/// Returns a function with its exchange times in several Cells, or `None` if there is none.
+/// Returns a function (mailbox or signal) that was measured in several Cells, with the time of an
+/// exchange in each Cell. Returns `None` if there is no such function.
 fn by_cell(run: &Run, between: Between) -> Option<(Function, Vec<Point>)> {
     WORDS.into_iter().find_map(|word| {
         let exchange = |cell| Some((cell, run.exchange(word, between, cell)?));
@@ -260,7 +261,7 @@ const LOADED_OR_IDLE_MEMORY: Comparison = Comparison {
     equal: "",
 };
 
-/// Recommends the work between two operations on a shared variable (section 5.4).
+/// Recommends how long SPEs should work between operations on a shared variable (section 5.4).
 const SHARED_OR_ALONE: Comparison = Comparison {
     sides: |run| {
         let (variable, one, sides) = shared_variable(run)?;
@@ -274,7 +275,8 @@ const SHARED_OR_ALONE: Comparison = Comparison {
                     format!("{} times as long", plain(slower))
                 }
             }
-            // If one SPE mostly has the cache line, only the mean shows that sharing takes longer.
+            // If one SPE has the cache line most of the time, most operations are fast, so the
+            // median is short. Only the mean shows that sharing takes longer.
             _ if variable.latency_ns.mean >= DIFFERS * one.latency_ns.mean => return None,
             _ => String::new(),
         };

@@ -6,8 +6,8 @@ use crate::figures::{plain, size, time};
 use crate::function::Primitive;
 use crate::report::{Matrix, MatrixClass};
 
-/// Returns a sentence for each distance at which some primitives are fastest, and a sentence for
-/// the primitives that take the same time at all distances.
+/// Returns one sentence for each distance that is the fastest for some primitives. The last
+/// sentence has the primitives that take the same time at all distances.
 pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     let mut near_first: Vec<(&str, Vec<String>)> = Vec::new();
     let mut equal = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn by_distance(matrices: &[Matrix]) -> Vec<String> {
     texts
 }
 
-/// Returns the median of a class of pairs, with an interval from the fastest pair to the median.
-/// The interval ends at the median, because slower pairs may have been disturbed.
+/// Returns the median time of a class of pairs. The interval of this value begins at the time of
+/// the fastest pair, and ends at the median, because slower pairs may have been disturbed.
 fn of_class(class: &MatrixClass) -> Option<Value> {
     let median = Value::exactly(class.p50_ns?)?;
     Some(Value {
@@ -86,8 +86,8 @@ fn of_class(class: &MatrixClass) -> Option<Value> {
     })
 }
 
-/// The name of the class of pairs across Cells if there are two Cells, from
-/// [`Topology::name_of`](cellworks_machine::Topology::name_of).
+/// The name of the class of pairs in different Cells, on a machine with two Cells. The name comes
+/// from [`Topology::name_of`](cellworks_machine::Topology::name_of).
 const OTHER_CELL: &str = "other Cell";
 
 fn where_pairs_sit(class: &str) -> String {
@@ -102,7 +102,7 @@ fn where_pairs_sit(class: &str) -> String {
     format!("{preposition} the same {place}")
 }
 
-/// Returns the name of a class of pairs in a sentence that has already named nearer pairs.
+/// Describes the place of the pairs of a class, for a sentence that has already named nearer pairs.
 fn where_others_sit(class: &str) -> String {
     if class == OTHER_CELL {
         return "to an SPE in the other Cell".to_owned();

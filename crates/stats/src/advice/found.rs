@@ -74,7 +74,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the value of a finding, with the interval of `measured` if known.
+/// Makes a value of the number `finding`, with the interval of `measured` if it is `Some`.
 pub(super) fn like(measured: Option<Value>, finding: f64) -> Option<Value> {
     let exactly = Value::exactly(finding)?;
     Some(measured.map_or(exactly, |measured| Value {

@@ -5,8 +5,8 @@ use super::value::{Compared, DIFFERS, Gain, Value};
 use super::words::{Recommendation, counted, gained};
 use crate::figures::{plain, size, time};
 
-/// Recommends the largest number of elements with which a list is as fast as the list with the
-/// fewest elements. All lists move `bytes` bytes. The sizes of the points are numbers of elements.
+/// Recommends the largest number of elements with which a list takes less than 10 % longer than the
+/// list with the fewest elements. The points are numbers of elements, with `bytes` bytes in all.
 pub(super) fn elements_worth_having(
     lists: &[Point],
     bytes: usize,
@@ -61,7 +61,7 @@ pub(super) fn elements_worth_having(
     })
 }
 
-/// The times of the same elements moved by a list, and by single commands one after the other.
+/// The times of moving the same elements by one list, and by one command after the other.
 pub(super) struct Gathered {
     pub elements: usize,
     pub element_bytes: usize,

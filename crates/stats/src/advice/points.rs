@@ -1,10 +1,10 @@
-//! Times and bandwidths at sizes.
+//! Points of curves: times and bandwidths for different sizes of blocks, or for different counts.
 
 use super::value::Value;
 use crate::figures::bandwidth;
 use crate::report::Measurement;
 
-/// The minimum share of the best bandwidth for a bandwidth that is nearly as good.
+/// A bandwidth counts as nearly the best if it is at least this share of the best bandwidth.
 pub(super) const NEARLY_BEST: f64 = 0.9;
 
 /// A size, a count or an index, with its time or bandwidth.

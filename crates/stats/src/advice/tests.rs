@@ -125,8 +125,8 @@ fn texts(advice: Vec<Advice>) -> Vec<String> {
     advice.into_iter().map(|advice| advice.text).collect()
 }
 
-/// Returns measurements of the paper's blade, from section 4.2 and tables 1 and 2, or with numbers
-/// that have the shape of figures 4 to 12.
+/// Returns measurements of the paper's blade. Some numbers are from section 4.2 and tables 1 and 2.
+/// The other numbers are made up, and form curves of the same shape as figures 4 to 12.
 fn blade() -> Vec<Measurement> {
     use Between::{MemorySpe, PpeSpe, SpeSpe};
     use Buffers::{Private, Shared};
@@ -528,7 +528,7 @@ fn buffers_with_unclear_differences_are_not_called_equal() {
 
 #[test]
 fn buffers_are_compared_by_bandwidth() {
-    // Half of the puts to the shared buffer are slow, which the median does not show.
+    // Half of the puts to the shared buffer are slow, but the median is the time of a fast put.
     let [mut shared, private] = pair(256 << 10, 7_000.0, 6_800.0);
     shared.bandwidth_bytes_per_s = Some(28_000_000_000);
     let told = on_one_cell(&[within(shared.clone(), 6_900.0, 9_000.0), private.clone()]);
@@ -591,7 +591,7 @@ fn advice_for_lists_of_gets_and_of_puts_is_one_sentence() {
         ..m.clone()
     };
     let single = |bytes, ns| {
-        // This measurement has no bandwidth, so no size is recommended for single commands.
+        // This measurement has no bandwidth, so there is no advice about the size of blocks.
         Measurement {
             bandwidth_bytes_per_s: None,
             ..transfer(Function::DmaGet, 1, Buffers::Shared, bytes, ns)
@@ -730,7 +730,7 @@ fn the_latency_of_memory_gives_advice_on_requests() {
              another SPE copies, 1.50 times as long as the 100 ns of an idle machine.",
         ]
     );
-    // There is no advice without a time of an idle machine, or if a load has no effect.
+    // There is no advice without the latency of an idle machine, or if load does not change it.
     assert!(told(&[&caches[..], &[latency(1, 150.0), misses(10.2, 12)]].concat()).is_empty());
     assert!(told(&[latency(0, 100.0), latency(1, 101.0)]).is_empty());
     // The interval of the time under load is wider than the difference, so there is no advice.

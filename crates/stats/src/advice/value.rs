@@ -7,7 +7,8 @@
 //!   ├────●──────┤
 //!            ├──────●────┤    unclear: there is no advice
 //!
-//!   ├●┤ ├●┤                   equal: less than 10 % from end to end
+//!   ├●┤ ├●┤                   equal: the upper limit of each interval is less than 10 %
+//!                             above the lower limit of the other interval
 //! ```
 
 use crate::report::Measurement;
@@ -77,8 +78,8 @@ impl Value {
         })
     }
 
-    /// Returns the bandwidth of all SPEs together, with an interval from the interval of the median
-    /// time. The bandwidth may be far below this interval, because of a few slow blocks.
+    /// Returns the bandwidth of all SPEs together. Its interval is calculated from the interval of
+    /// the median time. A few slow blocks can make the bandwidth far lower than this interval.
     pub fn bandwidth(measurement: &Measurement) -> Option<Self> {
         let exactly = Self::exactly(measurement.bandwidth_bytes_per_s? as f64)?;
         let p = &measurement.parameters;
@@ -132,7 +133,7 @@ impl Value {
         high - low
     }
 
-    /// Returns the interval, extended to the number. A bandwidth may be outside of its interval.
+    /// Returns the interval, extended to contain `is`. A bandwidth may be outside of its interval.
     fn ends(self) -> (f64, f64) {
         (self.low.min(self.is), self.high.max(self.is))
     }

@@ -46,7 +46,7 @@ pub(super) fn range(from: String, to: &str) -> String {
 }
 
 /// Returns the index of the size with the largest `gain`, this gain, and a text with all sizes that
-/// have a gain, or `None` if there is no gain.
+/// have a gain. Returns `None` if no size has a gain.
 pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize, f64, String)> {
     let gains = by_size.iter().map(|(_, compared)| gain(*compared));
     let (best, ratio) = gains
@@ -61,9 +61,9 @@ pub(super) fn gained(by_size: &[(usize, Compared)], gain: Gain) -> Option<(usize
     Some((best, ratio, sizes))
 }
 
-/// Returns a text with the indices at which a statement is true. There must be such an index. If
-/// the statement is false at an index between others, the text has each index. Otherwise, the text
-/// has only the first and the last index.
+/// Returns a text with the names of the indices at which `is_true` is `Some(true)`. There must be
+/// such an index. If `is_true` is `Some(false)` between two of these indices, the text lists the
+/// name of each. Otherwise, the text has only the names of the first and the last index.
 fn range_of(is_true: &[Option<bool>], name: impl Fn(usize) -> String) -> String {
     let places: Vec<usize> = (0..is_true.len())
         .filter(|at| is_true[*at] == Some(true))

@@ -14,8 +14,8 @@ const BLOCK_BYTES: [usize; 5] = [16, 128, 1 << 10, 4 << 10, 16 << 10];
 /// The sizes of copied blocks, from a fraction of a tile to several tiles.
 const COPY_BYTES: [usize; 3] = [1 << 10, 16 << 10, 64 << 10];
 
-/// The size of the table of pointers, with nodes in all banks of a memory module. Without caches,
-/// every size has the same latency.
+/// The size of the table of pointers. With this size, all banks of a memory module have nodes. A
+/// larger table would have the same latency, because there are no caches.
 const TABLE_BYTES: usize = 256 << 10;
 
 /// The numbers of chains, up to the number of entries of an MFC command queue.

@@ -2,8 +2,8 @@
 //! variable of one word is changed in the machine's fastest way, and a larger variable by a loop of
 //! `getllar` and `putllc`.
 //!
-//! On a machine with caches, operations on one word are timed once more without the library, as the
-//! processor's own instructions, such as `lock xadd`.
+//! On a machine with caches, operations on one word are also timed without the library, as single
+//! instructions of the processor, such as `lock xadd`.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -88,7 +88,7 @@ fn loops_and_balances(
 #[derive(Default)]
 struct Line([AtomicU32; LINE_BYTES / 4]);
 
-/// Times the processor's own instructions on the SPEs of the task. The variables have the same
+/// Times the processor's own instructions on the SPEs of `task`. The variables have the same
 /// offsets as those of the library's operations.
 fn bare<M: CellMachine>(
     machine: &M,
@@ -121,8 +121,8 @@ fn bare<M: CellMachine>(
     Ok(loops)
 }
 
-/// Changes a variable by one instruction in timed loops. The loops use the old value, because the
-/// compiler would otherwise choose another instruction.
+/// Changes a variable by one instruction in timed loops. The loops use the old value that the
+/// instruction returns. Otherwise the compiler would choose another instruction.
 fn change<S: CellSpe>(
     spe: &S,
     block: EffectiveAddress,
@@ -157,8 +157,9 @@ fn change<S: CellSpe>(
     }
 }
 
-/// Times a closure that changes the variable and returns the increase of the variable. Returns the
-/// loops and the sum of the increases. `of` makes the closure from the first number to store.
+/// Times the closure that `of` makes. The closure changes the variable and returns the increase.
+/// Returns the loops and the sum of the increases. The argument of `of` is the first number for
+/// `fetchset`.
 fn changed<S: CellSpe, F: FnMut() -> u32>(
     spe: &S,
     block: EffectiveAddress,
@@ -197,9 +198,9 @@ impl<S: CellSpe, F: FnMut() -> u32> Work<S> for Change<F> {
     }
 }
 
-/// Returns an error if a variable differs from its balance (values written minus values read). If
-/// no update is lost, each value written is read by the next operation or is the final value, so
-/// the balance is the final value.
+/// Returns an error if a variable differs from its balance (values written minus values read). The
+/// first value read is 0. If no update is lost, each value written is read by the next operation,
+/// except for the final value, so the balance is the final value.
 fn verify(variables: &Region, offset: usize, words: usize, balance: u32) -> Result<(), Untrusted> {
     for word in 0..words {
         let found = variables.load_u32(offset + 4 * word);

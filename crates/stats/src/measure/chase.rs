@@ -1,6 +1,6 @@
 //! `chase` follows pointers in random order. The result shows the latency of a load that misses,
-//! the sizes of the caches, and the number of misses that one core has under way. The paper does
-//! not have this function, because a local store has no misses.
+//! the sizes of the caches, and the maximum number of misses that one core has under way at once.
+//! The paper does not have this function, because a local store has no misses.
 //!
 //! ```text
 //!   table      ┌──────┬──────┬──────┬──────┬──────┬──────┐   nodes of 64 bytes, each refers
@@ -19,12 +19,12 @@
 //! the translation buffers.
 //!
 //! On a machine with local stores, the SPE begins to stage the next node of every chain before it
-//! waits for the first of these nodes. On a machine without local stores, the SPE reads the table
-//! by references, because staging takes 2 to 3 ns and a load from the first cache only 1 ns.
+//! waits for the first of these nodes. On a machine without local stores, the SPE follows Rust
+//! references, because staging takes 2 to 3 ns and a load from the first cache only 1 ns.
 //!
 //! Other SPEs can copy memory at the same time, to show the latency of a busy memory. Without local
-//! stores, each loading SPE copies private blocks that are larger than a cache. With local stores,
-//! no cache keeps the data, so all loading SPEs read one source, and each writes to one tile.
+//! stores, each loading SPE has private blocks that are larger than a cache. With local stores,
+//! there is no cache that would keep the data, so all loading SPEs can read one source.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -46,7 +46,7 @@ use crate::plan::copy::CopyTask;
 use crate::program::join;
 use crate::shuffle::shuffle;
 
-/// The number of nodes of each chain that an iteration visits. Compared with these visits, the
+/// The number of nodes that an iteration visits in each chain. Compared with these visits, the
 /// start and the end of an iteration take little time.
 const STEPS: usize = 1_024;
 
@@ -285,7 +285,7 @@ impl<'t> Link<'t> {
     }
 }
 
-/// Links the nodes of the table to one cycle, and returns the nodes at which the chains begin.
+/// Links the nodes of the table into one cycle, and returns the nodes at which the chains begin.
 fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t Link<'t>> {
     for ((node, next), place) in steps(order).zip(0..) {
         table[node].next.set(Some(&table[next]));
@@ -490,7 +490,8 @@ mod tests {
             .windows(2)
             .filter(|pair| pair[0].abs_diff(pair[1]) <= 16)
             .count();
-        // In a random order, about 32 of 10,000 successive nodes are at most 16 places apart.
+        // In a random order, about 32 of 10,000 pairs of successive nodes are near: their distance
+        // in the table is at most 16 nodes.
         assert!(near < 100, "{near}");
     }
 

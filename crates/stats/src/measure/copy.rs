@@ -9,8 +9,8 @@
 //!
 //! Each SPE allocates and first touches its two blocks, so the operating system places them near
 //! the SPE. A tile is as large as staging allows. Without local stores, a tile is the whole block.
-//! The time is then the time of the C library's `memcpy` and of staging, which prefetches the
-//! beginnings of both blocks and lets other threads run.
+//! The time is then the time of the C library's `memcpy` plus the time of staging. Staging
+//! prefetches the beginnings of both blocks, and yields to other threads.
 
 use std::ops::ControlFlow;
 
@@ -58,9 +58,9 @@ pub(super) fn measure<M: CellMachine>(
 const ALIAS_BYTES: usize = 4096;
 
 /// The source and the target of one SPE, in one allocation. To avoid aliasing, their distance is a
-/// number of whole pages plus half a page. Large blocks in separate allocations are a few bytes
-/// more than whole pages apart, and copies of 4,096 bytes then took twice as long (EPYC of family
-/// 25, 119 to 172 ns instead of 65 ns).
+/// number of whole pages plus half a page. The distance of large blocks in separate allocations is
+/// only a few bytes more than whole pages. With such a distance, copies of 4,096 bytes took 119 to
+/// 172 ns instead of 65 ns (EPYC of family 25).
 pub(super) struct Copier {
     memory: Vec<u64>,
     words: usize,

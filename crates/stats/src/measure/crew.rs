@@ -1,7 +1,7 @@
 //! The crew of working SPEs. The PPE starts all loops of a round at the same time.
 
-// Rejected: a single visit with rounds until their medians agree. The medians agreed within 1 %,
-// but the next run differed by half, because a state of a shared processor outlasts a measurement.
+// Rejected: one visit (run) with rounds until its medians agree. The medians agreed within 1 %, but
+// those of the next run differed by 50 %: the shared processor had another state.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::mfc::EffectiveAddress;
@@ -30,13 +30,13 @@ const COUNTS: u32 = 2;
 /// The time in which a sleeping SPE wakes up: twice the median of `wakeup` (docs/performance.md).
 const WAKE_UP_NS: u64 = 50_000;
 
-/// An estimate of the time in which the PPE wakes one sleeping SPE and sends the words of a round.
+/// An estimate of the time in which the PPE wakes one sleeping SPE and sends its words of a round.
 const SEND_NS: u64 = 5_000;
 
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the time for all rounds, twice the minimum for an interval.
+/// The number of rounds that fit into the requested time: twice the minimum for an interval.
 const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
 
 /// The number of rounds of each visit (run of a measurement) except the last. Three visits have
@@ -47,12 +47,12 @@ const ROUNDS_PER_VISIT: usize = 2;
 /// limit only if its rounds become shorter and shorter.
 const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
 
-/// On a machine with times that repeat, two medians agree if they differ by at most the median
-/// divided by this number. Published times of Cells are less accurate.
+/// On a machine with times that repeat, two medians agree if they differ by at most the later
+/// median divided by this number. The published times of Cells are less accurate than this limit.
 const STEADY_PER_MEDIAN: u128 = 1_000;
 
 /// The maximum number of rounds on a machine with times that repeat. The medians may never agree,
-/// for example if SPEs overtake each other in a pattern that is longer than a round.
+/// for example if the order in which SPEs overtake each other takes several rounds to repeat.
 const STEADY_ROUNDS_MAX: u32 = 8;
 
 pub(super) trait Work<S: CellSpe> {
@@ -116,8 +116,8 @@ fn report_failure<S: CellSpe>(spe: &S) {
 /// The number of readings after which a clock that has not moved counts as standing still.
 const STANDSTILL_READINGS: u32 = 1 << 20;
 
-/// Calls `pass` with the remaining time, again and again until the time `until`. Returns early if
-/// the clock stands still: a measurement with such a clock is refused later.
+/// Calls `pass` with the remaining time, again and again until the clock reaches `until`. Returns
+/// early if the clock stands still: a measurement with such a clock is refused later.
 pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span)) {
     let mut seen = now();
     let mut still = 0;
@@ -129,8 +129,8 @@ pub(super) fn wait_until(until: Time, now: impl Fn() -> Time, pass: impl Fn(Span
     }
 }
 
-/// Lets other threads run. On a simulated machine, also computes for one cycle for each 2 ns of
-/// `left`, because a computation takes less time to simulate than many readings of the clock. If
+/// Lets other threads run. On a simulated machine, first computes for one cycle for each 2 ns of
+/// `left`: simulating one long computation is faster than simulating many readings of the clock. If
 /// the clock of the SPU is faster than 0.5 GHz, the computation ends before `left` is over.
 pub(super) fn pass<S: CellSpe>(spe: &S, left: Span) {
     const FEMTOSECONDS_PER_CYCLE: u128 = 2_000_000;
@@ -224,8 +224,8 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         self.check()?;
         let kind = if round.counts { COUNTS } else { WARM_UP };
         let begin = self.ppe.now();
-        // The delay is at least twice the longest time that sending took in earlier rounds, because
-        // each word may need a system call of the PPE.
+        // The delay is at least twice the longest time of sending in earlier rounds. Sending may
+        // take longer now, because each word may need a system call of the PPE.
         let gate = start_delay(self.members.len()).max(twice(self.longest_send));
         let [upper, lower] = words_of(begin + gate);
         for member in &self.members {
@@ -266,7 +266,7 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
     }
 }
 
-/// Returns the time in which the PPE can send the words of a round to several SPEs.
+/// Estimates how long a round must wait for its words to be sent. A single SPE need not wait.
 fn start_delay(spes: usize) -> Span {
     match spes {
         0..=1 => Span::default(),
@@ -280,9 +280,9 @@ fn twice(mut span: Span) -> Span {
 }
 
 /// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
-/// machine with times that repeat, there are rounds until two successive medians agree. On other
-/// machines, there are rounds until the interval of the median is narrow or the time is over, but
-/// only [`ROUNDS_PER_VISIT`] rounds if another visit follows.
+/// machine with times that repeat, the rounds end when two successive medians agree. On other
+/// machines, there are [`ROUNDS_PER_VISIT`] rounds if another visit follows. Otherwise, the rounds
+/// end when the interval of the median is narrow or the time is over.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -302,7 +302,8 @@ pub(super) fn conduct<E>(
         }
         Timed::Within(span) => {
             let of_round = Span::from_femtoseconds(span.as_femtoseconds() / ROUNDS_PER_SPAN);
-            // A warm-up of a given size does not show how many iterations fill a round.
+            // A warm-up of a given size does not show how many iterations fill a round, so more
+            // loops follow until one is as long as a round.
             let enough = match pace.warm_up {
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
@@ -418,8 +419,8 @@ mod tests {
         Span::from_nanoseconds(ns)
     }
 
-    /// Runs rounds of a made-up operation. The arguments of `times` are a round and the number of
-    /// earlier rounds that counted.
+    /// Runs rounds of a made-up operation. `times` returns the times of a round. Its second
+    /// argument is the number of earlier rounds without the warm-up.
     fn conducted(
         warm_up: Option<u32>,
         timed: Timed,
@@ -516,11 +517,11 @@ mod tests {
         assert_eq!(counted_in(&[], true, 100), 2);
         assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
         assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The first two visits have medians of 140 ns, so the interval stays wide.
+        // The earlier visits have medians of 140 ns, not 100 ns, so the interval stays wide.
         let different = [[140, 140], [140, 140]];
         assert_eq!(counted_in(&different, false, 100), 12);
-        // The number of iterations of 101 ns that fill 10 ms is rounded down, so 12 rounds end
-        // before 120 ms, and another round follows.
+        // With 101 ns for an iteration, the number of iterations in a round of 10 ms is rounded
+        // down, so 12 rounds end before 120 ms, and another round follows.
         assert_eq!(counted_in(&different, false, 101), 13);
         assert_eq!(counted_in(&different, false, 60), 13);
     }

@@ -1,4 +1,4 @@
-//! `mailbox` and `signal`: a word there and a word back (paper, sections 3.1.2 and 3.1.3).
+//! `mailbox` and `signal`: a word to a partner and a word back (paper, sections 3.1.2 and 3.1.3).
 //!
 //! | | there | back |
 //! |---|---|---|

@@ -25,11 +25,11 @@ use crate::plan::{Plan, Task};
 use crate::report::{Measurement, MemoryCell, MemoryMatrix};
 use crate::sample::round_medians;
 
-/// The number of addresses at which the memory module of a block is checked.
+/// The number of addresses of a block for which the machine is asked for the memory module.
 const CHECKED_PLACES: usize = 16;
 
-/// Measures the cells of the matrix in order. After each cell, calls `progress` with the numbers of
-/// measured cells and of all cells. If `progress` returns a break, the other cells are `None`.
+/// Measures the entries of the matrix in order. After each entry, calls `progress` with the numbers
+/// of measured and of all entries. If `progress` returns a break, the remaining entries are `None`.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &MemoryTask<Plan>,

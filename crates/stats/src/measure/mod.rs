@@ -7,21 +7,21 @@
 //!   waits for all     ◄── outbound mailbox ──── READY
 //!
 //!   a round:
-//!   WARM_UP or COUNTS ─── inbound mailbox ────► whether to keep the round
+//!   WARM_UP or COUNTS ─── inbound mailbox ────► learns whether the round counts
 //!   n                 ─── inbound mailbox ────► the number of iterations
 //!   start, two words  ─── inbound mailbox ────► waits until this time
 //!                                               runs a timed loop of n iterations
 //!   waits for all     ◄── outbound mailbox ──── DONE, time of the loop, its median sample
-//!     ... again until warm, then until the medians agree or the time is over
+//!     ... again until warm, then until the interval of the median is narrow or the time is over
 //!
 //!   END               ─── inbound mailbox ────► verifies, returns the rounds that count
 //!   joins, verifies; refuses results that cannot be true
 //! ```
 //!
 //! The warm-up runs the same code as the rounds that count. All loops of a round start at the same
-//! time on the clock of the run, late enough for every SPE to have its words. An SPE that has its
-//! words later starts at once. If the arrival of a word started each loop, the first of hundreds of
-//! SPEs would run alone until the last SPE was woken.
+//! time on the clock of the run, late enough for every SPE to have its words. If an SPE receives
+//! its words after this time, its loop starts at once. If each loop started at the arrival of its
+//! words, the first of hundreds of SPEs would run alone until the last SPE was woken.
 //!
 //! The measurement differs from the paper in two points. Times are on the clock that all SPEs of a
 //! run share, because the bandwidth of all SPEs needs their first start and last end. Each program
@@ -88,8 +88,8 @@ pub fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Measurement, 
 ///
 /// The interval of the median comes from the rounds of all visits, and contains the median of each
 /// visit. If all rounds were independent, the interval would contain the true median with a
-/// probability of 95 %. A condition that is the same in all visits, such as SPEs that share a CPU
-/// ([`Request`](crate::Request)), does not make the interval wider.
+/// probability of 95 %. The interval does not show the effect of a condition that is the same in
+/// all visits, such as SPEs that share a CPU ([`Request`](crate::Request)).
 ///
 /// ```
 /// use cellworks_host::Host;
@@ -138,10 +138,10 @@ impl Visits {
     /// plan has a given number of iterations, each visit has one round of this number.
     ///
     /// A matrix is measured anew in each visit, so one visit is enough. After each pair of SPEs or,
-    /// in a [`Function::Memory`](crate::Function::Memory), after each SPE and module, calls
-    /// `progress` with the number of measured figures and the number of all figures. If `progress`
-    /// returns a break, the matrix has only the measured figures. A pair has no time if its
-    /// transfers are shorter than the steps of the clock.
+    /// in a [`Function::Memory`](crate::Function::Memory), after each pair of an SPE and a module,
+    /// calls `progress` with the number of measured pairs and the number of all pairs. If
+    /// `progress` returns a break, the matrix has only the measured pairs. A pair of SPEs has no
+    /// time if the clock is too coarse for its transfers.
     ///
     /// # Errors
     ///
@@ -209,7 +209,7 @@ mod tests {
     use crate::test_data::{LIMITS, single};
     use summary::check_times;
 
-    /// Plans a function for two SPEs with 1,024 bytes in each operation and at most 10 GB/s each.
+    /// Plans operations of 1,024 bytes on two SPEs, each with a limit of 10 GB/s.
     fn plan(function: Function, keep_samples: bool) -> Plan {
         let limits = Limits {
             bandwidth_bytes_per_s_max: Some(10_000_000_000),
@@ -301,7 +301,8 @@ mod tests {
         let kept = measurement.samples_ns.clone().unwrap();
         let of_one = [200.0, 300.0, 250.0, 251.0, 252.0, 253.0, 254.0];
         assert_eq!(kept, [of_one, of_one].concat());
-        // Each SPE moves 7 blocks. In each of 6 rounds, one SPE starts 1 ns after the other.
+        // Each SPE moves 7 blocks in 1,760 ns (the sum of `rounds`). In each of the 6 rounds, one
+        // SPE starts 1 ns after the other.
         let bandwidth = 14.0 * 1_024.0 / (1_760.0 + 6.0) * 1e9;
         assert_eq!(measurement.bandwidth_bytes_per_s, Some(bandwidth as u64));
 

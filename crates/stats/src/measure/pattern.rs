@@ -1,5 +1,5 @@
 //! The content of buffers, which shows whether transfers arrived. The content repeats every 64 KB,
-//! so all parts of a block that moves through a window of 64 KB have the same bytes.
+//! so all blocks that fill a window of 64 KB one after the other have the same bytes.
 
 use crate::error::Untrusted;
 use crate::plan::layout::WINDOW_BYTES;
@@ -20,7 +20,8 @@ impl Pattern {
         Self(self.0.iter().map(|byte| !byte).collect())
     }
 
-    /// Passes the content of the bytes `from..from + bytes` to `write`, with offsets in the buffer.
+    /// Calls `write` with parts of the content `from..from + bytes` and their offsets in the
+    /// buffer.
     pub fn fill(&self, from: usize, bytes: usize, mut write: impl FnMut(usize, &[u8])) {
         let mut done = 0;
         while done < bytes {

@@ -1,5 +1,5 @@
-//! The reference of a run: the times of two SPEs for a mailbox exchange and for a cache line,
-//! measured again and again to show whether the state of the computer changes.
+//! The reference of a run: two times of a pair of SPEs (a mailbox exchange, and a cache line that
+//! moves to the other SPE). A change of these times shows a change in the state of the computer.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
 use crate::state::{STATES_RATIO_MIN, states};
 
-/// The length of each half of a reading: the exchange, and then the cache line. About twenty rounds
-/// fit into this time, so one interrupted round does not move the median.
+/// The time for each half of a reading: first mailbox exchanges, then moves of the cache line.
+/// About twenty rounds fit into this time, so one interrupted round does not move the median.
 const EACH: Span = Span::from_nanoseconds(1_000_000);
 
 /// The minimum time between two readings.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// The minimum time between two readings, in multiples of the time that the last reading took. A
-/// reading takes about 3 ms on an idle computer.
+/// A second minimum time between two readings, in multiples of the time of the last reading. The
+/// longer minimum holds. A reading takes about 3 ms on an idle computer.
 const BETWEEN_PER_READING: u32 = 20;
 
 /// The readings of a run: the times of two SPEs for a mailbox exchange and for a cache line.
@@ -81,8 +81,8 @@ impl Readings {
     }
 
     /// Takes a reading on `machine`, which must have the topology that was passed to
-    /// [`of`](Self::of). If a time is far from the time in the last reading, perhaps because of an
-    /// interrupt, measures twice more and keeps the median.
+    /// [`of`](Self::of). If a time is far from the last reading, perhaps because of an interrupt,
+    /// measures this time two more times, and keeps the median of the three times.
     ///
     /// # Errors
     ///

@@ -24,8 +24,8 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         },
         bandwidth_bytes_per_s: samples.bandwidth_bytes_per_s(outcome.bytes_per_iteration),
         samples_ns: plan.keep_samples.then(|| samples.all_ns()),
-        // With several loops, the slowest SPE runs alone at the end of a round. The samples of this
-        // SPE can then have two peaks although the computer had one state.
+        // No states for several loops: the slowest SPE runs alone at the end of a round, so its
+        // samples can have two peaks although the computer had one state.
         states: match outcome.loops.len() {
             1 if !plan.capabilities().is_steady => lasting(&samples.all_ns()),
             _ => Vec::new(),
@@ -44,7 +44,7 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
     Ok(measurement)
 }
 
-/// Returns the median of the operation without the library, if it was timed and the clock advanced.
+/// Returns the median of the processor's own instruction, if it was timed and the clock advanced.
 fn bare_ns(outcome: &Outcome) -> Option<f64> {
     let is_timed = !outcome.bare.is_empty();
     let bare = is_timed.then(|| Samples::of(&outcome.bare, 1).latency().0.p50);

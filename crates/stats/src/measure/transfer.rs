@@ -3,10 +3,10 @@
 //!
 //! ```text
 //!   a block up to 16 KB       a larger block                   a list
-//!   one command               commands of 16 KB, in turn       one list command
-//!   ┌──────┐                  through a window of 64 KB        ┌──┬──┬──┬──┐
+//!   one command               commands of 16 KB that share     one list command
+//!   ┌──────┐                  a window of 64 KB                ┌──┬──┬──┬──┐
 //!   └──────┘                  ┌──────┬──────┬──────┬──────┐    └──┴──┴──┴──┘
-//!                             └──────┴──────┴──────┴──────┘    and elements of 8 bytes
+//!                             └──────┴──────┴──────┴──────┘    a list element: 8 bytes
 //! ```
 
 use cellworks_machine::mailbox::Outbound;
@@ -82,7 +82,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
     }
 }
 
-/// Runs the measurement, in which each SPE moves its buffer. The first buffer is at `buffers`.
+/// Measures how SPEs move their buffers. `buffers` is the effective address of the first buffer.
 fn run<'scope, M: CellMachine>(
     machine: &M,
     ppe: &'scope Ppe<'scope, '_, M>,
@@ -186,7 +186,7 @@ struct Buffers {
     region: Region,
     start: usize,
     layout: Layout,
-    /// Keeps the buffers in the local store reserved.
+    /// The reserved memory of the buffers if they are in a local store.
     _lent: Option<LocalBuffer>,
 }
 
@@ -308,7 +308,8 @@ impl Mover {
     }
 }
 
-/// Writes the elements of a list. The blocks of the elements are consecutive, from `ea` on.
+/// Writes the elements of a list. Each element moves the next block, and the first block is at
+/// `ea`.
 fn write_list(store: &LocalStore, at: LsAddr, ea: EffectiveAddress, shape: Shape) {
     let Shape::List {
         elements,

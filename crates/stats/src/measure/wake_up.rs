@@ -15,7 +15,7 @@
 //! On a machine on which no thread sleeps, the sender waits for only 2 us.
 //!
 //! A sample is woken - sent, on the common clock of the run. If an SPE shares its CPU with the
-//! sender, the SPE wakes when the sender goes to sleep, so the sample is a time of the scheduler.
+//! sender, the sample includes the time until the scheduler replaces the sender by the SPE.
 
 use cellworks_machine::mailbox::Outbound;
 use cellworks_machine::{CellMachine, CellSpe, Span, SpeId, Time, Wake};
@@ -58,7 +58,7 @@ pub(super) fn measure<M: CellMachine>(
                     [(); 3].map(|()| ppe.read_out_mbox(partner, Outbound::Plain))
                 };
                 // On a simulated machine, reading an empty mailbox lets time pass. On a computer,
-                // the yield lets a partner on the same CPU fall asleep.
+                // `yield_now` lets a partner on the same CPU run until it falls asleep.
                 let pass = |_| {
                     ppe.try_read_out_mbox(partners[0], Outbound::Plain);
                     std::thread::yield_now();
@@ -122,7 +122,8 @@ impl<'a> Waker<'a> {
     }
 
     /// Wakes each partner once in each iteration. `exchange` sends a word to a partner and returns
-    /// the three words of the reply. The waits before the words are in `took`, not in `median`.
+    /// the three words of the reply. The result `took` includes the waits before words, and
+    /// `median` does not.
     fn round(
         &mut self,
         round: Round,
@@ -202,7 +203,8 @@ mod tests {
     #[test]
     fn rounds_are_paced_by_what_is_measured_and_by_the_time_that_all_of_it_takes() {
         let clock_ns = Cell::new(0);
-        // SPE 3 wakes in 10 us, 20 us and so on, and SPE 4 takes 2 us more. A reply takes 300 us.
+        // SPE 3 wakes after 10 us in the first iteration, 20 us in the second, and so on. SPE 4
+        // takes 2 us more. A reply takes 300 us.
         let exchange = |partner: SpeId, word: u32| {
             let us = u128::from(word.div_ceil(2)) * 10 + if partner == SPES[1] { 2 } else { 0 };
             let woken = at(clock_ns.get() + us * 1_000);
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(warm_up.took, ns(2 * 1_300_000 + 10_000 + 12_000));
         let medians = [round(3, true), round(1, true)].map(|times| times.median);
         assert_eq!(medians, [ns(31_000), ns(51_000)]);
-        // `Visits` computes the interval from the medians of `round_medians`.
+        // `Visits` takes the interval from `round_medians`, which must return the same medians.
         assert_eq!(round_medians(&waker.loops), medians);
         let iterations = waker.loops.iter().map(|loops| {
             let iterations = loops.iter().map(|one| one.iterations);

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 pub(crate) struct ChaseTask {
     pub table_bytes: usize,
     pub chains: u32,
-    /// Whether the SPE reads the table in memory without staging nodes.
+    /// Whether the SPE loads the nodes of the table directly from memory, without staging them.
     pub in_one_view: bool,
     pub spes: [SpeId; 1],
     pub load: CopyTask,

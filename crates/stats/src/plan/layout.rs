@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Returns the bytes of data in the local store of an SPE at a time.
+    /// Returns the number of bytes of data that an SPE has in its local store at the same time.
     pub fn local_bytes(self) -> usize {
         match self {
             Self::Block { bytes } => bytes.min(WINDOW_BYTES),
@@ -214,7 +214,7 @@ pub(super) fn check_multiple(
     )))
 }
 
-/// Returns the bytes that an SPE stages at a time, at most `max`.
+/// Returns the number of bytes that an SPE stages at once, which is at most `max`.
 pub(super) fn tile_bytes(limits: &Limits, max: usize) -> usize {
     let most = limits.staging_bytes_max.unwrap_or(max).min(max);
     (most / COPY_UNIT_BYTES).max(1) * COPY_UNIT_BYTES

@@ -64,8 +64,8 @@ impl<P> MemoryTask<P> {
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
-                // Half of the budget is for preparations, and half for the two measurements of each
-                // cell.
+                // Each cell has an equal share of the budget. Half of the share is for
+                // preparations, and a quarter is for each of the two measurements.
                 Iterations::Within(usual.min(divided(budget, 4 * cells)))
             }
             (_, usual) => usual,
@@ -119,8 +119,8 @@ impl<P> MemoryTask<P> {
     }
 }
 
-/// Returns a row for each SPE that reads. On a computer, the first SPE of each NUMA node reads. On
-/// a machine without caches, the first SPE of each Cell reads, because Cells may share a module.
+/// Returns a row for each SPE that reads. On a computer, the first SPE of each NUMA node reads.
+/// Without caches, the first SPE of each Cell reads, as several Cells may have one nearest module.
 fn rows(topology: &Topology) -> Vec<MemoryRow> {
     let row = |spe: SpeId| MemoryRow {
         spe: spe.index(),
@@ -167,7 +167,8 @@ fn block_bytes(
     Ok(bytes)
 }
 
-/// Returns where a block of this size lies while an SPE reads the block again and again.
+/// Returns the storage (a cache or memory) of a block of this size, while an SPE reads the block
+/// again and again. Returns `None` without caches or if their size is not known.
 fn lies_in(bytes: usize, topology: &Topology) -> Option<Storage> {
     let has_caches = topology.capabilities().has_caches;
     let cache = topology.last_level_cache_bytes().filter(|_| has_caches)?;

@@ -48,7 +48,7 @@ pub struct Plan {
 pub(crate) struct Pace {
     pub warm_up: Option<u32>,
     pub timed: Timed,
-    /// The medians of the rounds of earlier visits.
+    /// For each earlier visit, the medians of its rounds.
     pub earlier: Visited,
     pub more_visits: bool,
 }
@@ -94,11 +94,11 @@ pub(crate) enum Task {
 const IDLE_WHERE_SPES_SLEEP: Span = Span::from_nanoseconds(1_000_000);
 
 /// The time that an SPE waits before `wakeup` sends a word, on a machine on which no SPE sleeps. An
-/// SPE of a Cell waits in hardware, so this time is only for the SPE to begin to wait.
+/// SPE of a Cell waits in hardware, so the time only has to let the SPE start to wait.
 const IDLE_WHERE_NO_SPE_SLEEPS: Span = Span::from_nanoseconds(2_000);
 
-/// The iterations of the warm-up on a machine with times that repeat, if the number of timed
-/// iterations is given. After these iterations, the caches have reached a steady state.
+/// The number of warm-up iterations on a steady machine (one with times that repeat), if the number
+/// of timed iterations is given. After these iterations, the caches have reached a steady state.
 const STEADY_WARM_UP: u32 = 16;
 
 impl Request {
@@ -437,7 +437,7 @@ impl Request {
 
 impl Pace {
     /// Returns the pace for measuring the plan's operation without the library. A given number of
-    /// iterations stays the same. Otherwise there are two rounds in a fourth of the time.
+    /// iterations stays the same. A given time is divided by four, and contains only two rounds.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
@@ -468,9 +468,9 @@ impl Plan {
         self.capabilities
     }
 
-    /// Changes the time for all timed rounds. Has no effect if the request did not give a time
-    /// ([`Iterations::Within`]) or if the machine is steady. A caller with many plans can divide a
-    /// budget by calling this function before each measurement.
+    /// Changes the time for all timed rounds. Has an effect only if the request set `iterations` to
+    /// [`Iterations::Within`], and if the machine is not steady. A caller with many plans can
+    /// divide a budget by calling this function before each measurement.
     ///
     /// ```
     /// use cellworks_machine::{CellId, ModuleId, Span, SpeSite, Topology};
@@ -509,8 +509,9 @@ impl Plan {
         }
     }
 
-    /// Returns the SPEs that run the measured operation, or that answer the PPE or SPE 0. The
-    /// result is empty for a matrix (see [`pairs`](Self::pairs)) and for `osthread`.
+    /// Returns the SPEs that run the measured operation. In an exchange or a wake-up, these are the
+    /// SPEs that answer the PPE (or SPE 0). Empty for a matrix (see [`pairs`](Self::pairs)) and for
+    /// `osthread`.
     pub fn active_spes(&self) -> &[SpeId] {
         match &self.task {
             Task::Threads { spes }
@@ -600,8 +601,8 @@ impl Task {
         }
     }
 
-    /// Returns the number of iterations of a round on a machine with times that repeat. With this
-    /// number, SPEs are idle only for a short time at the start and the end of a round.
+    /// Returns the number of iterations of a round on a machine with times that repeat. A round is
+    /// much longer than the times at its start and end in which some SPEs are idle.
     fn steady_iterations(&self) -> u32 {
         /// The number of bytes that each SPE moves in a round.
         const ROUND_BYTES: usize = 256 << 10;

@@ -18,10 +18,11 @@ pub(super) struct Ordered {
     pub classes: BTreeMap<Distance, usize>,
 }
 
-/// Returns all pairs of a machine, in groups: first [`PER_DISTANCE`] pairs of each distance, next
-/// [`PER_COMBINATION`] pairs of each combination of memory modules and distance, next one pair for
-/// each two Cells, and last the rest. Each group is shuffled. If only the first pairs are measured,
-/// these pairs are therefore spread over the machine.
+/// Returns all pairs of a machine in four groups, each shuffled. The first group has
+/// [`PER_DISTANCE`] pairs of each distance. The second group adds pairs until there are
+/// [`PER_COMBINATION`] pairs of each combination of distance and memory modules. The third group
+/// adds pairs until each two Cells have a pair. The last group is the rest. So the first pairs are
+/// spread over the machine.
 pub(super) fn ordered(topology: &Topology) -> Ordered {
     let mut rest: Vec<(SpeId, SpeId)> = topology
         .spes()

@@ -1,7 +1,7 @@
 //! The plan of a matrix between SPEs: the measured pairs, their order, and the time for each pair.
 
-// Rejected: measuring every pair of a large machine. A trustworthy median for each of the 165,600
-// pairs of 576 CPUs takes hours, so pairs are sampled until the budget is spent.
+// Rejected: measuring every pair of a large machine. Good medians of all 165,600 pairs of 576 CPUs
+// together take hours, so pairs are sampled until the budget is spent.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::function::{Polling, Primitive};
 use crate::request::{Limits, Request};
 use crate::settings::Settings;
 
-/// The minimum time for a pair if the request has no budget.
+/// The minimum time that is planned for a pair if the request has no budget.
 const PAIR_SPAN: Span = Span::from_nanoseconds(15_000_000);
 
 const PAIR_SPAN_LONG: Span = Span::from_nanoseconds(200_000_000);
@@ -30,16 +30,16 @@ const ALL_PAIRS_SPAN: Span = Span::from_nanoseconds(2_000_000_000);
 /// can wake and time some dozens of rounds.
 const PAIR_SPAN_SHORT: Span = Span::from_nanoseconds(2_000_000);
 
-/// The minimum time for a pair. A budget is refused if the first pairs at each distance would have
-/// less time. In less time, two sleeping SPEs would hardly wake.
+/// The minimum time for a pair in any case. In less time, two sleeping SPEs would hardly wake. A
+/// budget is refused if even the first pairs at each distance would have less time than this.
 pub(crate) const PAIR_SPAN_MIN: Span = Span::from_nanoseconds(400_000);
 
 /// The time for a pair on a machine with times that repeat, such as a simulated Cell: some dozens
 /// of exchanges, or about ten copies of 16 KB.
 const STEADY_PAIR_SPAN: Span = Span::from_nanoseconds(10_000);
 
-/// The time between two measured pairs. For each of the two directions, the PPE wakes both SPEs,
-/// and both SPEs wake the PPE. A wake-up takes some 10 to 50 us.
+/// The time between the measurements of two pairs. For each of the two directions, the PPE wakes
+/// both SPEs, and both SPEs wake the PPE. Each of these wake-ups takes some 10 to 50 us.
 pub(crate) const HAND_OVER: Span = Span::from_nanoseconds(200_000);
 
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct PairsTask {
     pub(crate) spes: usize,
     /// The measured pairs, in the order of measuring, each once.
     pub pairs: Vec<(SpeId, SpeId)>,
-    /// The memory module of the variables, if requested.
+    /// The memory module of the variables, if the request sets a memory module.
     module: Option<ModuleId>,
     /// Whether every pair is measured for the same time, even if earlier pairs took longer.
     pub(crate) steady: bool,
@@ -165,9 +165,9 @@ impl PairsTask {
         times(each, self.pairs.len())
     }
 
-    /// Returns the directions in which a pair is measured. Copies are measured in both directions,
-    /// and so are atomic variables that are in another memory module for each direction. Otherwise
-    /// one direction is enough, because each direction takes half of an exchange.
+    /// Returns the directions in which a pair is measured. Copies are measured in both directions.
+    /// Atomic variables are too, if the two directions have variables in different memory modules.
+    /// Otherwise one exchange is enough, because half of its time counts for each direction.
     pub(crate) fn directions(
         &self,
         topology: &Topology,
@@ -186,7 +186,7 @@ impl PairsTask {
         }
     }
 
-    /// Returns the memory module of the variable that `sender` changes, if there is a variable.
+    /// Returns the module of the variable, if there is one, for exchanges that `sender` begins.
     pub(crate) fn home(&self, topology: &Topology, sender: SpeId) -> Option<ModuleId> {
         let nearest = || topology.module_of(sender);
         match self.carrier {
@@ -242,8 +242,8 @@ impl Carrier {
     }
 }
 
-/// Returns the size of the block of a copy, which one DMA command moves. The default is 16 KB, or
-/// for a small local store, the largest power of two that is at most a quarter of the store.
+/// Returns the size of the block that a copy moves by one DMA command. The default is 16 KB, but at
+/// most a quarter of the local store, rounded down to a power of two.
 fn block_bytes(request: &Request, limits: &Limits) -> Result<usize, RequestError> {
     let (max, has) = (MAX_TRANSFER_BYTES as usize, limits.local_store_bytes);
     let bytes = request.settings.block_bytes.unwrap_or_else(|| {

@@ -15,7 +15,8 @@ pub(super) struct Placed {
 
 impl Placed {
     /// Chooses SPEs as the paper does: first the SPEs of the requested Cell, then the SPEs of other
-    /// Cells in order. If `between_spes`, SPE 0 counts as one of the SPEs, and has a separate role.
+    /// Cells in order. If `between_spes`, SPE 0 replaces the PPE or main memory. The requested
+    /// number then includes SPE 0.
     pub fn choose(request: &Request, topology: &Topology) -> Result<Self, RequestError> {
         let loading = request.settings.loading_spes.unwrap_or(0);
         check_number(request, topology, loading)?;
@@ -33,7 +34,8 @@ impl Placed {
             topology.cells().len(),
             topology,
         )
-        // SPE 0 may be the only SPE of Cell 0, so the error must not recommend `-c 0`.
+        // The error recommends `-c 0`. If SPE 0 is the only SPE of Cell 0, `-c 0` would be refused
+        // too, because SPE 0 has a separate role.
         .map_err(|error| match request.between_spes {
             true => error.with_instead(request.fewest_flag(topology)),
             false => error,

@@ -89,7 +89,7 @@ fn room_in(local_store_bytes: usize) -> usize {
 
 fn block(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let bytes = request.settings.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-    // Any block fits if there is room for the window through which large blocks move.
+    // With room for the window, through which large blocks move, a block may have any size.
     let room = room_in(limits.local_store_bytes);
     let local_max = match room >= WINDOW_BYTES {
         true => usize::MAX,

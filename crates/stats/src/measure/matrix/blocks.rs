@@ -89,7 +89,7 @@ impl<S: CellSpe> Sides<S> for Blocks {
         outcome
     }
 
-    /// Writes the block again at each request, so that only the sender's cache has the block.
+    /// Writes the block before each answer, so that only the cache of this SPE has the block.
     fn answer(&mut self, spe: &S, command: &Command) -> Result<(), SpeError> {
         let partner = command.partner;
         self.has_sent = true;

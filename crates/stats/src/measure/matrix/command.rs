@@ -1,4 +1,4 @@
-//! Commands of the PPE to an SPE, as words of its inbound mailbox.
+//! Commands from the PPE to an SPE, sent as words to the inbound mailbox of the SPE.
 
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{CellSpe, Span, SpeId};

@@ -44,7 +44,7 @@ use sides::LINES;
 
 /// Measures the pairs of a task. After each pair, calls `progress` with the number of measured
 /// pairs and the number of all pairs. If `progress` returns a break, the matrix has only the
-/// measured pairs. A pair has no time if its transfers are shorter than the steps of the clock.
+/// measured pairs. A pair has no time if the clock is too coarse for its exchanges or copies.
 pub(super) fn measure<M: CellMachine>(
     machine: &M,
     task: &PairsTask,
@@ -166,7 +166,7 @@ fn measure_way<M: CellMachine>(
     crew.check()
 }
 
-/// The variables of a matrix of an atomic variable, one for each memory module.
+/// The atomic variables of a matrix, one variable in each memory module that the pairs use.
 struct Variables(BTreeMap<ModuleId, Region>);
 
 impl Variables {
@@ -244,7 +244,7 @@ fn matrix<M: CellMachine>(
     }
 }
 
-/// Returns the memory module of the variables or blocks, and whether the machine confirms it.
+/// Returns the planned module of variables or blocks, and whether the machine confirms the place.
 fn home<M: CellMachine>(
     machine: &M,
     task: &PairsTask,

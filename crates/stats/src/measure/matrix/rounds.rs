@@ -38,7 +38,8 @@ impl Rounds {
         mut exchange: impl FnMut() -> Result<(), SpeError>,
     ) -> Result<(), SpeError> {
         let least = self.clock.shortest_batch().as_femtoseconds();
-        // The shortest batch is doubled, because a round may be faster than the last round.
+        // Twice the shortest length that the clock can time, because the number of exchanges fits
+        // the speed of the previous round, and exchanges may now be faster.
         let round = divided(span, ROUNDS).min(ROUND).as_femtoseconds();
         let round = round.max(2 * least).max(1);
         self.repeat(&now, span, |rounds| {
@@ -49,7 +50,7 @@ impl Rounds {
             }
             let took = (now().since(start) - rounds.clock.reading).as_femtoseconds();
             let fitting = u128::from(count) * round / took.max(1);
-            // An interrupted round is too long, so `count` at most halves or doubles.
+            // An interrupted round makes `fitting` too small, so `count` at most halves or doubles.
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             rounds.count = fitting.clamp((count / 2).max(1), count.saturating_mul(2));
             let one_way = Span::from_femtoseconds(took / u128::from(count) / 2);

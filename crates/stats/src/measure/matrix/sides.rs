@@ -7,12 +7,12 @@ use super::command::Command;
 use super::rounds::Rounds;
 use crate::error::SpeError;
 
-/// The number of cache lines that hold the variable in turn. On many processors, the address of a
-/// line decides which slice of the last-level cache keeps the state of the line. With several
-/// lines, the result does not depend on a single slice.
+/// The number of cache lines that hold the variable, one after the other. On many processors, the
+/// address of a line decides which slice of the last-level cache keeps the state of the line. With
+/// several lines, the result does not depend on a single slice.
 pub(super) const LINES: usize = 8;
 
-/// The word that ends an exchange. Other words count up from 1, and stay far below this word.
+/// The word that ends a series of exchanges. Other words count up from 1, far below this word.
 pub(super) const STOP: u32 = u32::MAX;
 
 pub(super) trait Sides<S: CellSpe> {

@@ -10,8 +10,8 @@
 //!
 //! The tool core-to-core-latency also polls by compare-and-swap (its benchmark 1, "CAS latency on a
 //! single shared cache line"). Each swap takes the cache line away from the other SPE, even if the
-//! swap fails. A read leaves the line in both caches, so the next store has to take the line. Which
-//! way of polling takes longer depends on the processor and on the distance of the SPEs.
+//! swap fails. After a read, both caches have the line, so the next store first removes it from the
+//! other cache. Which way takes longer depends on the processor and the distance of the SPEs.
 //!
 //! The variable is in several cache lines ([`LINES`]), one after the other. When the time for a
 //! line is over, the timing SPE writes [`STOP`] to the line.
@@ -35,8 +35,8 @@ pub(super) struct Reads;
 /// Polling by compare-and-swap.
 pub(super) struct Swaps;
 
-/// The number of reads or swaps between two yields. With this number, the yields take little time,
-/// and another SPE of the same OS thread soon gets its turn.
+/// The number of reads or swaps between two yields: so many that the yields take little time, and
+/// so few that another SPE of the same OS thread soon runs.
 const POLLS_PER_YIELD: u32 = 16;
 
 /// The two sides of a pair, on one cache line, which holds 0 at the start.
@@ -74,7 +74,7 @@ impl<S: CellSpe, L: Line<S>> Sides<S> for Variable<L> {
     }
 }
 
-/// The minimum time for one line: twice the time of a wake-up, which the first line may include.
+/// The minimum time for one line: two wake-ups, because the first line may include a wake-up.
 const LINE_SPAN_MIN: Span = Span::from_nanoseconds(100_000);
 
 /// Returns the lines of the variable in order: [`LINES`], or fewer if the command has little time.
@@ -140,8 +140,9 @@ impl<S: CellSpe> Line<S> for Reads {
     }
 }
 
-/// Replaces `expected` at `ea` by `expected` plus 1, and returns `expected`. Waits while the word
-/// is `expected` minus 1, the last word of this SPE. Returns any other word unchanged.
+/// Waits while the word at `ea` is `expected` minus 1, which this SPE has written. Then returns the
+/// word. If the word is `expected`, replaces it by `expected` plus 1, and otherwise leaves it
+/// unchanged.
 #[inline]
 fn swap<S: CellSpe>(spe: &S, ea: EffectiveAddress, expected: u32) -> Result<u32, SpeError> {
     let new = expected + 1;
@@ -166,7 +167,7 @@ impl<S: CellSpe> Line<S> for Swaps {
         rounds: &mut Rounds,
     ) -> Result<(), SpeError> {
         let mut word = 0;
-        // A swap that succeeds receives the last reply and sends the next word.
+        // A swap that succeeds receives the reply to the previous word, and sends the next word.
         rounds.exchanges(
             || spe.now(),
             span,
@@ -176,7 +177,7 @@ impl<S: CellSpe> Line<S> for Swaps {
                 Ok(())
             },
         )?;
-        // The last reply must arrive before the caller writes [`STOP`].
+        // The reply to the final word must arrive before the caller writes [`STOP`].
         let reply = read_change(spe, line, word - 1)?;
         Ok(check(partner, word, reply)?)
     }
