@@ -46,14 +46,14 @@ const POLLS_PER_CLOCK: u32 = 16;
 /// The number of polls of a waiting thread before it parks. They take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// When the threads of a worker have waited this number of times, the threads in `WokenThreads`
-/// continue. Without this rule, running threads that keep waking each other could delay the threads
-/// in `WokenThreads` forever.
+/// The number of waits by threads of a worker before the threads in `WokenThreads` continue.
+/// Without this limit, running threads that keep waking each other could delay the threads in
+/// `WokenThreads` forever.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// If a worker has at most this number of polling threads, they check their conditions every
-/// [`WAITS_PER_WAKE`] waits. If it has more, they check only every 256 waits, because the switch to
-/// each thread takes about 10 ns.
+/// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
+/// waits. If a worker has more polling threads, they check only every 256 waits, because the switch
+/// to each thread takes about 10 ns.
 const POLLERS: usize = 6;
 
 /// The number of yields between two calls of [`Worker::look_outside`].

@@ -11,8 +11,8 @@ const READINGS: u32 = 1_000;
 /// The number of batches. The fastest batch is used, because disturbances make batches slower.
 const BATCHES: u32 = 10;
 
-/// If this number of successive readings return the same time, the clock counts as standing still.
-/// A million readings take at least 20 ms, longer than 10 ms, the step of a coarse clock.
+/// The number of equal successive readings that show that the clock stands still. A million
+/// readings take at least 20 ms, longer than 10 ms, the step of a coarse clock.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.

@@ -32,10 +32,10 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// The time for which other programs are watched before a run: 20 steps of `/proc/stat`.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// A longer step of the clock causes a warning. Two cores exchange words in about this time.
+/// The longest clock step that causes no warning. Two cores exchange words in about this time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// A longer reading of the clock causes a warning. A reading of a good clock takes 20 to 60 ns.
+/// The longest clock reading that causes no warning. Readings of good clocks take 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.

@@ -41,7 +41,7 @@ const BY_OTHERS_MAX: f64 = 0.10;
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// If a quota stops the threads in a larger share of its periods, measurements are disturbed.
+/// The largest share of a quota's periods that may be throttled without disturbing measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
 /// The shortest time of other programs that is reported: five steps of `/proc/stat`.
