@@ -141,7 +141,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.queue.borrow().is_empty()
     }
 
-    /// Stores a line of the local store in main memory, and ignores reservations of the line.
+    /// Stores a line of the local store in main memory. The SPE needs no reservation of the line.
     pub(crate) fn store_line(
         &self,
         operation: Operation,
@@ -305,7 +305,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Performs a started command. If `cursor` is given, continues a list at this element.
+    /// Performs a started command. If `cursor` is given, the command is a list, continued from
+    /// there.
     fn go_on(&self, entry: EntryId, cursor: Option<ListCursor>) -> Result<Performed, MfcFault> {
         let command = *self.queue.borrow().command(entry);
         match cursor {
@@ -314,8 +315,8 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         }
     }
 
-    /// Records the result of a started command. If `Words::announce_writer` was called for the
-    /// command before, `told` is the SPE with the full mailbox.
+    /// Records the result of a started command. If the caller has already called
+    /// `Words::announce_writer` for this command, `told` is the SPE with the full mailbox.
     fn settle(
         &self,
         entry: EntryId,
@@ -356,7 +357,7 @@ impl<const ENTRIES: usize> Engine<ENTRIES> {
         self.settle(entry, Ok(performed), None)
     }
 
-    /// Drains the queue. Panics if an earlier command causes a fault, unless the thread unwinds.
+    /// Drains the queue. If a queued command causes a fault, panics, except during unwinding.
     #[track_caller]
     fn drain_or_panic(&self) {
         if let Err(fault) = self.drain()

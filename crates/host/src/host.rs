@@ -24,8 +24,9 @@ use crate::pin::Pinned;
 /// # Other computers
 ///
 /// If the environment variable `CELLWORKS_FSROOT` names a folder with the `sys` and `proc` of
-/// another computer, the host has the CPUs, caches, memory modules and name of that computer, to
-/// plan for that computer. The host uses all CPUs that are online and in the cpuset there.
+/// another computer, the host has the CPUs, caches, memory modules and name of that computer. Such
+/// a host shows how SPEs would be placed there. It uses all CPUs that are online on that computer
+/// and in its cpuset.
 ///
 /// Programs still run on this computer. An SPE is not pinned if its CPU does not exist here, and
 /// memory may lie on any NUMA node.
@@ -160,8 +161,8 @@ impl HostBuilder {
 
     /// Sets the CPUs that the host uses, by their numbers in the operating system. No number may
     /// occur twice. SPE 0 is on the first CPU, SPE 1 on the second, and so on. The default number
-    /// of SPEs is then the number of these CPUs. If [`spes`](Self::spes) sets more SPEs, the first
-    /// CPU follows after the last. The PPE is also on one of these CPUs.
+    /// of SPEs is then the number of these CPUs. If [`spes`](Self::spes) sets more SPEs, the list
+    /// is repeated from the first CPU on. The PPE is also on one of these CPUs.
     ///
     /// By default the host uses all CPUs that the process may use: first one hardware thread of
     /// each core, then the other hardware threads. Each of these two groups is sorted by Cell, then
@@ -395,8 +396,8 @@ fn check_folder(root: &Path) -> Result<(), HostError> {
     })
 }
 
-/// Marks the usable nodes on which `place` fails to allocate memory as not usable. If `place` fails
-/// on all usable nodes, changes nothing and returns the first error, otherwise `None`.
+/// Calls `place` for each usable node. Sets `usable` of a node to false if the call fails, and
+/// returns `None`. If all calls fail, changes nothing and returns the first error.
 fn try_nodes(
     nodes: &mut [Node],
     place: impl Fn(u32) -> std::io::Result<()>,

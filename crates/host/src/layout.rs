@@ -2,8 +2,8 @@
 //!
 //! If the builder was given CPUs, SPEs take these CPUs in the given order, otherwise in the order
 //! of [`Cpus::spe_order`]. If there are more SPEs than CPUs, the order begins again, and the SPEs
-//! on one CPU share an OS thread. The PPE takes the last CPU in `Cpus::spe_order` before the Cell
-//! changes, so that SPE 0 usually has another CPU.
+//! on one CPU share an OS thread. The PPE takes the last CPU in `Cpus::spe_order` before the second
+//! Cell begins. SPE 0 usually has another CPU, the first.
 //!
 //! The memory module of an SPE is the NUMA node of the SPE's CPU, or the nearest node on which the
 //! process can allocate memory. The CPUs of a Cell may belong to several nodes: with sub-NUMA

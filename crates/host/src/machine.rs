@@ -20,7 +20,7 @@ use crate::spe::HostSpe;
 use crate::watchdog;
 use crate::worker::OWNER;
 
-/// The sizes of pages that regions can have.
+/// The two possible sizes of the pages of a region.
 const SMALL_PAGE_BYTES: usize = 4 << 10;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
@@ -159,7 +159,7 @@ impl CellMachine for Host {
     }
 
     fn home_of(&self, ea: EffectiveAddress) -> Option<ModuleId> {
-        // The memory modules describe another computer, but the address is of this computer.
+        // The memory modules are those of another computer, but `ea` is an address on this one.
         if !self.source.is_this_computer() {
             return None;
         }

@@ -116,7 +116,7 @@ impl Pages {
         let to_multiple = self.to_multiple_of_4_gib();
         let skip = if to_multiple < bytes { to_multiple } else { 0 };
         let whole = std::mem::ManuallyDrop::new(self);
-        // SAFETY: no offset below exceeds the size of the mapping, which is twice `bytes`.
+        // SAFETY: `skip <= bytes`, so no offset exceeds `2 * bytes`, the size of the mapping.
         let at = |offset| unsafe { whole.base.add(offset) };
         let part = |from: usize, to: usize| Self {
             base: at(from),
@@ -297,7 +297,8 @@ Rss:                1024 kB
 ";
         assert_eq!(share_in(smaps, 0x7f00_0000_0000), Some(0.5));
         assert_eq!(share_in(smaps, 0x7f00_003f_ffff), Some(0.5));
-        // These mappings have no touched page, no line about huge pages, or do not exist.
+        // No page of the first mapping was touched, the second has no line about huge pages, and
+        // the third address is in no mapping.
         assert_eq!(share_in(smaps, 0x7f00_0040_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0080_0000), None);
         assert_eq!(share_in(smaps, 0x7f00_0090_0000), None);

@@ -22,8 +22,8 @@
 //! in a deadlock: all threads sleep, and none was notified.
 //!
 //! A thread without a seat (`outside.rs`) is also counted while it may notify. It calls
-//! [`Parking::dismiss_unless_last`] before it waits. The thread that ends its wait first calls
-//! [`Parking::admit`].
+//! [`Parking::dismiss_unless_last`] before it waits. Another thread calls [`Parking::admit`] before
+//! it wakes the waiting thread.
 
 use std::sync::OnceLock;
 

@@ -188,7 +188,8 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// The state of the PPE after [`Parking::prepare`], which `drop` ends, even if a check panics.
+/// A guard for the time after [`Parking::prepare`]. `drop` calls [`Parking::resume`], even if a
+/// check panics.
 struct Prepared<'a>(&'a Parking);
 
 impl<'a> Prepared<'a> {

@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) stack_bytes: usize,
     /// The CPU time that the threads of this host have used in all runs, by seat.
     pub(crate) cpu_time: Arc<CpuTime>,
-    /// Whether the run was cancelled, so that all threads unwind.
+    /// Whether the run was cancelled. All threads of a cancelled run unwind.
     cancelled: AtomicBool,
     /// Whether no more programs will be spawned.
     ended: AtomicBool,
@@ -133,7 +133,7 @@ impl Run {
         self.cancel();
     }
 
-    /// Returns the error of a cancelled run (with `waits` for a deadlock), otherwise `None`.
+    /// Returns the error of a cancelled run, otherwise `None`. The error of a deadlock has `waits`.
     pub(crate) fn why_cancelled(&self, waits: Vec<Waiting>) -> Option<RunError> {
         if let Some((spe, source)) = lock(&self.without_thread).take() {
             let at = Processor::Spe(spe);
@@ -142,7 +142,7 @@ impl Run {
         self.is_cancelled().then_some(RunError::Deadlock { waits })
     }
 
-    /// Records the wait of the PPE before it sleeps, or `None` after the PPE has woken.
+    /// Records that the PPE is about to sleep for `wait`, or, with `None`, that the PPE has woken.
     pub(crate) fn ppe_waits(&self, wait: Option<Waiting>) {
         *lock(&self.ppe_wait) = wait;
     }

@@ -1,7 +1,7 @@
 //! The main loop of a worker, which runs the programs of its SPEs.
 
-// Rejected: one `HostSpe` for all programs of a run. A program could find stalled lists and leaked
-// buffers of the previous program, so a `HostSpe` with any of these is replaced.
+// Rejected: the same `HostSpe` for all programs of an SPE in a run. A program could find stalled
+// lists and leaked buffers of the previous program. (`HostSpe::is_as_new` looks for such remains.)
 
 use std::panic::Location;
 use std::rc::Rc;

@@ -3,7 +3,7 @@
 // Rejected: views in the part of a local store that DMA can reach, where a put of another SPE would
 // race with the view. On a strict host the bytes of a view lie in other memory.
 // Rejected: a `HostHold` that contains the `LocalBuffer` itself, not in a box. Staging moves the
-// hold through several `Result`s, and copied the buffer each time.
+// hold through several `Result`s, and each move copies the buffer.
 
 use std::cell::Cell;
 use std::fmt;
@@ -204,7 +204,7 @@ impl HostSpe {
         // Other threads run while the prefetched cache lines arrive.
         match hold.0 {
             None => OWNER.begin_turns(),
-            // This branch is separate, so that the other branch has no value to drop.
+            // This branch is separate, so that the branch for `None` has no code to drop a buffer.
             Some(_) => self.worker.yield_now(),
         }
     }
@@ -394,7 +394,7 @@ unsafe impl SpeCore for HostSpe {
             at,
         } = request;
         // Threads take turns (the rotating mode of cellworks-threads) only on hosts that are not
-        // strict. If this call returns true, another thread has run on such a host.
+        // strict. If this call returns true, the host is not strict: the data stay in `memory`.
         // SAFETY: a prefetch calls no function of cellworks-threads.
         if unsafe { OWNER.take_turn_after(|| prefetch(memory, bytes)) } {
             return Ok((memory, HostHold(None)));

@@ -14,8 +14,8 @@
 //! the word is new. Sequence numbers wrap after 2^32 words.
 
 // Rejected: waking the thread that waits for a word. Writers would need to identify the thread.
-// Rejected: a reader that wakes all writers whenever its mailbox was full. The reader misses a
-// mailbox that is full only between two of its checks. Therefore a writer announces its wait.
+// Rejected: writers that wait without `announce_writer`, and a reader that wakes all writers if it
+// finds the mailbox full. If it is full only between two checks, no writer would wake.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};
@@ -103,7 +103,8 @@ impl Words {
             let mut read = writers.in_read_seen.load(Ordering::Relaxed);
             if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                 read = self.outward.in_read.load(Ordering::Acquire);
-                // This store may replace a newer value. A writer then loads `in_read` again.
+                // This store may replace a newer value of another writer. If the mailbox looks full
+                // by the older value, a writer loads `in_read` again.
                 writers.in_read_seen.store(read, Ordering::Relaxed);
                 if written.wrapping_sub(read) >= INBOUND_WORDS as u32 {
                     // The mailbox is full only if `written` has not changed since it was loaded.

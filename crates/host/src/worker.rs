@@ -9,9 +9,9 @@
 //!     └──── a thread found its condition true ◄─────────────┴──────────────────────────┘
 //! ```
 //!
-//! A thread polls if other threads cannot wake it by its [`Sleeper`]: these threads only change a
-//! word in memory and notify the worker. While other threads of the worker run, polling threads
-//! check their conditions only from time to time.
+//! A thread that waits for a word in memory polls. Other threads change the word and notify the
+//! worker, but do not wake the waiting thread by its [`Sleeper`]. While other threads of the worker
+//! run, polling threads check their conditions only from time to time.
 //!
 //! Other threads wake a thread by its [`Sleeper`]: directly if they run on the same worker,
 //! otherwise through [`WokenThreads`](crate::woken::WokenThreads). Such a thread does not poll.
@@ -32,8 +32,8 @@ use cellworks_threads::{self as threads, Idle, Owner, Thread, Verdict};
 // SAFETY: only workers use the owner, and only on cores that they began with `Owner::run`.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
-/// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore a wait
-/// takes at most twice as long as with the better of only spinning and only sleeping.
+/// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore the
+/// spin and the wake-up together take at most twice as long as an immediate sleep and its wake-up.
 const SPIN: Duration = Duration::from_micros(10);
 
 /// The longest time to spin while other threads are being woken. It is several times the time of a
@@ -46,12 +46,14 @@ const POLLS_PER_CLOCK: u32 = 16;
 /// The number of polls of a waiting thread before it parks. They take half a microsecond.
 const POLLS_BEFORE_PARK: u32 = 32;
 
-/// After this number of waits on a worker, the threads in `WokenThreads` continue. Otherwise
-/// threads of the worker could keep waking each other, and delay these threads forever.
+/// The number of waits by threads of a worker before the threads in `WokenThreads` continue.
+/// Without this limit, running threads that keep waking each other could delay the threads in
+/// `WokenThreads` forever.
 const WAITS_PER_WAKE: u8 = 128;
 
-/// Up to this number of polling threads check their conditions every [`WAITS_PER_WAKE`] waits, and
-/// more only every 256 waits, because the switch to each thread takes about 10 ns.
+/// The largest number of polling threads that check their conditions every [`WAITS_PER_WAKE`]
+/// waits. If a worker has more polling threads, they check only every 256 waits, because the switch
+/// to each thread takes about 10 ns.
 const POLLERS: usize = 6;
 
 /// The number of yields between two calls of [`Worker::look_outside`].
@@ -115,10 +117,10 @@ impl Spin {
     }
 }
 
-/// Pauses between two polls of a cache line that another core will change: 15 ns on a Zen 5.
-/// Without the pause, a rendezvous between two cores takes 20 ns longer, because polls take the
-/// line from the other core. With a `spin_loop` of 26 ns as the pause, a rendezvous takes 5 ns
-/// longer (docs/performance.md).
+/// Pauses between two polls of a cache line that another core will change. The pause takes 15 ns on
+/// a Zen 5. Without a pause, a rendezvous between two cores takes 20 ns longer than with this
+/// pause, because polls take the line from the other core. With `spin_loop` instead, which takes 26
+/// ns, a rendezvous takes 5 ns longer than with this pause (docs/performance.md).
 #[inline(always)]
 fn pause_for_a_line() {
     #[cfg(target_arch = "x86_64")]

@@ -12,8 +12,9 @@ pub struct Figure {
     pub number: String,
     /// The contents of the figure, in a few words.
     pub title: String,
-    /// The quantity on the horizontal axis: a parameter of a program, or `spes`, `block_bytes` or
-    /// `list_elements` (of a list of 16 KB) of a measurement of `cellworks stats`.
+    /// The quantity on the horizontal axis. For a program, it is the name of a parameter. For a
+    /// measurement of `cellworks stats`, it is `spes`, `block_bytes` or `list_elements`. (The
+    /// elements of a list are 16 KB in total.)
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,

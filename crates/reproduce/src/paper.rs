@@ -35,7 +35,7 @@ pub struct Paper {
     /// The minutes that two CPUs take to simulate all numbers with `takes_long`.
     #[serde(default)]
     pub long_minutes: Option<u32>,
-    /// The numbers of the paper, in its order.
+    /// The numbers of the paper, in the order of the paper.
     #[serde(rename = "number")]
     pub numbers: Vec<Number>,
     /// The figures with curves that can be simulated.
@@ -91,8 +91,9 @@ pub struct Number {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// The model was fitted to this number. The text is the fitted quantity of the machine, such as
-    /// `link.latency_ps`, or describes another choice. The error shows the quality of the fit.
+    /// The model was fitted to this number. The text is the name of the fitted quantity of the
+    /// machine, such as `link.latency_ps`, or describes something else that was fitted, such as the
+    /// number of tasks of a program. The error shows the quality of the fit.
     Fitted(String),
     /// The value follows by arithmetic from parameters or other numbers, which the text names. The
     /// error shows how far two publications agree.
@@ -110,9 +111,9 @@ pub enum Reading {
     Exact,
     /// The text says "about", "around" or "almost".
     About,
-    /// The text says "at least" or "more than". A larger value has no error.
+    /// The text says "at least" or "more than". A larger simulated value has an error of 0.
     AtLeast,
-    /// The text says "up to" or "less than". A smaller value has no error.
+    /// The text says "up to" or "less than". A smaller simulated value has an error of 0.
     AtMost,
 }
 

@@ -68,7 +68,7 @@ impl Plan {
         self.0.iter().map(|simulation| format!("{simulation:?}"))
     }
 
-    /// Runs the simulations for whose indices `wanted` returns true, on all cores of this computer.
+    /// Runs each simulation if `wanted` returns true for its index, on all cores of this computer.
     /// Calls `found` with each index and result, on any thread, until `found` returns a break.
     pub fn simulate(
         &self,
@@ -93,7 +93,7 @@ pub struct UnknownMachine {
 }
 
 impl Reproducing {
-    /// Prepares the simulations of the papers in this extent.
+    /// Prepares the simulations of those parts of `papers` that `extent` includes.
     ///
     /// # Errors
     ///
@@ -211,7 +211,7 @@ impl Reproducing {
     }
 }
 
-/// Returns the simulations of a number, which are none if the number has no experiment.
+/// Returns the simulations of a number. Returns no simulations if the number has no experiment.
 fn simulations_of(paper: &Paper, number: &Number) -> Vec<Simulation> {
     let mut simulations = Vec::new();
     if let Some(experiment) = &number.experiment {

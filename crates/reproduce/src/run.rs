@@ -38,8 +38,9 @@ pub(crate) fn different(simulations: Vec<Simulation>) -> Vec<Simulation> {
     simulations.into_iter().filter(is_new).collect()
 }
 
-/// Simulates rings (tasks that exchange packets in a ring), on all cores of this computer. `runs`
-/// returns the rings of a group, from 0 to `number - 1`. Skips groups that are not `wanted`.
+/// Simulates groups of rings (tasks that exchange packets in a ring), on all cores of this
+/// computer. There are `number` groups, and `runs` returns the rings of the group with a given
+/// index, from 0 on. Skips groups for which `wanted` returns false.
 ///
 /// Calls `found` on any thread, with the index of a group and the time of a round of each ring in
 /// nanoseconds, or an error. After `found` has returned a break, no group begins.

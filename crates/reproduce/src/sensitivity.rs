@@ -17,7 +17,7 @@ pub struct Moved {
     pub parameter: String,
     /// The published number to which the parameter was fitted.
     pub fitted_to: String,
-    /// The changes of the paper's known numbers that are simulated on this machine.
+    /// The changes of the paper's known numbers, without the numbers of other machines.
     pub changes: Vec<Change>,
 }
 
@@ -39,7 +39,7 @@ pub struct Change {
 ///
 /// # Panics
 ///
-/// Never panics, because only fitted parameters are raised.
+/// Panics if the raised value of a parameter does not fit into the parameter's number type.
 pub fn sensitivity(paper: &Paper, description: &Description) -> Result<Vec<Moved>, String> {
     let before = known(paper, description)?;
     let moved = |(parameter, fitted_to): (String, String)| {

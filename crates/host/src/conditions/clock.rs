@@ -4,23 +4,24 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::Span;
 
-/// The number of readings in a batch. A batch is timed as a whole, because the clock has steps.
+/// The number of readings in a batch. A reading may take less time than a step of the clock, so
+/// only the whole batch is timed.
 const READINGS: u32 = 1_000;
 
 /// The number of batches. The fastest batch is used, because disturbances make batches slower.
 const BATCHES: u32 = 10;
 
-/// The number of readings with the same time after which the clock counts as standing still. A
-/// million readings take at least 20 ms, longer than a step of 10 ms.
+/// The number of equal successive readings that show that the clock stands still. A million
+/// readings take at least 20 ms, longer than 10 ms, the step of a coarse clock.
 const READINGS_OF_ONE_TIME_MAX: u32 = 1_000_000;
 
 /// The quality of the clock with which times are measured: on this computer `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// The smallest measured step of the clock, at least the time of a reading. `None` if the clock
-    /// stood still.
+    /// The smallest difference between successive readings of the clock, without differences of 0.
+    /// `None` if the clock stood still.
     pub step: Option<Span>,
-    /// The time of a reading.
+    /// The duration of one reading of the clock.
     pub reading: Span,
 }
 

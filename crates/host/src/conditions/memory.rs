@@ -27,8 +27,8 @@ pub(super) fn transparent_huge_pages(source: &Source) -> Result<Option<String>, 
     }
 }
 
-/// Returns a reason and advice if the system allocates no transparent huge pages, otherwise `None`.
-/// If the setting cannot be read, returns `None`.
+/// Returns the reason why the system allocates no transparent huge pages, and advice. Returns
+/// `None` if the system allocates them, or if the setting cannot be read.
 pub(crate) fn no_huge_pages(source: &Source) -> Option<String> {
     let chosen = transparent_huge_pages(source).ok()??;
     (chosen == "never").then(|| {

@@ -1,4 +1,4 @@
-//! The state of this computer that can make measurements worse, before and during a run.
+//! Checks, before and during a run, for conditions on this computer that make measurements worse.
 //!
 //! ```text
 //!   before   Host::conditions   load, governors, quota, clock ──► warnings
@@ -32,10 +32,10 @@ pub use usage::{CpuUsage, SiblingUsage, Usage, UsageUnknown, Watch};
 /// The time for which other programs are watched before a run: 20 steps of `/proc/stat`.
 const WATCH_BEFORE_RUN: Duration = Duration::from_millis(200);
 
-/// The longest step of a clock without a warning: about the time in which two cores exchange words.
+/// The longest clock step that causes no warning. Two cores exchange words in about this time.
 const COARSE_STEP_NS: f64 = 100.0;
 
-/// The longest reading time of a clock without a warning. A good clock takes 20 to 60 ns on Linux.
+/// The longest clock reading that causes no warning. Readings of good clocks take 20 to 60 ns.
 const SLOW_READING_NS: f64 = 200.0;
 
 /// The state of a computer just before a run.

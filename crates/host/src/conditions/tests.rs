@@ -262,7 +262,7 @@ fn memory_is_what_the_kernel_and_the_groups_leave() {
     );
 }
 
-/// Returns conditions without a warning, of a computer with one CPU.
+/// Returns conditions of a computer with one CPU. They cause no warning.
 fn quiet() -> Conditions {
     Conditions {
         cpus: BTreeSet::from([0]),
@@ -717,7 +717,7 @@ fn times_of_cpus_are_read_from_their_columns() {
 
 #[test]
 fn times_that_lxcfs_shows_are_those_of_other_cpus() {
-    // lxcfs numbers CPUs 2 and 5 of a container 0 and 1.
+    // If a container has CPUs 2 and 5, lxcfs gives them the numbers 0 and 1.
     let tree = machines::one_socket(8);
     tree.write("proc/stat", "cpu0 1 2 3 4\ncpu1 1 2 3 4\n");
     let lacks = |allowed: &str| {

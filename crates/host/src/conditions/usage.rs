@@ -9,14 +9,15 @@
 //! The time of other programs is the elapsed time less all other parts. The kernel also reports the
 //! time of programs, but most kernels sample this time only 100 to 1000 times a second.
 //!
-//! The host's own threads are pinned, so the CPU of their time is known. Their time is counted when
-//! a run ends. The time of the process's other threads is subtracted from every CPU, because their
-//! CPUs are not known.
+//! The host's own threads are pinned, so their CPU time can be counted for each CPU. This time is
+//! added when a run ends. The time of the process's other threads is subtracted from every CPU,
+//! because their CPUs are not known.
 //!
 //! A reading covers the CPUs on which own threads ran (before a run, all CPUs of the host), and the
 //! SMT siblings of these CPUs. A busy sibling takes about half of the core's performance.
 //!
-//! In containers, lxcfs provides another `/proc/stat`, which numbers the CPUs of the cpuset from 0.
+//! In containers, lxcfs provides another `/proc/stat`, which has only the CPUs of the cpuset, with
+//! new numbers from 0 on. The lines of this file may be about other CPUs than their numbers state.
 //! Therefore a file that lacks an existing CPU is not used.
 
 // Rejected: involuntary context switches (`ru_nivcsw`) as a sign of other programs. Each
@@ -40,7 +41,7 @@ const BY_OTHERS_MAX: f64 = 0.10;
 /// The largest share of a CPU that the hypervisor may take without disturbing measurements.
 const STOLEN_MAX: f64 = 0.05;
 
-/// The largest share of periods in which a quota may stop threads without disturbing measurements.
+/// The largest share of a quota's periods that may be throttled without disturbing measurements.
 const THROTTLED_MAX: f64 = 0.05;
 
 /// The shortest time of other programs that is reported: five steps of `/proc/stat`.
@@ -151,8 +152,9 @@ impl Usage {
         reasons
     }
 
-    /// Names the CPUs with a share above `most`. If there is no such CPU, names all CPUs if their
-    /// common share `of_all` is above `most`, otherwise returns `None`.
+    /// Names the CPUs for which `of`, a share of the CPU's time, is above `most`. If there is no
+    /// such CPU, but `of_all`, the share of the time of all CPUs, is above `most`, names all CPUs.
+    /// Otherwise returns `None`.
     fn taken(&self, most: f64, of_all: f64, of: impl Fn(&CpuUsage) -> f64) -> Option<String> {
         let most = self.noticeable(most);
         let taken = || self.cpus.iter().filter(|cpu| of(cpu) > most);
@@ -299,7 +301,8 @@ impl Reading {
 
         let did = |cpu: u32| {
             let did = after.get(&cpu)?.since(before.get(&cpu)?);
-            // In some sandboxes the file never changes, so CPUs with too little time are left out.
+            // In some sandboxes `/proc/stat` never changes. Therefore a CPU is left out if its
+            // times there have grown by less than half of the elapsed time.
             (did.all_ns >= elapsed_ns / 2).then_some(did)
         };
         let programs_ns = |did: &Spent| {

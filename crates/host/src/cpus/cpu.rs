@@ -22,9 +22,9 @@ pub struct Cpu {
     pub core_cpus: BTreeSet<u32>,
     /// The number of usable hardware threads of the core that come before this CPU.
     pub sibling_rank: u32,
-    /// The number of the Cell of this CPU: the CPUs with the same last-level cache. If no cache of
-    /// several cores is reported, a Cell is the CPUs of a package that are next to the same memory
-    /// node.
+    /// The number of the Cell of this CPU. A Cell consists of the CPUs with the same last-level
+    /// cache. If no cache of several cores is reported, a Cell consists of the CPUs of a package
+    /// that are next to the same memory node.
     pub last_level_cache: usize,
     /// The index of the nearest memory node in [`Cpus::memory_nodes`](super::Cpus::memory_nodes).
     pub memory_node: usize,

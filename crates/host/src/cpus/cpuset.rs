@@ -9,8 +9,9 @@ use super::groups::{CPUSET, Version, folders};
 use super::notes::Notes;
 use super::source::Source;
 
-/// Returns the list `what` (`cpus` or `mems`) of the process's control group, or of the nearest
-/// group above with a list, or `None` if all lists are hidden.
+/// Returns the list `what` (`cpus` or `mems`) of the process's control group. If this group has no
+/// list, returns the list of the nearest group above it that has one. Returns `None` if all lists
+/// are hidden.
 pub fn read(
     source: &Source,
     what: &str,

@@ -19,7 +19,7 @@ const LIST: &str = "a list of numbers below 65536 such as \"0-3,8,10-11\"";
 const MAP: &str = "a map of words of 32 bits such as \"00000000,0000000f\"";
 
 impl Source {
-    /// Returns an absolute path, with or without its first slash, below the root of this source.
+    /// Returns the path `absolute` below the root. The first slash of `absolute` may be missing.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root
@@ -27,8 +27,9 @@ impl Source {
     }
 }
 
-/// Returns the content of a file, or `None` if the file is hidden. An empty file is hidden, because
-/// container runtimes mount `/dev/null` over files, and the kernel's empty lists end in a newline.
+/// Returns the content of a file, or `None` if the file is hidden. An empty file counts as hidden,
+/// because container runtimes hide files by mounting `/dev/null` over them. The kernel itself
+/// writes a newline even for an empty list.
 pub fn text(path: &Path) -> Result<Option<String>, CpusError> {
     match fs::read(path) {
         Ok(bytes) if bytes.is_empty() => Ok(None),
@@ -53,7 +54,7 @@ pub fn list(path: &Path) -> Result<Option<BTreeSet<u32>>, CpusError> {
 pub type ListAndMap = (&'static str, &'static str);
 
 /// Reads the first list of `names` in `folder`, or its map if the list is hidden or malformed. (Old
-/// kernels and some drivers write only maps.) A list without the CPU `of` counts as malformed.
+/// kernels and some drivers write only maps.) A list without the CPU in `of` counts as malformed.
 pub fn cpus(
     folder: &Path,
     names: &[ListAndMap],
@@ -150,8 +151,8 @@ pub fn figure(path: &Path, text: &str, name: &str) -> Result<Option<u64>, CpusEr
     number.transpose()
 }
 
-/// Returns the entries of a folder with the names `prefix` and a number, by ascending number. A
-/// hidden folder has no entries.
+/// Returns those entries of a folder that have a name of `prefix` followed by a number, sorted by
+/// number. A hidden folder has no entries.
 pub fn numbered(folder: &Path, prefix: &str) -> Result<Vec<(u32, PathBuf)>, CpusError> {
     let number = |path: PathBuf| {
         let name = path.file_name()?.to_str()?;

@@ -32,7 +32,7 @@ pub enum Version {
     V2,
 }
 
-/// The controller of CPUs and memory nodes, and the type of its file system in old kernels.
+/// The controller of CPUs and memory nodes. In old kernels, its file system type has this name.
 pub const CPUSET: &str = "cpuset";
 
 /// A mount: a folder in which groups are visible.

@@ -86,9 +86,9 @@ pub struct Cpus {
     pub notes: Vec<String>,
 }
 
-/// Reads the CPUs of `source` in the mask `allowed`, or without a mask the online CPUs in the
-/// cpuset of `source`. If the mask contradicts the list of online CPUs, the mask is used, because a
-/// file system of a container, such as lxcfs, may replace the list.
+/// Reads the CPUs of `source`. If the mask `allowed` is given, its CPUs are usable, otherwise the
+/// online CPUs in the cpuset are usable. If the mask contradicts the list of online CPUs, the mask
+/// is used, because a file system of a container, such as lxcfs, may replace the list.
 ///
 /// # Errors
 ///

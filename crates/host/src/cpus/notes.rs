@@ -31,7 +31,7 @@ impl Notes {
         self.notes.push(note);
     }
 
-    /// Adds a sentence about the first file with an `oddity`, and counts the other files.
+    /// Adds a sentence about the first file with this `oddity`, but only counts later such files.
     pub fn add_file(&mut self, oddity: &str, note: impl FnOnce() -> String) {
         let about = self.files.entry(oddity.to_owned());
         about.or_insert_with(|| (note(), 0)).1 += 1;

@@ -9,8 +9,8 @@ use super::source::Source;
 
 pub const ONLINE: &str = "sys/devices/system/cpu/online";
 
-/// Returns the CPUs in the file [`ONLINE`]. Without this file, returns the CPUs with a folder,
-/// except if its file `online` contains 0. Without folders, returns `None`.
+/// Returns the CPUs in the file [`ONLINE`]. Without this file, returns each CPU that has a folder,
+/// except if the file `online` in the folder contains 0. Returns `None` if there is no such CPU.
 pub fn online(source: &Source) -> Result<Option<BTreeSet<u32>>, CpusError> {
     if let Some(online) = files::list(&source.path(ONLINE))? {
         return Ok(Some(online));

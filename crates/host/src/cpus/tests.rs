@@ -388,7 +388,7 @@ fn without_a_mask_every_cpu_online_is_used() {
 
 #[test]
 fn the_mask_wins_over_a_made_up_list_of_online_cpus() {
-    // lxcfs numbers the two CPUs of a container 0 and 1.
+    // lxcfs gives the numbers 0 and 1 to the two CPUs of a container.
     let tree = machines::one_socket(8);
     tree.write("sys/devices/system/cpu/online", "0-1\n");
     assert_eq!(column(&tree.read("2,5"), |cpu| cpu.os_index), [2, 5]);
@@ -412,7 +412,7 @@ fn container() -> Tree {
     tree
 }
 
-/// Returns the quota and its period in microseconds, and the file that sets it, below the root.
+/// Returns the quota and its period in microseconds, and the path in `tree` of the quota's file.
 fn quota(tree: &Tree) -> Option<(u64, u64, String)> {
     let quota = tree.read("2,5").quota?;
     let set_in = quota.set_in.display().to_string().replace(tree.root(), "");
@@ -452,7 +452,7 @@ fn a_container_has_its_mask_and_its_quota() {
 #[test]
 fn the_tightest_of_nested_quotas_counts() {
     let tree = container();
-    // The group now has shorter periods than the pod. It has less time in each, but more CPUs.
+    // The group may use 3 CPUs (30 ms in each 10 ms), the pod only 2 CPUs (400 ms in each 200 ms).
     tree.write("sys/fs/cgroup/kubepods/pod7/main/cpu.max", "30000 10000\n");
     let pod = "/sys/fs/cgroup/kubepods/pod7/cpu.max".to_owned();
     assert_eq!(quota(&tree), Some((400_000, 200_000, pod)));
@@ -502,7 +502,7 @@ fn version_1_has_its_quota_in_two_files() {
 
 #[test]
 fn a_mount_that_starts_at_the_group_shows_it_at_its_top() {
-    // Docker without a namespace for control groups shows such a mount.
+    // Without a namespace for control groups, Docker mounts only the container's own group.
     let tree = container();
     tree.write(
         "proc/self/mountinfo",

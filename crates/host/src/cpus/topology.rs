@@ -118,7 +118,7 @@ fn read_one(
     let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}"));
     let topology = folder.join("topology");
     let mut group = |names| files::cpus(&topology, names, Some(os_index), notes);
-    // Kernels before 5.3 have only the names in the second line of each list.
+    // Kernels before 5.3 have only the files in the second line of each array.
     let core = group(&[
         ("core_cpus_list", "core_cpus"),
         ("thread_siblings_list", "thread_siblings"),
@@ -287,8 +287,9 @@ fn note_without_node(usable: &BTreeSet<u32>, memory: &Memory, notes: &mut Notes)
     }
 }
 
-/// Returns the highest clock of each CPU of a hybrid Intel processor, in 1/1024 of the highest
-/// clock of all. Returns none for other processors, because their CPUs differ only in turbo clocks.
+/// Returns the highest clock frequency of each CPU of a hybrid Intel processor, in 1/1024 of the
+/// highest frequency of all its CPUs. For other processors, the map is empty, because their CPUs
+/// differ only in turbo frequencies.
 fn hybrid_clocks(
     source: &Source,
     usable: &BTreeSet<u32>,

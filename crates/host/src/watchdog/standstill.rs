@@ -38,7 +38,8 @@ use std::path::Path;
 use crate::cpus::{Source, files};
 
 /// All threads of the process except the watchdog, each of which waits for a futex without a time
-/// limit. If two successive readings are equal and have each `status`, no thread ran between them.
+/// limit. If two successive readings are equal, and the `status` of every thread could be read, no
+/// thread ran between the readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Standstill {
     waits: Vec<Wait>,
@@ -80,7 +81,8 @@ impl Standstill {
         let this: u32 = this.file_name()?.to_str()?.parse().ok()?;
         let threads = files::numbered(&source.path("proc/self/task"), "").ok()?;
         let others = || threads.iter().filter(|(thread, _)| *thread != this);
-        // All calls are read first, because usually a thread runs, and this method returns here.
+        // All calls are read before the other files. Usually at least one thread runs, so this
+        // method returns `None` without reading the other files.
         let calls: Option<Vec<_>> = others()
             .map(|(_, folder)| endless_wait_in(folder))
             .collect();

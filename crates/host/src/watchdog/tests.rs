@@ -214,7 +214,8 @@ fn shared_memory_may_be_of_another_process_unless_it_is_for_reading() {
 fn a_futex_that_is_not_private_has_to_lie_in_private_memory() {
     let process = Process::stuck();
     let by_others = "thread 5 waits for a futex by which another process can wake it";
-    // Addresses in a file that is mapped for reading (shared and private), and in no mapping.
+    // The first address is in a shared read-only mapping of a file, the second in a private one,
+    // and the third in no mapping.
     for address in ["7fc71a1ef010", "5623a1c81010", "7f69424b6000"] {
         process.call(5, &JOIN.replace("7f69424b5990", address));
         assert_eq!(process.doubt(), by_others, "{address}");
@@ -245,7 +246,7 @@ fn other_operations_may_be_ended_by_another_process() {
 #[test]
 fn a_thread_may_wait_for_something_else_before_the_kernel_looks_at_its_futex() {
     let process = Process::stuck();
-    // The names in kernels before Linux 5.16, and before Linux 6.16.
+    // Threads wait in the first function before Linux 5.16, and in the second from 5.16 to 6.15.
     for function in ["futex_wait_queue_me", "futex_wait_queue"] {
         process.wchan(6, function);
         assert!(process.is_certain(), "{function}");

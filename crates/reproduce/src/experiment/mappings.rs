@@ -1,4 +1,5 @@
-//! Rings of tasks, with all mappings to SPEs. The program is in [`cellworks_mapping::experiment`].
+//! Experiments with tasks that exchange packets in a ring. A simulation runs for each mapping of
+//! the tasks to SPEs. The program is in [`cellworks_mapping::experiment`].
 
 use std::iter;
 
@@ -26,7 +27,7 @@ pub struct Ring {
     /// The mapping for `MappingToBest` and `Rank`: the task of SPE 0, of SPE 1 and so on.
     #[serde(default)]
     pub mapping: Option<String>,
-    /// The bytes of the other packets for `Correlation`: a multiple of 16, up to 16,384.
+    /// The second packet size for `Correlation`, in bytes: a multiple of 16, up to 16,384.
     #[serde(default)]
     pub other_packet_bytes: Option<u32>,
 }

@@ -135,7 +135,8 @@ pub(crate) enum Program {
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Simulation) -> Result<Outcome, String>;
 
 impl Program {
-    /// Runs the program on `machine`, which is also `runner`, with a decrementer of `timebase_hz`.
+    /// Runs the program on a machine with a decrementer of `timebase_hz`. `machine` and `runner`
+    /// are two references to this machine.
     pub fn run<M: CellMachine>(
         &self,
         machine: &M,
@@ -207,7 +208,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the outcome of the experiment's own program: the first of its simulations.
+    /// Returns the outcome of the first simulation of the experiment.
     pub(crate) fn outcome(
         &self,
         machine: &Arc<str>,

@@ -5,11 +5,12 @@ use cellworks_machine::{Machine, Span};
 
 use super::outcome::{Outcome, failed};
 
-/// The number of timed communications, and of communications before.
+/// The number of timed communications. [`WARM_UP`] untimed communications precede these.
 const TIMED: u32 = 100;
 const WARM_UP: u32 = 5;
 
-/// Measures a write to a buffer and a read by the main process, with the transport of the paper.
+/// Measures a communication of the main process with itself: the process writes to a channel with a
+/// buffer, and reads the value back. The channel has the transport that the paper describes.
 pub(super) fn run<M: Machine>(machine: &M) -> Result<Outcome, String> {
     let took = on_ppe(machine)?;
     Ok(Outcome::time(took.as_nanoseconds_f64() / f64::from(TIMED)))

@@ -20,7 +20,7 @@ pub struct Run {
     pub with: Map<String, Value>,
     /// The name of the result that counts, such as `switch`: a time or a bandwidth.
     pub gives: String,
-    /// The number of successive runs in the time that the paper states.
+    /// The paper states the time of this number of successive runs.
     #[serde(default = "once")]
     pub times: u32,
     /// The divisor of the simulated time: 2 if the paper states the time of half of the run.
@@ -31,8 +31,9 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The smallest number of operations in a step with which a program's speed-up is at least
-/// `efficiency_percent` of the number of SPEs. Between `operations`, times are interpolated.
+/// The smallest number of operations in a step at which a program's speed-up is
+/// `efficiency_percent` of the number of SPEs. Times between two values in `operations` are
+/// interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {

@@ -35,7 +35,8 @@ pub struct Stats {
     /// The bytes from the start of one private buffer to the start of the next.
     #[serde(default)]
     pub stride_bytes: Option<usize>,
-    /// Whether SPE 0 replaces the PPE or main memory.
+    /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 takes
+    /// the place of main memory in a transfer.
     #[serde(default)]
     pub between_spes: bool,
     /// The way in which the PPE accesses the registers of SPEs.
@@ -83,18 +84,20 @@ const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The largest and smallest number of timed iterations. After a few, all take the same time.
+/// The largest number of timed iterations, and the smallest. Few iterations are enough, because
+/// after the first ones, each iteration takes the same simulated time.
 const ITERATIONS: (u64, u64) = (64, 4);
 /// The number of timed iterations if SPEs contend for one cache line. The mean is then within 1.5 %
 /// of the mean of 20,000 iterations.
 const CONTENDED_ITERATIONS: u64 = 1_024;
 /// The number of bus requests that a measurement should not exceed.
 const REQUESTS: u64 = 30_000;
-/// The number of timed iterations if programs are created, which moves no data.
+/// The number of timed iterations of `Function::MkThread`, which moves no data.
 const THREADS_ITERATIONS: u64 = 4;
 
 impl Stats {
-    /// Returns this measurement with the default result, because one simulation has all results.
+    /// Returns this measurement with the default for `gives`. Measurements that differ only in
+    /// `gives` are then equal, so one simulation is enough for them.
     pub(crate) fn operation(&self) -> Self {
         Self {
             gives: Gives::Latency,

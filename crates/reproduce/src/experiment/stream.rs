@@ -26,7 +26,7 @@ pub struct Stream {
     pub in_flight: u32,
 }
 
-/// The number of bytes that each SPE moves before and after the timed part.
+/// The number of bytes that each SPE moves before the timed part, and also after it.
 const EDGE_BYTES: u32 = 128 << 10;
 const TIMED_BYTES: u32 = 512 << 10;
 /// The size of the window for blocks, in main memory or in a lender's local store.

@@ -141,7 +141,7 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // On a busy computer, the subtracted time may be as long as the switches.
+    // On a busy computer, the difference of the times with and without switches may be 0.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
     assert!(outcomes(switch)[0].ns >= 0.0);
     gives_a_time(
@@ -231,7 +231,8 @@ fn scaling_well_begins_between_two_numbers_of_operations() {
         };
         looked_for.found(times)
     };
-    // The speed-up of 2 is reached at the second number, and then between the second and third.
+    // In the first case, the speed-up is 2 at the second number of operations. In the second case,
+    // the speed-up reaches 2 between the second and the third number.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
     assert_eq!(
@@ -268,7 +269,8 @@ fn statistics_are_of_all_mappings() {
     assert!((alike - 1.0).abs() < 1e-12, "{alike}");
 }
 
-/// Returns the share of machines with random times from 1.0 to 1.2 us on which a shape holds.
+/// Gives random times from 1.0 to 1.2 us to the simulations of each of `machines` machines. Returns
+/// the share of these machines on which the shape of `number` holds.
 fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();

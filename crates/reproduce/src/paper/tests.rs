@@ -50,7 +50,7 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
     assert_eq!(figures, ["4", "5", "6", "7", "8", "9", "10 and 11", "12"]);
 }
 
-/// The texts of fitted numbers that do not name a quantity of a machine.
+/// The texts of `Relation::Fitted` that are not the name of a quantity of a machine.
 const FITTED_ELSEWHERE: [&str; 13] = [
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",
