@@ -148,7 +148,7 @@ impl SimulationArgs {
         self.single_run_flag().or_else(|| first_given(&of_many))
     }
 
-    /// Returns the first flag for a single run that the user has given.
+    /// Returns the first of the flags for a single run that the user has given, or `None`.
     pub fn single_run_flag(&self) -> Option<&'static str> {
         first_given(&[
             (self.trace.is_some(), "--trace"),
@@ -497,8 +497,8 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     )
 }
 
-/// Parses a count of things that are kept in memory. A count that does not fit becomes the largest
-/// `usize`.
+/// Parses a count of items that the command keeps in memory, such as tasks. A count above the
+/// largest `usize` becomes the largest `usize`.
 pub(crate) fn kept(text: &str) -> Result<usize, String> {
     count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }

@@ -96,8 +96,8 @@ fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// Returns the failure of the command if B is slower than A by more than `percent`, or `None`.
-/// Fails if A and B have neither a time nor a rate in common.
+/// Returns the failure of the command if B is slower than A by more than `percent`, else `None`.
+/// Returns a usage error if A and B have neither a time nor a rate in common.
 fn slower(comparison: &Comparison, percent: f64) -> Result<Option<Failure>, Failure> {
     let [a, b] = [&comparison.compared.a, &comparison.compared.b];
     let judged = comparison.slowdowns().count();

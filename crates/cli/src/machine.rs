@@ -61,11 +61,11 @@ pub(crate) trait Job {
     /// again, with limits that depend on the available memory.
     fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Self::Plan, Failure>;
 
-    /// Returns the steps of a plan, without results.
+    /// Returns the steps of a plan. No step has a result yet.
     fn steps(&self, plan: &Self::Plan, topology: &Topology) -> Self::Steps;
 
     /// Returns the steps that this process does on a simulated machine, and the file for their
-    /// results. `machine` describes the machine: equal texts mean equal results.
+    /// results. `machine` is a text about the machine. Equal texts mean that the results are equal.
     fn sweep(&self, _plan: &Self::Plan, _machine: String) -> Result<Sweep, Failure> {
         Ok(Sweep::default())
     }

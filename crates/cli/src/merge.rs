@@ -1,7 +1,7 @@
 //! `cellworks merge`: prints the result of a sweep from the files of its shares.
 
-// Rejected: merging the reports of shares number by number. Speed-ups and curves follow from
-// several steps, so files have the results of steps, and the divided command computes the rest.
+// Rejected: merging the reports of shares number by number. Speed-ups and curves follow from steps
+// of several shares, so the files have the results of steps, not reports.
 
 use clap::{Parser, error::ErrorKind};
 

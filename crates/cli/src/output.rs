@@ -101,7 +101,7 @@ pub(crate) fn width() -> usize {
     columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
 }
 
-/// The files that `--html`, `--json` and `--csv` name. The format of a page is `None`.
+/// The files that `--html`, `--json` and `--csv` name, with their formats: `None` for `--html`.
 #[derive(Default)]
 pub(crate) struct ResultFiles(Vec<(Option<Format>, OutputFile)>);
 
@@ -113,7 +113,7 @@ impl ResultFiles {
         Ok(())
     }
 
-    /// Fails if the file of another flag is one of these files.
+    /// Fails if `other`, the file of a further flag, is the same file as one of these.
     pub fn refuse(&self, other: &OutputFile) -> Result<(), Failure> {
         match self.0.iter().find(|(_, file)| file.is_same_file(other)) {
             Some((_, file)) => Err(other.refused(&format!("{} is written there", file.flag()))),
@@ -158,8 +158,8 @@ impl ResultFiles {
     }
 }
 
-/// Prints a result in the given format, and writes its files. If a file is standard output, the
-/// result is printed to standard error.
+/// Prints a result in the given format, and writes its files. If one of the files is standard
+/// output, the result in `format` is printed to standard error instead.
 pub(crate) fn show<R>(
     result: &R,
     views: &Views<R>,
@@ -186,8 +186,8 @@ pub(crate) fn show<R>(
     end
 }
 
-/// Combines the ends of two parts of a command. If both failed, prints the message of one failure
-/// and returns the other.
+/// Combines the outcomes of two parts of a command. If both parts failed, prints the message of one
+/// failure and returns the other.
 pub(crate) fn combine(
     first: Result<(), Failure>,
     second: Result<(), Failure>,

@@ -9,8 +9,8 @@
 
 // Rejected: a temporary file with a name. Ctrl-C ends the process without destructors, so the file
 // would stay.
-// Rejected: the crate `atomic-write-file`. It leaves its file behind if renaming fails, or after
-// Ctrl-C on a file system without `O_TMPFILE`.
+// Rejected: the crate `atomic-write-file`. It leaves its temporary file behind if renaming fails.
+// If the file system has no `O_TMPFILE`, it also leaves the temporary file behind after Ctrl-C.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter};
@@ -31,7 +31,7 @@ use crate::failure::Failure;
 const STANDARD_OUTPUT: &str = "-";
 
 /// The folder in which the system lists the open files of this process, as symbolic links. The
-/// target of a link may have no name.
+/// target of such a link need not be a path: for a pipe, it is a text such as `pipe:[123]`.
 const OPEN_FILES: &str = "/proc/self/fd";
 
 /// The time that the command waits for the reader of a FIFO.
@@ -51,7 +51,7 @@ pub(crate) struct OutputFile {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
-    /// To a file without a name, which replaces the old file at the end.
+    /// To a temporary file without a name. At the end, its content replaces the old file.
     Replaced,
     /// To the existing file.
     Direct,
@@ -164,7 +164,7 @@ impl OutputFile {
     ///
     /// # Errors
     ///
-    /// [`Failure::Run`] if this fails. A regular file is then unchanged.
+    /// [`Failure::Run`] if moving the file fails. The old regular file is then unchanged.
     pub fn complete(mut self) -> Result<(), Failure> {
         match self.writing {
             Writing::Replaced => self.replace().map_err(|error| self.failed(&error)),
@@ -220,7 +220,7 @@ fn refused(flag: &str, named: &Path, why: &dyn Display) -> Failure {
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.metadata() {
         Ok(found) if found.is_dir() => return Err(is_a_folder()),
-        // A circle of links is an error here, so the recursion ends.
+        // A circle of links is an error of `metadata`, so the recursion of `resolved` ends.
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -253,7 +253,8 @@ fn writing_to(path: &Path) -> io::Result<Writing> {
     };
     let printed = File::from(stdout().as_fd().try_clone_to_owned()?).metadata()?;
     let is_printed_to = (printed.dev(), printed.ino()) == (found.dev(), found.ino());
-    // Results may be mixed on a character device, such as a terminal: the device keeps nothing.
+    // If the file and standard output are the same character device, such as a terminal, both are
+    // written. Their texts may mix, which is harmless because the device stores nothing.
     if is_printed_to && !found.file_type().is_char_device() {
         return Ok(Writing::StandardOutput);
     }
@@ -265,10 +266,10 @@ fn writing_to(path: &Path) -> io::Result<Writing> {
     Ok(Writing::Replaced)
 }
 
-/// Opens a file that is written directly. Appending keeps the content of a file that the shell
-/// opened with `3> file`.
+/// Opens a file that is written directly. Appending keeps the content that other commands have
+/// already written to the file, for example if the shell opened it with `exec 3> file`.
 fn opened(path: &Path) -> io::Result<File> {
-    // Without this flag, opening a FIFO blocks until there is a reader.
+    // Without `O_NONBLOCK`, opening a FIFO blocks until there is a reader.
     let at_once = OFlags::NONBLOCK.bits() as i32;
     let begin = Instant::now();
     loop {

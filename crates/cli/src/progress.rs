@@ -59,7 +59,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// Returns the number of columns of a line without the text about the step.
+    /// Returns the number of columns of all parts of a line, except the text about the step.
     fn columns_of(template: &str) -> usize {
         let bar = template
             .strip_prefix("{bar:")

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Run(error.to_string()))
     };
     let reproducing = match arguments.sweep.merged_steps() {
-        // Curves are simulated only for a page, because they take much longer than numbers.
+        // Curves are simulated only for an HTML page, because they take longer than numbers.
         None => of_extent(files.has_page())?,
         Some(steps) => {
             let numbers = of_extent(false)?;

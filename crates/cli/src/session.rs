@@ -1,5 +1,5 @@
-//! The results of the steps of a command. The command ends when all steps are done, a step fails,
-//! or the user presses Ctrl-C. The results of finished steps are then printed and saved.
+//! The results of the steps of a run. The run ends when all steps are done, a step fails, or the
+//! user presses Ctrl-C. In each case, the results of finished steps are printed and saved once.
 //!
 //! ```text
 //!   the run:   update, update ... ───── conclude(Done) ──┐
@@ -11,7 +11,7 @@
 //! A step cannot be stopped halfway, so Ctrl-C asks the run to end after the present step. If the
 //! step takes longer than a second, the thread that handles Ctrl-C prints the results.
 
-// Rejected: checking for Ctrl-C inside a measurement, because every loop would have to check.
+// Rejected: checking for Ctrl-C inside a measurement: each measured loop would need such a check.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,8 +35,8 @@ use crate::sweep::{Step, Sweep};
 /// The time after Ctrl-C in which the present step may still end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A second SIGINT within this time counts as the same Ctrl-C. The terminal sends SIGINT to all of
-/// its processes, and some of these processes also forward SIGINT to this process.
+/// A second SIGINT within this time is part of the same Ctrl-C. The terminal sends SIGINT to all
+/// foreground processes, and a launcher among them may forward its SIGINT to this process, too.
 const SAME_PRESS: Duration = Duration::from_millis(300);
 
 pub(crate) enum End {
@@ -45,13 +45,13 @@ pub(crate) enum End {
     Interrupted,
     /// The computer changed during the run, so the numbers are not reliable.
     Spoiled(String),
-    /// The machine cannot do the work, or not in the given time.
+    /// The machine cannot do the work at all, or cannot do the work in the given time.
     Refused(String),
     Failed(String),
 }
 
 impl End {
-    /// Returns the reason, for a report, why a step has no result.
+    /// Returns the reason why a step has no result. Reports contain this text.
     pub fn why_missing(&self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
@@ -122,11 +122,11 @@ impl SessionOptions {
         }
     }
 
-    /// Adds a part of a sweep to the options.
+    /// Adds to the options which part of a sweep this process does.
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if the part is a share and there are files for the result. A share has no
+    /// [`Failure::Usage`] if `sweep` is a share and there are files for the result. A share has no
     /// result of its own.
     pub fn with(self, sweep: Sweep) -> Result<Self, Failure> {
         match self.files.flag() {
@@ -222,8 +222,8 @@ impl<S: Steps> Session<S> {
         &self.sweep
     }
 
-    /// Returns the steps that this process has to do. For each other step with a result in a file,
-    /// `read` converts the value in the file to a result, and `known` records the result.
+    /// Returns the steps that this process has to do. If a file has the result of one of the other
+    /// steps, `read` converts the value in the file, and `known` records the result.
     ///
     /// # Errors
     ///
@@ -307,7 +307,7 @@ impl<S: Steps> Session<S> {
     /// Waits for [`GRACE`], and reports the results if the run has not reported them by then.
     fn conclude_after_grace(&self) {
         thread::sleep(GRACE);
-        // Panics are caught, because the run may wait for this thread in `conclude`.
+        // If a panic ended only this thread, the run could wait in `conclude` forever.
         let end = catch_unwind(AssertUnwindSafe(|| {
             self.take(End::Interrupted, true).map(exit_code)
         }));
@@ -373,7 +373,7 @@ impl<S: Steps> Session<S> {
         if let End::Spoiled(why) = &end {
             disturbed.push(why.clone());
         }
-        // Without a result, disturbances are not reported.
+        // If no step has a result, there are no numbers that a disturbance could make doubtful.
         if done > 0 {
             disturbed.extend(disturbances);
         }

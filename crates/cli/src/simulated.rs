@@ -18,11 +18,12 @@ use crate::surroundings;
 
 const PACKET_BYTES: u64 = 128;
 
-/// The largest number of bytes that an SPE stages at a time: the size of one DMA command.
+/// The largest size of a staging buffer, which is the largest size of a DMA command. To copy data,
+/// an SPE moves them through staging buffers in its local store.
 const STAGING_BYTES_MAX: usize = 16 << 10;
 
-/// The number of staged buffers for which a local store has room. A copy stages four buffers at
-/// once, and the local store contains other data, too.
+/// The smallest ratio of the size of a local store to that of a staging buffer. A copy uses four
+/// staging buffers at once, and the local store contains other data, too.
 const VIEWS: usize = 8;
 
 pub(crate) struct Simulated {
@@ -39,7 +40,7 @@ pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
     described(machine).map_err(|why| Failure::Usage(format!("--machine: {why}")))
 }
 
-/// Like [`load`], but the error is only the reason.
+/// Like [`load`], but the error is only the reason, without the name of the flag.
 pub(crate) fn described(machine: &str) -> Result<Description, String> {
     const WRITE_ONE: &str = "write one: cellworks machines qs20 > mine.toml";
     let path = Path::new(machine);
@@ -107,8 +108,8 @@ fn port_bytes_per_s(description: &Description) -> u64 {
 }
 
 impl Simulated {
-    /// Makes the machine and opens the file of its trace. Fails if `check` fails, or if a result
-    /// would replace the file `machine`. `usual` is the reaction to hazards if no flag sets it.
+    /// Makes the machine and opens the file of its trace. `usual` is the reaction to hazards if no
+    /// flag sets it. Fails if `check` fails, or if a result would replace the file `machine`.
     pub fn build(
         machine: &Path,
         description: Description,

@@ -21,8 +21,8 @@ pub(crate) const LIMITS: Limits = Limits {
     bandwidth_bytes_per_s_max: None,
 };
 
-/// The smallest address space of a run. The stacks and the local store of an SPE need half a
-/// megabyte, and the heap of each thread reserves up to 128 MB.
+/// The smallest address space of a run. An SPE needs half a megabyte for its stacks and its local
+/// store. In addition, the heap of each thread reserves up to 128 MB of address space.
 const ADDRESS_SPACE_BYTES_MIN: usize = 256 << 20;
 
 /// Fails if a run would exceed the limit of the address space. The run needs `bytes` in addition to
@@ -45,7 +45,8 @@ const BYTES_PER_CYCLE_MAX: u64 = 64;
 /// A clock rate that no processor reaches, for systems that do not report the clock rate.
 const CLOCK_HZ_MAX: u64 = 10_000_000_000;
 
-/// Makes a machine from this computer. The machine is never dropped, because Ctrl-C may need it.
+/// Makes a machine from this computer. The machine is never dropped, because the thread that
+/// handles Ctrl-C may use it until the process ends.
 pub(crate) fn this_computer(chosen: Option<&Cpus>) -> Result<&'static Host, Failure> {
     let mut builder = Host::builder();
     if let Some(Cpus(chosen)) = chosen {
@@ -67,7 +68,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Reads the state of the computer for a quarter of a second, and begins to watch its CPUs.
+    /// Reads the state of the computer, which takes 0.25 s, and begins to watch its CPUs.
     pub fn of(host: &'static Host) -> Result<Self, Failure> {
         let failed = |error: CpusError| Failure::Run(error.to_string());
         Ok(Self {

@@ -10,7 +10,8 @@ const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
 const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
 p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
 
-/// A setting of a later version. Its column follows the older columns, so that these do not move.
+/// A setting that a later version of Cellworks added. Its column comes after the older columns, so
+/// that the older columns keep their positions.
 const ADDED: &str = "page_bytes";
 const ADDED_AFTER: &str = "huge_page_share\n";
 
@@ -88,7 +89,7 @@ fn pairs(matrix: &Matrix, machine: &MachineInfo) -> impl Iterator<Item = String>
     matrix.one_way_ns.iter().enumerate().flat_map(of_row)
 }
 
-/// Returns a line for each measured cell, sorted by reading SPE and then by memory module.
+/// Returns a line for each measured cell, sorted by the SPE that reads and then by memory module.
 fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let mut lines = String::new();

@@ -124,8 +124,9 @@ struct Grid {
 }
 
 impl Grid {
-    /// Returns the grid with the smallest blocks that fits. A grid with blocks of equal size is
-    /// preferred, if its blocks are at most 1.5 times as large as these smallest blocks.
+    /// Returns the grid with the smallest blocks that fits. If the number of SPEs is no multiple of
+    /// the block size, the last block is smaller. A grid without a smaller last block is preferred
+    /// if its blocks are at most 1.5 times as large.
     fn that_fits(matrix: &Matrix, names: &Names<'_>, unit: Unit, width: usize) -> Self {
         let spes = matrix.one_way_ns.len();
         // A grid with a cell for each pair is tried first. The labels of this grid include the
@@ -173,7 +174,7 @@ impl Grid {
     fn fits(&self, names: &Names<'_>, width: usize) -> bool {
         let columns = (width - label_width(&self.labels).min(width))
             / cell_width(&self.medians, names, self.unit);
-        // A grid of one block always fits, because there is no coarser grid.
+        // A grid of one block is always accepted, because there is no coarser grid.
         self.labels.len() <= columns.max(1)
     }
 }

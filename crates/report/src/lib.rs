@@ -345,7 +345,7 @@ pub struct NotMeasured {
 }
 
 impl Trust {
-    /// Returns the reasons. The kind of a reason is `None` if the kind is unknown.
+    /// Returns each reason with its kind. The kind of a reason in an older file is `None`.
     pub fn reasons(&self) -> impl Iterator<Item = (&str, Option<ReasonKind>)> {
         let kinds = self.kinds.iter().copied().chain(repeat(None));
         self.reasons.iter().map(String::as_str).zip(kinds)
@@ -353,7 +353,8 @@ impl Trust {
 }
 
 impl Report {
-    /// Translates the advice and the list of missing measurements into the words of the machine.
+    /// Renames the parts of the machine in the advice and in the list of missing measurements. On a
+    /// computer, for example, a memory module becomes a NUMA node.
     #[must_use]
     pub fn in_words_of_the_machine(mut self) -> Self {
         let words = Words::of(&self.envelope.machine);

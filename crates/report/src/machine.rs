@@ -120,7 +120,7 @@ pub struct ElementInfo {
 }
 
 impl MachineReport {
-    /// Makes a report about the given machine, without CPUs, caches and NUMA nodes.
+    /// Makes a report about the given machine. Its lists of CPUs, caches and NUMA nodes are empty.
     pub fn of(machine: MachineInfo) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -272,7 +272,7 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
         .collect()
 }
 
-/// Returns sentences about the quota and the unused CPUs, or none for a simulated machine.
+/// Returns sentences about the quota and unused CPUs. A simulated machine has no such sentences.
 fn limits(report: &MachineReport) -> Vec<String> {
     if report.interconnect.is_some() {
         return Vec::new();
@@ -294,7 +294,7 @@ fn limits(report: &MachineReport) -> Vec<String> {
     limits
 }
 
-/// Returns the machine as text of at most `width` columns. Titles contain ANSI styles.
+/// Returns the machine as text with lines of at most `width` characters, and ANSI styles in titles.
 pub fn table(report: &MachineReport, width: usize) -> String {
     let words = Words::of(&report.machine);
     let mut text = head(&report.machine, width);
@@ -410,7 +410,7 @@ fn elements(interconnect: &InterconnectInfo) -> Markup {
     }
 }
 
-/// On a narrow page, cells with more bytes than this are broken into lines.
+/// The length in bytes above which the text of a table cell is broken into lines on a narrow page.
 const LONG: usize = 30;
 
 /// Returns the position of each element in the drawing, and the radius of its circle.

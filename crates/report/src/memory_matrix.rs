@@ -1,9 +1,9 @@
-//! The memory matrix: the latency and the read bandwidth of each memory module, from each NUMA node
-//! or Cell, for the terminal, the page and CSV.
+//! The memory matrix for the terminal, the page and CSV. It has the latency and the bandwidth with
+//! which an SPE of each NUMA node or Cell reads each memory module.
 //!
 //! ```text
 //!  latency in ns    node 0  node 1        columns: memory modules
-//!  node 0 (CPU 0)     98.4     142        a row: a NUMA node or Cell, and the reading SPE
+//!  node 0 (CPU 0)     98.4     142        a row: a NUMA node or Cell, and the SPE that reads
 //!  node 1 (CPU 8)      141    97.9        a blank cell: there was no time to measure it
 //! ```
 
@@ -18,7 +18,7 @@ use crate::{MachineInfo, Words};
 
 type Figure = fn(&MemoryCell) -> String;
 
-/// The two quantities of a cell. Each quantity has its own table.
+/// The two quantities of a matrix cell. Each quantity has its own table.
 const FIGURES: [(&str, Figure); 2] = [
     ("latency in ns", |cell| figures(cell.latency_ns)),
     ("GB/s", |cell| {
@@ -100,7 +100,8 @@ fn label(row: &MemoryRow, machine: &MachineInfo) -> String {
     }
 }
 
-/// Returns sentences about the method of measurement, and about the place of the memory.
+/// Returns sentences about the method of measurement, about memory modules without an SPE, and
+/// about the memory in which the block is.
 fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
     let block = size(matrix.block_bytes);
     let mut notes = vec![match machine.is_this_computer() {

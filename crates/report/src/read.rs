@@ -173,7 +173,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 
 /// Parses a report, and replaces its control characters by `\u{fffd}`.
 fn parsed<R: DeserializeOwned>(text: &[u8]) -> serde_json::Result<R> {
-    // The text of the file is parsed first, so that errors have the lines of the file.
+    // The text of the file is parsed first, so that errors have the line numbers of the file.
     serde_json::from_slice::<R>(text)?;
     let mut json = serde_json::from_slice(text)?;
     show(&mut json);
@@ -201,7 +201,7 @@ fn shown(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }
 
-/// Returns true if the file is cut off. `error` is a syntax error if the file ends in a number.
+/// Returns true if the file is cut off. If such a file ends in a number, `error` is a syntax error.
 fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
     match error.classify() {
         Category::Eof => true,
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(made_up::report()));
     }
 
-    /// Older commands with the same schema version write no states.
+    /// Older commands with the same schema version do not write the field `states`.
     #[test]
     fn a_report_without_states_is_read() {
         let directory = tempfile::tempdir().unwrap();
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), Measured::Stats(expected));
     }
 
-    /// Older commands with the same schema version write no kinds.
+    /// Older commands with the same schema version do not write the field `kinds`.
     #[test]
     fn reasons_without_kinds_are_read_and_compared() {
         let directory = tempfile::tempdir().unwrap();
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_file_that_may_not_be_read_is_an_error_with_the_reason() {
-        // The administrator can read every file, so the test makes the error itself.
+        // The test may run as administrator, who can read any file, so it makes the error itself.
         let error_of = |error: io::Error| {
             let path = PathBuf::from("report.json");
             let why = unreadable(&path, &error);

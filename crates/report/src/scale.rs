@@ -9,7 +9,8 @@ use crate::text::figures;
 /// end. A single disturbed pair then does not reduce the contrast.
 const OUTSIDE: f64 = 0.005;
 
-/// The smallest ratio of the upper end to the lower end. Smaller ratios are often due to chance.
+/// The smallest ratio of the upper end to the lower end. Smaller ratios of times are often due to
+/// chance, so such a scale is widened to this ratio.
 const RATIO_MIN: f64 = 1.25;
 
 /// A logarithmic scale of colours from dark (fast) to bright (slow). The order of the colours is
@@ -18,7 +19,7 @@ const RATIO_MIN: f64 = 1.25;
 pub(crate) struct Scale {
     pub low_ns: f64,
     pub high_ns: f64,
-    /// Whether a time of the matrix is below `low_ns`, and whether a time is above `high_ns`.
+    /// Whether any time of the matrix is below `low_ns`, and whether any time is above `high_ns`.
     pub below: bool,
     pub above: bool,
 }

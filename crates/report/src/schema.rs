@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Returns the JSON Schema (draft 2020-12) of the output of `--format json`, for every command. The
-/// schema allows unknown fields, because later commands of the same version may write more fields.
+/// schema allows unknown fields: a later Cellworks may add fields to the same schema version.
 ///
 /// ```
 /// let schema = cellworks_report::schema::published();
@@ -84,7 +84,8 @@ pub fn published() -> Value {
     schema
 }
 
-/// Replaces `None` by null in descriptions, which are Rust comments, and removes line breaks.
+/// Replaces `None` by null in descriptions, and removes line breaks. Descriptions are Rust
+/// comments, which use the word `None`.
 fn rewrite_for_json(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -105,7 +106,7 @@ fn rewrite_for_json(schema: &mut Value) {
 }
 
 /// Returns the published schema with unknown fields forbidden. Tests check the output of each
-/// command against this schema, so that every field is documented.
+/// command against this schema. An undocumented field makes the test fail.
 pub fn closed() -> Value {
     let mut schema = published();
     let definitions = schema["$defs"].as_object_mut();
@@ -301,7 +302,7 @@ mod tests {
         );
     }
 
-    /// jq examples contain names of fields as `.name` in quotes, Python examples as `["name"]`.
+    /// Field names are `.name` in quoted jq filters and `["name"]` in Python.
     #[test]
     fn the_document_names_fields_that_exist() {
         let document = include_str!("../../../docs/json.md");

@@ -1,7 +1,7 @@
 //! The results of `cellworks map ring`: the times of many mappings of tasks to SPEs.
 //!
 //! ```text
-//!   ranks, ratios ─┐                 ┌─► table, csv, html   for people, as of a program
+//!   ranks, ratios ─┐                 ┌─► table, csv, html   for people, as for a program
 //!   curves         ├─► SweepReport ──┤
 //!   time of each run                 └─► json::render       for scripts
 //! ```

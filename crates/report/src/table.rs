@@ -52,7 +52,7 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
 
 const LEFT: [&str; 2] = ["between", "buffers"];
 
-/// The columns that are left out, one after the other, until the table of a function fits.
+/// The columns that are left out until the table of a function fits, beginning with the first.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
 
 /// If the table of a function is too wide and all rows have the same value in one of these columns,
@@ -66,7 +66,8 @@ const OF_NUMBERS: &str = "Times of one operation: half of the samples took less 
 /// The largest number of listed measurements that are missing for the same reason.
 const NAMED: usize = 10;
 
-/// The heading of the column of outliers. If a table is too wide, a line below it shows their sum.
+/// The heading of the column with the numbers of outliers. If a table is too wide, a line below the
+/// table shows the total number instead of the column.
 const OUTLIERS: &str = "outliers";
 
 /// Returns the report as a table with lines of at most `width` characters. Lines are longer if a

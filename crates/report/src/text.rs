@@ -78,7 +78,7 @@ pub fn title(function: Function, parameters: &Parameters) -> String {
 /// A column of a table: its heading, and a function that returns the text of a measurement.
 pub(crate) type Column = (&'static str, Box<dyn Fn(&Measurement) -> Option<String>>);
 
-/// A [`Column`] that shows no setting, such as the median.
+/// A [`Column`] that does not show a setting, but for example the median.
 pub(crate) type FixedColumn = (&'static str, fn(&Measurement) -> Option<String>);
 
 /// Returns the columns `before`, the columns of the settings, and the columns `after`. Columns
@@ -190,7 +190,7 @@ pub(crate) fn parts_of(machine: &MachineInfo) -> String {
     )
 }
 
-/// Up to this number of CPUs are listed in the order of their use. More CPUs are listed as ranges.
+/// If there are at most this many CPUs, they are listed in the order of their use, else as ranges.
 const IN_ORDER: usize = 8;
 
 /// Returns the CPUs of the PPE and of the SPEs, or `None` if the place of the PPE has no name.
@@ -280,8 +280,8 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// Returns sentences about the nearest and the farthest SPEs of a matrix. Returns `None` if their
-/// times differ by less than 5 %, or if only one pair was measured.
+/// Returns sentences about the nearest and the farthest pair of SPEs in a matrix, or `None` if the
+/// times of these two pairs differ by less than 5 %, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
     let rows = matrix.one_way_ns.iter().enumerate();
     let pairs = rows.flat_map(|(from, row)| {
@@ -309,7 +309,8 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
 }
 
 /// Returns the page size of a block. `huge_share` is the part of the block in huge pages, 0 to 1.
-/// The text is `2 MB` from 0.95 on, because the ends of a block may be in small pages.
+/// The ends of a block may be in pages of the other size, so the text is `4 KB` below 0.05 and `2
+/// MB` from 0.95 on. Between these, the text contains the share.
 pub(crate) fn pages(huge_share: f64) -> String {
     match huge_share {
         ..0.05 => "4 KB".to_owned(),

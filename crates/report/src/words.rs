@@ -103,7 +103,7 @@ impl<'m> Words<'m> {
         }
     }
 
-    /// Returns the meaning of the words, in a line.
+    /// Returns a line that explains the terms for the parts of the machine, such as SPE.
     pub fn in_a_line(&self) -> &'static str {
         match self.is_computer {
             true => COMPUTER_IN_A_LINE,

@@ -2,8 +2,8 @@
 
 // Rejected: `map exec` as the parent of the command. A parent would have to pass on signals and the
 // exit code, so the process becomes the command instead.
-// Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but two
-// ranks could then share a CPU unnoticed.
+// Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but another
+// rank may be bound to an added CPU, and both ranks would then share this CPU unnoticed.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -114,7 +114,8 @@ fn listed(text: &str) -> Option<Vec<usize>> {
         if first > last {
             return None;
         }
-        // A number that is too large is refused later, because there is no such CPU.
+        // `take` limits the length of a huge range. A CPU that does not exist is refused later,
+        // before the process is confined to it.
         cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
     }
     Some(cpus)
@@ -127,8 +128,8 @@ struct Launcher {
     processes: &'static str,
 }
 
-/// The launchers. A launcher that another launcher started passes on the variables of both, so the
-/// inner launcher comes first.
+/// The launchers, the innermost first. If one launcher starts another, such as `srun` starts
+/// `mpirun`, the process has the variables of both, and those of the inner launcher count.
 const LAUNCHERS: [Launcher; 4] = [
     // Open MPI.
     Launcher {
@@ -140,7 +141,7 @@ const LAUNCHERS: [Launcher; 4] = [
         rank: "MPI_LOCALRANKID",
         processes: "MPI_LOCALNRANKS",
     },
-    // Slurm. Its PMI_RANK is a number among the processes of all computers.
+    // Slurm. Its `PMI_RANK` numbers the processes of all computers together, so it is not used.
     Launcher {
         rank: "SLURM_LOCALID",
         processes: "SLURM_STEP_NUM_TASKS",

@@ -189,7 +189,8 @@ fn results(
     known.collect()
 }
 
-/// Returns the cost of a placement if transfers wait for each other on the links of the machine.
+/// Returns the contended cost of a placement, that is, with transfers that wait for each other on
+/// the links of the machine.
 fn contended(problem: &Problem, placement: &Placement, ways: &Ways) -> f64 {
     let kept = |link: usize| ways.kept_by_a_line(link).as_nanoseconds_f64();
     let links: Vec<f64> = (0..ways.links().len()).map(kept).collect();
@@ -260,7 +261,7 @@ fn around(places: &Places) -> Vec<usize> {
     }
 }
 
-/// The explanation, which is complete before the session begins.
+/// The explanation. It is computed before the `Session` is created, so it is always complete.
 struct Explained {
     file: String,
     costs: Option<String>,

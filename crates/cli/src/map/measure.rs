@@ -69,7 +69,7 @@ impl<'a> Measured<'a> {
             if !go_on(run) {
                 return Ok(None);
             }
-            // Each round begins with another binding, because a run may affect the next run.
+            // A run may affect the next run, so the first binding changes from round to round.
             let (round, way) = (run / ways, run % ways);
             match ((way + round) % ways).checked_sub(1) {
                 None => trials.unbound_ns.push(self.time(self.unbound())?),

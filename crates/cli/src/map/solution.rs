@@ -6,7 +6,8 @@ use cellworks_report::{Measured, PlacementReport};
 
 use crate::failure::Failure;
 
-/// Reads a placement. `instead` is the part of the error about other possible arguments.
+/// Reads a placement. If the file does not exist, the error message contains `instead`, which names
+/// the arguments that are possible instead of a file.
 pub(super) fn read(file: &Path, instead: &str) -> Result<PlacementReport, Failure> {
     let wrong = |why: String| Failure::Usage(format!("{}: {why}", file.display()));
     if !file.exists() {

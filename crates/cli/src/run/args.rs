@@ -4,9 +4,8 @@
 //!   --spes 1-2 --threads 2,4 ──► values of each flag ──► (1, 2) (2, 2) (1, 4) (2, 4) ──► programs
 //! ```
 
-// Rejected: for each program a struct of lists for its flags, besides the struct of its values.
-// Each parameter was then in two structs and a loop. Here flags with one value become flags with
-// lists.
+// Rejected: a second struct for each program, with a list for each flag. Each parameter was then in
+// two structs and a loop. Instead, the flags of the one struct are changed to accept lists.
 
 use std::path::PathBuf;
 
@@ -130,7 +129,8 @@ fn described(kind: Kind) -> Command {
         }
         _ => flag,
     });
-    // Flags added directly to the program would replace its documentation.
+    // `augment_args` replaces the documentation of its command. The common flags are therefore
+    // added to another command, and copied to the program.
     let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(kind.name)));
     if kind.draws {
         common = DrawingArgs::augment_args(common);

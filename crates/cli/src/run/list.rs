@@ -138,7 +138,7 @@ fn values<T: Into<Value>>(all: Vec<T>) -> Vec<Value> {
     all.into_iter().map(T::into).collect()
 }
 
-/// Parses sizes in bytes: `8-16k` means 8 and its doubles up to 16k.
+/// Parses sizes in bytes: `8-16k` means 8, 16, 32 and so on, up to 16k.
 pub(crate) fn sizes(text: &str) -> Result<Vec<u64>, String> {
     doubled(text, size, "128,1k-16k")
 }
@@ -212,7 +212,7 @@ fn split<T: Copy + PartialOrd>(
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
-            // A part that begins with a minus is a negative number, which `one` refuses.
+            // A part that begins with a minus is a negative number. The function `one` refuses it.
             Some((first, last)) if !first.is_empty() => {
                 let (from, to) = (one(first)?, one(last)?);
                 if from > to {

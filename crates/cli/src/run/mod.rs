@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
     on_machine(common, files, &runs)
 }
 
-/// Returns an example that works on the machine of the flags, which need not be made yet.
+/// Returns an example that works on the machine that the flags choose, before this machine is made.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
     let host = match machine::Kind::of(&common.machine) {
         machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
@@ -82,7 +82,7 @@ fn example(kind: Kind, common: &CommonArgs, topology: Option<&Topology>) -> Stri
             words.join(" ")
         }
     };
-    // The flags of an example may choose another machine.
+    // If the flags of an example contain `--machine`, that of the user is left out.
     let machine = if flags.contains("--machine") {
         ""
     } else {
@@ -221,8 +221,8 @@ fn run_all(
     session.end_reason().unwrap_or(End::Done)
 }
 
-/// Fails if flags of sweeps are given for this computer, or together with flags that show the
-/// events of a run. A result from a file has no events.
+/// Fails if flags of sweeps are given for this computer. Also fails if flags of sweeps are combined
+/// with flags that show the events of a run, because results from files have no events.
 fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     let Some(flag) = asked.sweep.first_given() else {
         return Ok(());
@@ -239,8 +239,8 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     }
 }
 
-/// Fails if a program would allocate more memory than the limit of the address space leaves.
-/// Without this check the failed allocation would end the process.
+/// Fails if a program would exceed the limit of the address space. Without this check, an
+/// allocation of the program would fail and end the process.
 fn check_address_space_of(programs: &[Choice]) -> Result<(), Failure> {
     let largest = programs
         .iter()

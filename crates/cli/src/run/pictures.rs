@@ -1,4 +1,4 @@
-//! Writes the pictures that a program draws to files.
+//! The pictures that a program draws, written as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

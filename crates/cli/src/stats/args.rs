@@ -1,4 +1,4 @@
-//! The arguments of `stats`: the flags of CellStats (section 3.1 of the paper) and some more.
+//! The arguments of `stats`: the flags of CellStats (section 3.1 of its paper) and some more.
 //! [`Request::plan`] checks whether the flags fit together, and whether they fit the machine.
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
 /// The default time for a matrix.
 const MATRIX_BUDGET: Duration = Duration::from_secs(120);
 
-/// Returns the multipliers of numbers, and examples.
+/// Returns the end of the help text: the suffixes of counts and sizes, such as k, and examples.
 fn after_help() -> String {
     let flags = |is_size| {
         let settings = Setting::ALL.into_iter();
@@ -395,15 +395,16 @@ impl StatsArgs {
         self.budget.unwrap_or(EVERYTHING_BUDGET)
     }
 
-    /// Returns the longest time for a matrix, or `None` if the user wants every pair, or if
-    /// operations of the machine always take the same time.
+    /// Returns the longest time for a matrix, or `None` if the user wants every pair. Also returns
+    /// `None` if operations of the machine always take the same time: the results would otherwise
+    /// depend on the speed of the simulation.
     pub fn budget_of_a_matrix(&self) -> Option<Duration> {
         let is_bounded = !self.full && !Kind::of(&self.common.machine).capabilities().repeats;
         is_bounded.then(|| self.budget.unwrap_or(MATRIX_BUDGET))
     }
 
-    /// Returns the flags of single functions, and whether the user gave them. A matrix accepts some
-    /// of these flags.
+    /// Returns the flags for the measurement of a single function, and whether the user gave each
+    /// flag. Some of these flags are also for a matrix.
     fn single_function_flags(&self) -> Vec<(bool, &'static str)> {
         let settings = Setting::ALL.iter();
         let is_set = |setting: &Setting| (setting.get)(&self.settings.0).is_some();

@@ -1,4 +1,4 @@
-//! Explains errors of requests by the flags of the command line.
+//! Explains the errors of requests in terms of the flags on the command line.
 
 use cellworks_machine::Topology;
 use cellworks_stats::{Request, RequestError};
@@ -13,7 +13,7 @@ pub(super) fn explain(
 ) -> String {
     let RequestError { flag, instead, .. } = error;
     let has_pair = topology.spes().len() > 1;
-    // The function of the user is refused, so the example has another function.
+    // The function that the user asked for is refused, so the example has another function.
     if *flag == "-f" {
         return format!("{flag}: {error}\n  example: cellworks stats{machine} {instead}");
     }

@@ -15,7 +15,7 @@ use super::work::Work;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
 
-/// An interval of a median is wide if it is wider than this share of the median.
+/// The interval of a median is wide if its width is more than this share of the median.
 const WIDE: f64 = 0.2;
 
 /// The numbers are not reliable if more than this share of the intervals is wide. On an idle
@@ -43,7 +43,7 @@ enum State {
     Waiting,
     /// The result so far. A measurement consists of several visits.
     Measured(Box<Measurement>),
-    /// The result is in the list of matrices, or in the list of steps that were not measured.
+    /// The result is a matrix in another field of `Found`, or the step is in `not_measured`.
     Settled,
 }
 
@@ -144,8 +144,8 @@ impl Steps for Found {
         }
         let mut reasons = self.reasons;
         reasons.extend(disturbances);
-        // Wide intervals are accepted in two cases. An interrupted run has too few visits, and a
-        // machine with repeating times would give the same result again.
+        // Wide intervals are accepted in two cases. An interrupted run has too few visits. If
+        // operations of the machine always take the same time, a new run has the same medians.
         let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
             reasons.extend(too_wide(&measurements).map(|text| Reason {
@@ -229,7 +229,8 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
 }
 
 /// Returns a reason to doubt the numbers, if too many medians have a wide interval. Measurements
-/// with one round are ignored, because one round does not show how far medians differ.
+/// with one round are ignored, because one round does not show how much the medians of several
+/// rounds differ from each other.
 fn too_wide(measurements: &[Measurement]) -> Option<String> {
     let repeated = || measurements.iter().filter(|one| one.rounds > 1);
     let is_wide = |one: &&Measurement| {

@@ -51,9 +51,9 @@ impl Job for Stats<'_> {
 
     fn hazards(&self) -> HazardWatch {
         match &self.wanted {
-            // The measurement of everything puts to shared buffers, which is a hazard.
+            // Measuring everything includes puts to shared buffers, which are a hazard.
             Wanted::Everything => HazardWatch::Off,
-            // The blocks overwrite each other in one window of the local store, which is a hazard.
+            // The parts of each block overwrite each other in the local store, which is a hazard.
             Wanted::These(requests) if requests[0].function == Function::Memory => HazardWatch::Off,
             Wanted::These(_) => HazardWatch::Warn,
         }
@@ -145,7 +145,7 @@ fn measure_plans(
                 let Some(time) = budget.checked_sub(begin.elapsed()) else {
                     return out_of_time(session);
                 };
-                // Limiting the time before the multiplication avoids an overflow.
+                // `time` is limited before the multiplication, too, which could overflow.
                 let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * work.visits;
                 visits.set_span(span(of_visits.min(MEASUREMENT_TIME_MAX)));
             }

@@ -22,15 +22,15 @@ const VISITS: u32 = 3;
 /// The longest time for each matrix if `stats` measures everything.
 const MATRIX_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// The longest simulated time for each matrix. It is enough for all pairs of 64 SPEs, and takes
-/// some seconds of real time.
+/// The longest simulated time for each matrix. It is enough to measure all pairs of 64 SPEs. The
+/// simulation of this time takes some seconds of real time.
 const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 
 /// A matrix may take at most the time of the whole run divided by this number.
 const MATRIX_PER_BUDGET: u32 = 20;
 
 pub(super) struct Work {
-    /// The plans in the order of their measurement, matrices first.
+    /// The plans in the order of their measurement. The plans of matrices are first.
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
@@ -96,8 +96,8 @@ impl Work {
     }
 
     fn everything(topology: &Topology, limits: &Limits, arguments: &StatsArgs) -> Self {
-        // A machine on which operations always take the same time needs only one visit. A limit of
-        // real time would change the results.
+        // A machine on which operations always take the same time needs only one visit. With a
+        // limit of real time, its results would depend on the speed of the simulation.
         let repeats = topology.capabilities().repeats;
         let budget = (!repeats).then(|| arguments.budget_of_everything());
         let each_matrix = budget.map(|all| MATRIX_TIME_MAX.min(all / MATRIX_PER_BUDGET));
@@ -139,8 +139,8 @@ impl Work {
     }
 }
 
-/// Returns the matrices that belong to the measurement of everything. CSV with measurements has no
-/// matrices.
+/// Returns the matrices that `stats` measures if it measures everything. Returns no matrices if the
+/// only output is CSV, because CSV with measurements does not contain matrices.
 fn primitives_of(arguments: &StatsArgs) -> &'static [Primitive] {
     let output = &arguments.common.output;
     if matches!(output.format, Format::Csv) && output.html.is_none() && output.json.is_none() {

@@ -129,7 +129,7 @@ impl ResultFile {
         })
     }
 
-    /// Fails if the file has results of another sweep. The error has the difference.
+    /// Fails if the file has results of another sweep. The message shows the difference.
     pub fn check(&self, sweep: &Header) -> Result<(), Failure> {
         let Header {
             cellworks_results,

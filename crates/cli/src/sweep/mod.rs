@@ -6,8 +6,9 @@
 //!   share 2/2:  step 1   step 3          ──► lu.2-of-2.jsonl ──┴─► cellworks merge ──► the whole
 //! ```
 //!
-//! A command that prints a sweep reads the results of steps from files, and simulates the other
-//! steps. `merge` therefore prints with the code of the command that was divided.
+//! The command of a sweep takes the results of steps from files, and simulates the steps without a
+//! result. If files have the results of all steps, the command only prints. `merge` therefore runs
+//! the command of the shares again, with their files.
 
 mod file;
 mod share;
@@ -121,7 +122,7 @@ enum Part {
     None,
 }
 
-/// The origin of the result of a step.
+/// The source of the result of a step: a file, this process or another process.
 pub(crate) enum Step<T> {
     /// A file has the result.
     Known(T),

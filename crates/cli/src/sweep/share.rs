@@ -9,8 +9,8 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// One of `of` shares of a sweep. A share has every `of`-th step: neighbouring steps take similar
-/// times, so all shares take similar times.
+/// A share of the steps of a sweep. If there are n shares, a share has every n-th step.
+/// Neighbouring steps take similar times, so all shares take similar times, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     /// The number of the share, from 1 on.
@@ -55,7 +55,8 @@ impl Share {
     ///
     /// # Errors
     ///
-    /// [`Failure::Usage`] if a variable is not a number, or if the numbers contradict each other.
+    /// [`Failure::Usage`] if a variable is not a number, or if the index of the process is not
+    /// below the number of processes.
     pub fn of_environment(
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Failure> {
@@ -80,7 +81,8 @@ impl Share {
             let step = number("SLURM_ARRAY_TASK_STEP")?.unwrap_or(1).max(1);
             (index, of) = (id.saturating_sub(first) / step, tasks);
         }
-        // Batch scripts have the variables of Slurm, too, but only `srun` starts several processes.
+        // Slurm also sets its variables in a batch script, which is a single process. They count
+        // only in processes that `srun` started.
         let is_a_step = variable("SLURM_STEP_ID").is_some();
         let started_by = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true),

@@ -411,7 +411,7 @@ impl Summary {
     }
 }
 
-/// Returns possible reasons why A and B differ, and why runs of A, or runs of B, differ.
+/// Returns possible reasons why A and B differ, and why the runs within A or within B differ.
 fn notes_of_runs(a: &[(&str, &Measured)], b: &[(&str, &Measured)]) -> Vec<String> {
     let pair = |one: &(&str, &Measured), other: &(&str, &Measured)| {
         differences(one.1.envelope(), other.1.envelope(), [one.0, other.0])

@@ -81,7 +81,7 @@ fn summarized(comparison: &Comparison, groups: &[Group<'_>]) -> Option<Markup> {
         return None;
     }
     let extremes = extremes(groups);
-    // This axis includes all of the extremes.
+    // The axis covers the ratios of all rows of the tables below.
     let axis = Axis::for_all(extremes.iter().flat_map(|(_, list)| list).map(|e| e.ratio));
     Some(html! {
         @for sentence in sentences { p.sentence { (sentence) } }

@@ -341,7 +341,7 @@ fn a_run_of_a_program_is_compared_result_by_result() {
     let ratios: Vec<_> = ratios
         .map(|ratio| (ratio.kind, ratio.name.as_str(), ratio.value, ratio.verdict))
         .collect();
-    // The ratios are sorted by name. The results of a program are sorted by run.
+    // The ratios are grouped by name, although the results of a program are grouped by run.
     assert_eq!(
         ratios,
         [
@@ -645,8 +645,8 @@ fn a_page_begins_with_the_warning_that_numbers_cannot_be_relied_upon() {
     assert_eq!(doubtful.matches("others used 80 %").count(), 1);
 }
 
-/// Returns reports of two days, each with 40 sizes. On the second day the last size takes 50 times
-/// as long as on the first day. The other sizes take the same time.
+/// Returns reports of two days with measurements of 40 block sizes. On the second day, the transfer
+/// of the largest block takes 50 times as long as on the first day. The other times are equal.
 fn one_far_off() -> [Report; 2] {
     days().map(|mut report| {
         let is_second = report.matrices[0].classes[0].p50_ns == Some(55.0);

@@ -58,8 +58,8 @@ pub(super) struct Compare {
     pub spread: Option<Spread>,
 }
 
-/// Returns all values of a report that can be compared. A value that is impossible or appears twice
-/// is an error, with the `name` of the report.
+/// Returns all values of a report that can be compared. If a value is impossible or appears twice,
+/// returns an error that contains `name`, the name of the report.
 fn values_of(measured: &Measured, name: &str) -> Result<Vec<Compare>, CompareError> {
     let values = match measured {
         Measured::Stats(report) => values_of_stats(report),
@@ -270,8 +270,8 @@ impl Compare {
         self.spread.map_or(1, |spread| spread.runs)
     }
 
-    /// Returns the value or an end of its interval, if this number is impossible. A measured time
-    /// must be above 0. A finding or a result may be 0 or less.
+    /// Returns an impossible number among the value and the ends of its interval, or `None`. A
+    /// measured time must be above 0. A finding or a result may be 0 or less.
     fn impossible(&self) -> Option<f64> {
         let is_time = matches!(self.kind, Kind::Measurement | Kind::Matrix);
         let interval = self.interval.iter().flat_map(|ends| [ends.low, ends.high]);

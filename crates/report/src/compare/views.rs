@@ -28,8 +28,8 @@ const COLUMNS: [&str; 7] = [
     "B is",
 ];
 
-/// Returns the comparison as a table of at most `width` columns, with a block for each function,
-/// finding and matrix. Titles contain ANSI styles.
+/// Returns the comparison as a table with lines of at most `width` characters. The table has a
+/// block for each function, finding and matrix. Titles contain ANSI styles.
 pub fn table(comparison: &Comparison, width: usize) -> String {
     let groups: Vec<Group<'_>> = groups(comparison).collect();
     let words = words(comparison);
@@ -311,7 +311,7 @@ fn headline(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Returns the words of computers if both machines are computers, else the words of a Cell.
+/// Returns names for parts of computers if both machines are computers, else for parts of a Cell.
 pub(super) fn words(comparison: &Comparison) -> Words<'_> {
     Words::of_both(&comparison.envelope.machine, &comparison.other.machine)
 }

@@ -48,7 +48,7 @@ pub(crate) struct Axis {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
-    /// Equal distances, from zero on.
+    /// Linear. The axis begins at 0.
     Linear,
     /// Equal distances, with ticks at whole numbers.
     Whole,

@@ -13,7 +13,7 @@ pub(crate) struct Page<'a> {
     pub heading: &'a str,
     pub about: Markup,
     pub notices: Markup,
-    /// The words into which the notices and parts are translated.
+    /// The names for parts of the machine in `notices` and `parts`: on a computer, CPU for SPE.
     pub words: Words<'a>,
     pub parts: Vec<Part>,
 }

@@ -107,7 +107,7 @@ fn charts(measured: &[&Measurement], spes: usize) -> Vec<Chart> {
         charts.extend(bandwidths(size, &sizes));
     } else {
         // Curves against the number of SPEs are drawn only if there are no curves against the size.
-        // On a machine with two SPEs, two points are enough for a line of `fetchadd`.
+        // A line of `fetchadd` may have only two points: a machine with two SPEs has no more.
         let points_min = match measured[0].function {
             Function::FetchAdd => spes.clamp(2, POINTS_MIN),
             _ => POINTS_MIN,
@@ -186,7 +186,8 @@ impl Against {
 
     fn common(self, parameters: &Parameters) -> Common {
         let mut rest = parameters.clone();
-        // The distance between private buffers follows from their size or number, so it is ignored.
+        // The distance between private buffers often depends on their size or on their number. A
+        // curve may connect measurements with different distances, so the distance is ignored.
         rest.settings.stride_bytes = None;
         let mut list_bytes = None;
         match self {
@@ -349,7 +350,8 @@ fn charts_of(
 
 struct Group<'a> {
     lines: Vec<Line<'a>>,
-    /// The names of the first and last line, for the title, if no parameter divides the lines.
+    /// The names of the first and the last line, for the title. `None` if the title names the
+    /// values of parameters instead.
     range: Option<[String; 2]>,
 }
 
@@ -377,7 +379,7 @@ fn readable(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
     };
     let with = |value: &&str| {
         let lines = lines.iter().zip(&all);
-        // A line without a value, such as the line of a single SPE, is in all groups.
+        // A line without a value of this parameter, such as that of one SPE, is in all groups.
         let lines = lines.filter(|(_, aspects)| aspects[at].is_empty() || aspects[at] == **value);
         lines.map(|(line, _)| line.clone()).collect::<Vec<_>>()
     };

@@ -43,10 +43,10 @@ impl PlacementTrials {
         least.unwrap_or(0)
     }
 
-    /// Returns the second-smallest, the median and the second-largest speed-up of all rounds. A
-    /// speed-up is the time without a binding divided by the time with the fastest placement. With
-    /// ten rounds, the true median is between the outer values with a probability of 98 %. Returns
-    /// `None` for fewer than three rounds.
+    /// Sorts the speed-ups of all rounds, and returns the second-smallest, the median and the
+    /// second-largest, or `None` if there are fewer than three rounds. A speed-up is the time
+    /// without a binding divided by the time with the fastest placement. With ten rounds, the true
+    /// median is between the first and the third returned value with a probability of 98 %.
     pub fn gain(&self) -> Option<[f64; 3]> {
         let trial = self.placements.get(self.fastest())?;
         let pairs = self.unbound_ns.iter().zip(&trial.ns);

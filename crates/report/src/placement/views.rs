@@ -158,7 +158,7 @@ fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let variables = binding
         .openmp()
         .map(|(name, value)| match value.contains('{') {
-            // A shell would interpret braces without quotes.
+            // Without the quotes, a shell would interpret the braces.
             true => format!("{name}='{value}'"),
             false => format!("{name}={value}"),
         });

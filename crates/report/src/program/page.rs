@@ -101,7 +101,8 @@ fn chart(figure: &ProgramFigure) -> Chart {
     }
 }
 
-/// Makes an axis for the given numbers. The spacing is chosen without 0, which has no logarithm.
+/// Makes an axis for the given numbers. A logarithmic axis is chosen by the ratio of the largest to
+/// the smallest number above 0, because 0 has no logarithm.
 fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let above_0 = || numbers.iter().copied().filter(|number| *number > 0.0);
     let most = above_0().fold(0.0, f64::max);
@@ -111,7 +112,7 @@ fn axis(of: &FigureAxis, numbers: &[f64]) -> Axis {
     let spacing = match of.unit.as_str() {
         "threads" | "SPEs" if is_whole && most <= WHOLE_MAX => Spacing::Whole,
         "bytes" if is_wide => Spacing::Log2,
-        // Ideal speed-ups are a straight line on a linear axis, and ranks have equal distances.
+        // On a linear axis, ideal speed-ups are a straight line and ranks are equally far apart.
         "times" | "rank" => Spacing::Linear,
         _ if is_wide => Spacing::Log10,
         _ => Spacing::Linear,

@@ -32,7 +32,7 @@ fn csv_has_a_column_for_every_parameter() {
 fn the_page_draws_the_curves() {
     let page = super::html(&made_up::program());
     assert!(page.contains("Moved by all SPEs together"), "{page}");
-    // A computation of 0 has no position on a logarithmic axis.
+    // A computation of 0 cycles per byte has no position on a logarithmic axis.
     assert!(page.contains("double\n0.100 cycles/byte"), "{page}");
     assert!(!page.contains("double\n0 cycles/byte"), "{page}");
 }

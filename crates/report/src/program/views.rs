@@ -88,7 +88,8 @@ pub(super) fn blocks(report: &ProgramReport) -> Vec<Block> {
             None => rows.push((&result.parameters, vec![result])),
         }
     }
-    // Results of single runs have other quantities and parameters than results of several runs.
+    // Results of single runs, and results that follow from several runs, have different quantities
+    // and parameters. Each kind has its own group.
     let mut groups: Vec<Vec<Row<'_>>> = Vec::new();
     for row in rows {
         let same = groups.iter_mut().find(|group| {
@@ -165,8 +166,8 @@ fn of_parameter(name: &str, value: &Value) -> String {
     }
 }
 
-/// Returns the results as CSV: a line for each result, with a column for each parameter, sorted by
-/// name. docs/csv.md describes the columns.
+/// Returns the results as CSV, with a line for each result. The columns of the parameters are
+/// sorted by the name of the parameter. docs/csv.md describes the columns.
 pub fn csv(report: &ProgramReport) -> String {
     let mut parameters: Vec<&String> = report
         .results

@@ -217,8 +217,8 @@ impl OfSize<'_> {
     }
 }
 
-/// Returns a curve of the times of `ranked` mappings. The curve has only every n-th mapping and the
-/// last mapping, so that it has at most about [`POINTS_MAX`] points.
+/// Returns a curve of the times of `ranked` mappings. The curve has every n-th mapping and the last
+/// mapping. The number n is chosen so that there are at most [`POINTS_MAX`] points and the last.
 fn curve(name: &str, ranked: &[&Timed<'_>], time: impl Fn(&Timed<'_>) -> f64) -> FigureCurve {
     let step = ranked.len().div_ceil(POINTS_MAX);
     let is_drawn = |at: &usize| at.is_multiple_of(step) || at + 1 == ranked.len();

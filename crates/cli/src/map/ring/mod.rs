@@ -434,7 +434,8 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
         };
         Failure::Usage(format!("{flag}: {error}"))
     };
-    // The check of mappings needs valid numbers, so a plan without mappings checks the numbers.
+    // Making mappings needs valid numbers of tasks and SPEs. The sweep has no mappings yet, so
+    // `plan` checks only the numbers here.
     sweep.clone().plan().map_err(refused)?;
     sweep.named = match sweep.traffic {
         Traffic::Ring { .. } => experiment::Sweep::of_the_paper(tasks, spes),
