@@ -1,5 +1,6 @@
-//! Programming, measuring and placing for machines of *cells*: cores with a small local store that
-//! move data explicitly, by DMA, mailboxes and signals.
+//! A library for machines of *cells*: cores with a small local store that move data explicitly, by
+//! DMA, mailboxes and signals. Programs use it to run on such machines, to measure them, and to
+//! place tasks on their cores.
 //!
 //! A program for an SPE (such a core) uses [`machine::Spe`]. It runs on [`host::Host`], which is
 //! this computer, and on `sim::Sim`, a simulated Cell.

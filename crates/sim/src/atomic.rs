@@ -4,15 +4,15 @@
 //!
 //! A line comes from a cache that holds the line, and not from memory, even if the line is
 //! unchanged. Sources: D. Calver (n4g.com/news/41514: "from another SPUs cache, if its in there"),
-//! and the paper CellStats (section 4.5.1), in which the memory module of the line makes no
-//! difference. If several caches hold the line, the cache that received it last supplies it, as in
+//! and the paper CellStats (section 4.5.1), in which the time does not depend on the memory module
+//! of the line. If several caches hold the line, the cache that received it last supplies it, as in
 //! the MERSI protocol of other PowerPC processors. No source confirms this choice for the Cell.
 
 // Rejected: repeating a refused command as soon as the line is free. The SPE that had the line then
-// claims it again, and 16 SPEs that use one line take 4.6 us (published: 9).
+// claims it again, and a fetch-and-add by 16 SPEs takes 4.6 us (published: 9).
 //
 // Rejected: repeating a refused command after 244 ns, the time of a command that both Cells answer.
-// 16 SPEs take 7.4 to 7.9 us. From one count of SPEs to the next, the time jumps by 1 us.
+// The fetch-and-add takes 7.4 to 7.9 us, and one more SPE may add 1 us.
 //
 // Rejected: refusing commands to a line that DMA reads or writes. One SPE takes 276 us for a list
 // of 1,024 elements of 16 bytes (CellStats: at most 140 us with 16 SPEs).
@@ -96,8 +96,9 @@ impl AtomicCaches {
         self.under_way.retain(|(begun_by, ..)| *begun_by != spe);
     }
 
-    /// Returns whether a command of `spe` to a line is refused: during a claim by another SPE, or
-    /// if it is a claim while another SPE reads the line from the cache of `spe`.
+    /// Returns whether a command of `spe` to a line is refused. While another SPE claims the line,
+    /// every command is refused. While another SPE reads the line from the cache of `spe`, a claim
+    /// is refused.
     pub fn refuses(&self, spe: usize, line: LineNumber, command: LineCommand) -> bool {
         let mut others = self.under_way.iter().filter(|(_, of, _)| *of == line);
         others.any(|(.., other)| match other {

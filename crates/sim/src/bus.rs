@@ -31,8 +31,8 @@ impl Bus {
         fabric.begin(clock.now(), transaction, &mut clock.queue());
     }
 
-    /// Handles an event of the fabric. Returns the tokens of the complete transactions, in a buffer
-    /// that the caller returns by [`keep`](Self::keep).
+    /// Handles an event of the fabric. Returns a buffer with the tokens of the complete
+    /// transactions. The caller must pass this buffer to [`keep`](Self::keep) afterwards.
     #[inline]
     pub fn handle(&self, clock: &Clock, index: u32) -> Vec<Token> {
         let mut done = self.done.take();

@@ -17,7 +17,7 @@ impl Quantity {
 /// The time of each operation except those of the fabric.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// A cycle of the SPUs and the PPE, the shortest time of any call of a program.
+    /// A cycle of the SPUs and the PPE. No call that a program makes takes less time.
     pub cycle: Femtoseconds,
     /// The time in which the SPU issues an MFC command.
     pub issue: Femtoseconds,
@@ -33,7 +33,7 @@ pub(crate) struct Costs {
     pub channel: Femtoseconds,
     /// The time of a switch between cooperative threads.
     pub switch: Femtoseconds,
-    /// The time of a refused atomic command: `start`, and the time in which the own Cell answers.
+    /// The time of a refused atomic command: `start`, and the answer of the SPE's own Cell.
     pub refused: Femtoseconds,
     /// The time of an atomic command to a line in the SPE's own cache.
     pub atomic_hit: Femtoseconds,

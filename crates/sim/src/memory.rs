@@ -32,7 +32,7 @@ unsafe impl Send for Zeroed {}
 // SAFETY: `Zeroed` owns its bytes and only returns their address.
 unsafe impl Sync for Zeroed {}
 
-// SAFETY: the bytes from `base` are zeroed and in the allocation: `base` is less than a page behind
+// SAFETY: the bytes from `base` are zeroed and in the allocation: `base` is less than a page after
 // the start of the allocation, which is a page longer than `taken`, and `taken` is at least
 // `bytes`. The allocation lives as long as the `Zeroed`, and has no other owner.
 unsafe impl Backing for Zeroed {
@@ -51,8 +51,8 @@ impl Zeroed {
         let refused = |why: String| io::Error::new(io::ErrorKind::OutOfMemory, why);
         let layout_of = |bytes: usize| {
             let taken = bytes.checked_next_multiple_of(PAGE_BYTES)?;
-            // The alignment is small, because an allocator writes zeros to all pages for a large
-            // one. That takes tens of milliseconds for a large region.
+            // The alignment is small. For a large alignment, an allocator writes zeros to all
+            // pages, which takes tens of milliseconds for a large region.
             let layout = Layout::from_size_align(taken.checked_add(PAGE_BYTES)?, 16).ok()?;
             (taken > 0).then_some((taken, layout))
         };

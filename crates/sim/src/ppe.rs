@@ -54,7 +54,7 @@ const COMMAND_STORES: usize = 5;
 pub struct SimPpe {
     programs: Rc<Programs>,
     translation: Translation,
-    /// The accesses by the `ready` closure of a wait for which no time has been spent yet.
+    /// The accesses that the `ready` closure of a wait has made, and that have taken no time yet.
     owed: RefCell<Vec<Owed>>,
 }
 

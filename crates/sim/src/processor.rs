@@ -16,7 +16,7 @@ pub(crate) struct SimProcessor {
     pub id: Processor,
     /// The mailboxes and signals of the processor, if the processor is an SPE.
     pub words: Words,
-    /// The time of a word to each SPE, or `None` if sending the word is a bus transaction.
+    /// The time that a word takes to each SPE, or `None` if sending the word is a bus transaction.
     pub word_latency: Vec<Option<Femtoseconds>>,
     pub running: Cell<Option<ProcessorThread>>,
     /// The thread that ran last. A switch to this thread takes no time.

@@ -1,7 +1,7 @@
 //! The queue of the events of a run, ordered by time.
 //!
-//! An event is a 128-bit number, so that one instruction compares two events. A queue of events
-//! with a payload takes twice as long (measured).
+//! An event is a 128-bit number, so that one instruction compares two events. If each event has a
+//! payload as well, the time for an event is twice as long (measured).
 //!
 //! ```text
 //!   127            64 63               24 23    19 18                  0
@@ -78,7 +78,7 @@ impl Event {
 
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// A sorted queue. Most events are later than `run_last` and are appended to it.
+    /// Sorted events. Most events are later than the last one, `run_last`, and are appended.
     run: VecDeque<u128>,
     run_last: u128,
     /// The events that are not in `run`.

@@ -26,7 +26,7 @@ use crate::spe::SimSpe;
 const REGIONS_AT: u64 = 1 << 32;
 
 /// The size in bytes of a window of main memory. A list command of an MFC cannot cross the border
-/// between windows. Therefore a region that fits into a window does not cross a border.
+/// between windows, so no region smaller than a window is allocated across a border.
 const LIST_WINDOW: u64 = 1 << 32;
 
 /// The longest run: five hours. 64 bits of femtoseconds overflow seven minutes later, so the sum of
@@ -89,7 +89,7 @@ impl SimBuilder {
         self
     }
 
-    /// Sets the reaction of the machine to hazards: races between a transfer and a program.
+    /// Sets the reaction of the machine to hazards, such as races between two transfers.
     pub fn hazards(mut self, watch: HazardWatch) -> Self {
         self.options.hazards = watch;
         self
@@ -309,7 +309,8 @@ impl CellMachine for Sim {
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u64;
         let mut next = lock(&self.next_region);
         if is_first {
-            // Begins at a window, so that the memory banks do not depend on freed regions.
+            // The first region begins at a window, so that freed regions do not change its memory
+            // banks: these depend on the address within the window.
             *next = next.next_multiple_of(LIST_WINDOW);
         }
         let to_window = LIST_WINDOW - *next % LIST_WINDOW;

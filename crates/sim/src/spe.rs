@@ -91,7 +91,7 @@ impl SimSpe {
         }
     }
 
-    /// Returns whether the SPE has no used local store, no DMA command and no reservation.
+    /// Returns whether the SPE uses no local store and has no DMA command and no reservation.
     pub(crate) fn is_as_new(&self) -> bool {
         let mfc = self.world.mfcs.of(self.id).borrow();
         self.local_store.free_bytes() == self.local_store.bytes() && mfc.is_as_new()

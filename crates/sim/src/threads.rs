@@ -9,8 +9,8 @@ use cellworks_threads::{Owner, Thread};
 use crate::index::{ProcessorIndex, ThreadIndex};
 
 /// The value that permits control of the cooperative threads of simulated machines.
-// SAFETY: `OWNER` is only used on cores whose `run` was begun with it, and programs cannot reach
-// it.
+// SAFETY: `OWNER` is only used on OS threads that run programs by `OWNER.run`, and programs cannot
+// reach `OWNER`.
 pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 pub(crate) struct Threads {

@@ -1,7 +1,9 @@
-//! Points and lengths of simulated time in femtoseconds, with 64 bits. A run, which lasts at most
-//! five hours, needs no more. [`Time`] and [`Span`] have 128 bits for hosts.
+//! Points and lengths of simulated time in femtoseconds, with 64 bits. A run lasts at most five
+//! hours, so 64 bits suffice. [`Time`] and [`Span`] have 128 bits, because a run on a host may last
+//! longer.
 
-// Rejected: `Time` and `Span` here. An event with its time would not fit into 128 bits.
+// Rejected: `Time` and `Span` instead of the types of this file. An event with a 128-bit time would
+// not fit into 128 bits.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};

@@ -5,8 +5,8 @@
 //! warns, because a program may compute for long. It blocks while nothing is simulated.
 //!
 //! The watchdog reads two numbers of a [`Pulse`], which the run writes with relaxed ordering. No
-//! result depends on these numbers. If the `ready` closure of a wait never returns, the warning
-//! names the program that ran before.
+//! result depends on these numbers. A `ready` closure that never returns is not named: the warning
+//! names the program that continued last.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

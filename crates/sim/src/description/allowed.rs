@@ -59,8 +59,8 @@ impl Display for Digits {
 
 pub(super) const KINDS: [&str; 4] = ["rings", "mesh", "crossbar", "matrix"];
 
-/// Returns the table and the key of a path, such as `memory` and `banks` of `memory[1].banks`.
-/// Elements of lists and values of quantities have the key of the list or quantity.
+/// Returns the table and the key of a path: `memory` and `banks` for `memory[1].banks`. An index or
+/// `.value` at the end of a path is not part of the key.
 fn table_and_key(path: &str) -> (&str, &str) {
     let path = path.strip_suffix(".value").unwrap_or(path);
     let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -70,8 +70,9 @@ fn table_and_key(path: &str) -> (&str, &str) {
 
 /// Returns the allowed values of the number at a path.
 ///
-/// No time overflows 64 bits of femtoseconds (1.8 * 10^19), because a cycle is at most 10^9 fs, a
-/// time at most 10^15 fs, and a line of 128 bytes takes at most 1.28 * 10^11 fs.
+/// No time overflows 64 bits of femtoseconds (1.8 * 10^19). A key in picoseconds allows at most
+/// 10^15 fs. A key in cycles allows at most 10^6 cycles of at most 10^9 fs. The transfer of a line
+/// of 128 bytes takes at most 1.28 * 10^11 fs.
 pub(super) fn number(path: &str) -> Whole {
     const LONGEST_PS: u64 = 1_000_000_000_000;
     match table_and_key(path) {
@@ -85,7 +86,7 @@ pub(super) fn number(path: &str) -> Whole {
         (_, "outstanding_requests") => whole(1, 128),
         (_, "banks") => whole(1, 1_024),
         (_, "refresh_interval_ps") => whole(1_000, LONGEST_PS),
-        // A loop over an action that takes no time would never reach the time limit.
+        // A loop over a PPE call of 0 ps would never end. Other calls take 1 cycle or more.
         ("ppe", key) if key.ends_with("_ps") => whole(1, LONGEST_PS),
         (_, key) if key.ends_with("_ps") => whole(0, LONGEST_PS),
         (_, key) if key.ends_with("_cycles") => whole(1, 1_000_000),

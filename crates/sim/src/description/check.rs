@@ -1,4 +1,4 @@
-//! The check that the allowed values of a description fit together.
+//! The check that the values of a description, each allowed by itself, fit together.
 
 use std::collections::BTreeSet;
 
@@ -122,7 +122,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if is_wrong {
-        // A missing element may only be misspelt, so it is not reported.
+        // A wrong name may be meant for a missing element, so no missing element is reported.
         return;
     }
     let missing = |element: &str, why: String| {

@@ -118,7 +118,7 @@ impl Description {
     pub fn from_matrix(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let one_way_ps = matrix::read(text, file)?;
         let mut machine = committed(MEASURED, "measured.toml");
-        // The name of a file may contain control characters, which titles and sources must not.
+        // A file name may contain control characters, which titles and sources must not contain.
         let printable = |text: &str| text.replace(char::is_control, "\u{fffd}");
         let stem = Path::new(file).file_stem().unwrap_or_default();
         let stem = printable(&stem.to_string_lossy());

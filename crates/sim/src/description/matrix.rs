@@ -59,7 +59,7 @@ fn time_ps(field: &str) -> Result<Option<u64>, &str> {
         return Ok(None);
     }
     match field.parse::<f64>() {
-        // The multiplication and rounding of one number give the same result on every computer.
+        // One multiplication and one rounding of an `f64` give the same result on every computer.
         Ok(ns) if (0.0..=LONGEST_NS).contains(&ns) => Ok(Some((ns * 1_000.0).round() as u64)),
         _ => Err(field),
     }

@@ -208,8 +208,8 @@ pub enum Interconnect {
     Matrix(Matrix),
 }
 
-/// Reads an interconnect by its key `kind`, which decides the other keys. The code that serde
-/// derives reads all keys before the kind, and then its errors have no place in the file.
+/// Reads an interconnect, first its key `kind`, which decides the other keys. Errors of the code
+/// that serde derives have no line number, because this code reads all keys before the kind.
 fn interconnect<'de, D: Deserializer<'de>>(from: D) -> Result<Interconnect, D::Error> {
     struct Kinds;
 

@@ -1,7 +1,7 @@
 /// Returns the known name that is most similar to `name`, if `name` may be a misspelling of it.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    // The least similarity. It permits a wrong letter in every three, or one or two letters that
-    // are swapped, dropped or doubled, but not names such as `hit_cycles` and `read_cycles`.
+    // The least similarity: one wrong letter in three, or one or two letters that are swapped,
+    // dropped or doubled. The names `hit_cycles` and `read_cycles` are less similar.
     const SIMILAR: f64 = 0.65;
     let similarity = |known| strsim::normalized_damerau_levenshtein(name, known);
     let all = known.map(|known| (similarity(known), known));

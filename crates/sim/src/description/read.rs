@@ -194,7 +194,8 @@ impl<'f> Entry<'f> {
         })
     }
 
-    /// Returns the elements of a list, which must be exactly `count`, or at least one for `None`.
+    /// Returns the elements of a list. The list must have exactly `count` elements, or at least one
+    /// if `count` is `None`. Otherwise reports the list as wrong, and returns made-up elements.
     fn elements(&self, count: Option<usize>) -> impl Iterator<Item = Self> {
         let array = self.value.get_ref().as_array();
         let array = array.filter(|array| match count {

@@ -13,8 +13,9 @@ impl World {
         self.failure.borrow_mut().take()
     }
 
-    /// Makes a thread of each processor panic with the late error of its MFC, if there is one: an
-    /// error that no call has returned, which may cause a deadlock. Returns false if there is none.
+    /// For each processor with a late error (an error of its MFC commands that no call has
+    /// returned), makes a waiting thread panic with this error. Returns false if no thread will
+    /// panic.
     #[cold]
     #[inline(never)]
     pub(super) fn raise_late_errors(&self) -> bool {
@@ -63,7 +64,7 @@ impl World {
 
     /// Ends the observation of the run. Returns its counters, or the error of writing its trace.
     pub fn finish(&self) -> io::Result<Counters> {
-        // After a deadlock, the last wait of a processor may begin later than the last event.
+        // Before a deadlock, a wait may begin later than the last event, by the processor's lag.
         let busy_until = self
             .processors
             .iter()

@@ -15,9 +15,10 @@
 //! A *condition* is the closure `ready` of a wait. It returns true when the wait is over.
 //!
 //! The *lag* of a processor is the time of its calls that the clock has not counted yet. The lag is
-//! added to the clock before an interaction with another processor, usually by an extra event. A
-//! word that is sent needs no extra event, because its own event is queued for a time that includes
-//! the lag. A wait needs none, because the thread adds its lag while it waits.
+//! added to the clock before an interaction with another processor, usually by an extra event. The
+//! sending of a word needs no extra event, because the event of the word is queued for a time that
+//! includes the lag. The wait of a thread needs no extra event either, because the wait begins at
+//! the time of the clock plus the lag.
 //!
 //! All functions of this module are methods of [`World`](crate::world::World).
 

@@ -15,7 +15,7 @@ use crate::world::World;
 const LAG_CYCLES_MAX: u64 = 1 << 20;
 
 impl World {
-    /// Adds `span` to the lag of a processor, up to just beyond the time limit of the run.
+    /// Adds `span` to a processor's lag, at most until clock plus lag exceeds the time limit.
     #[inline]
     pub fn add_lag(&self, processor: &SimProcessor, span: Femtoseconds) {
         let beyond_limit = self.clock.limit() - self.clock.now() + Femtoseconds(1);
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// Begins a bus transaction after `start`, and blocks the processor until its end.
+    /// Begins a bus transaction after `start`, and blocks the processor until the transaction ends.
     pub fn transact(
         &self,
         processor: &SimProcessor,

@@ -1,7 +1,7 @@
 //! Switches between the threads of a processor.
 
-// Rejected: a queue of ready threads for the whole machine. The seed must permute all actions of
-// the same time, so each wake of a thread must be an event or part of one.
+// Rejected: a queue of ready threads for the whole machine. The seed permutes events, and must also
+// permute the wakes of threads. So each wake must be an event or part of one.
 
 use cellworks_threads as threads;
 
@@ -110,7 +110,7 @@ impl World {
     /// Marks a processor as idle after its last program.
     pub fn leave(&self, processor: &SimProcessor) {
         processor.running.set(None);
-        // After a deadlock, the last wait of the processor may begin later than the last event.
+        // Before a deadlock, a wait may begin later than the last event, by the processor's lag.
         let now = self.clock.now().max(processor.busy_until.get());
         self.observers
             .observer

@@ -209,7 +209,8 @@ impl World {
             .running
             .get()
             .map_or(usize::MAX, |running| running.thread as usize);
-        // SAFETY: the number of a thread is only compared.
+        // SAFETY: this machine finds a thread by its processor, of which it checks all waiting
+        // threads. The index of the thread only makes handles of different threads unequal.
         unsafe { Sleeper::new(processor.id, (thread, 0)) }
     }
 
@@ -301,7 +302,7 @@ impl World {
             }
             let mut threads = processor.threads.borrow_mut();
             let ProcessorThreads { ready, waiting } = &mut *threads;
-            // A processor with only one thread, as most SPEs are, does not use the ready queue.
+            // The only thread of a processor, as on most SPEs, does not use the ready queue.
             let is_only = waiting.len() == 1 && ready.is_empty();
             if is_only && processor.running.get().is_none() {
                 waiting.clear();

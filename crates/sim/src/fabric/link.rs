@@ -1,7 +1,8 @@
 //! The link between two Cells, which carries one message at a time in each direction.
 //!
-//! Messages leave in the order in which they arrive. The latency counts from the start of a
-//! message. A command or a response arrives with its first byte, a data packet with its last byte.
+//! Each direction sends its messages in the order in which they reach the link. The latency counts
+//! from the start of a message. A command or a response is at the other end when its first byte is
+//! there, a data packet when its last byte is there.
 
 use super::usage::Usage;
 use crate::description::Description;
@@ -69,7 +70,7 @@ impl Link {
         direction.take(now, span) + span + self.latency
     }
 
-    /// Returns the counters of each direction. Commands and responses count only in the busy time.
+    /// Returns the counters of each direction. Commands and responses only add to the busy time.
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {
         (0..2).map(|from| {
             let name = format!("link from Cell {from} to Cell {}", 1 - from);

@@ -1,7 +1,8 @@
 //! An interconnect with measured one-way times between SPEs. Packets wait only at the ports.
 //!
-//! A measured time is half of the time in which two caches exchange a cache line. The other parts
-//! of the exchange are subtracted, so that the simulated exchange takes the measured time.
+//! A measured time is half of the time in which two caches exchange a cache line. An exchange has
+//! more steps than the transfer of the line, such as requests and polls. The time of these steps is
+//! subtracted, so that the simulated exchange takes the measured time.
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
@@ -13,7 +14,7 @@ pub(super) struct Matrix {
     /// The measured one-way times, by sending and then by receiving SPE.
     one_way: Vec<Vec<Femtoseconds>>,
     to_memory: Femtoseconds,
-    /// The part of a measured one-way time that is not the way of the line: see `beside_the_way`.
+    /// The part of a measured time that is not the transfer of the line: see `beside_the_way`.
     beside: Femtoseconds,
     ports: Ports,
 }

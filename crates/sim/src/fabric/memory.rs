@@ -9,8 +9,9 @@
 //!
 //! Consecutive lines are in different banks: see `bank_of`. Of the requests to free banks, the
 //! oldest starts first. The data pins lose time when their direction changes, so writes go in
-//! batches. At least as many reads go between two batches, so that reads do not starve. Every
-//! request takes the time of a whole line on the pins. A short write first reads its line.
+//! batches of `write_batch` lines. While reads wait, at least `write_batch` of them go between two
+//! batches, so that reads do not starve. Every request takes the time of a whole line on the pins.
+//! A short write first reads its line.
 //!
 //! A write that begins where a waiting write in the same line ends is appended to it, so a list
 //! that puts parts of a line uses the bank once. Writes of the same bytes stay separate: in the
@@ -23,8 +24,8 @@
 // Rejected: open rows. The time of accesses to one shared line would not grow with the number of
 // SPEs, but in CellStats it does, for GETs and PUTs.
 //
-// Rejected: reading the line before a short put on a Cell. In CellStats, puts of 1 to 128 bytes are
-// equally fast. The key `whole_write_bytes` of a description decides this.
+// Rejected: reading the line before a short put, in the modules of a Cell. In CellStats, puts of 1
+// to 128 bytes are equally fast. The key `whole_write_bytes` of a description decides this.
 //
 // Rejected: two channels of half the data rate with 8 banks each. Lists of 1,024 elements of 16
 // bytes take 16 SPEs 82.5 us, as long as with one channel (published: 140).
@@ -207,7 +208,7 @@ impl Memory {
         None
     }
 
-    /// Calls [`proceed`](Self::proceed), if `now` is the last time that `proceed` has stored.
+    /// Calls [`proceed`](Self::proceed) if `now` is the time in `wake_at`, which `proceed` stores.
     pub fn wake(&mut self, now: Moment, outcomes: &mut Vec<Outcome>) -> Option<Moment> {
         if now != self.wake_at {
             return None;
@@ -256,8 +257,8 @@ impl Memory {
 
     /// Returns the bank of a line: the digit sum of the line's number in base `banks`, modulo
     /// `banks`. Each group of `banks` consecutive lines uses each bank once, in another order than
-    /// the group before. Only the low 32 bits of the address count, because the high bits depend on
-    /// earlier regions.
+    /// the group before. Only the low 32 bits of the address count. The high bits depend on the
+    /// regions of main memory that were allocated before.
     fn bank_of(&self, address: u64) -> usize {
         let banks = self.banks.len() as u64;
         let mut rest = (address & u64::from(u32::MAX)) / LINE_BYTES;
@@ -303,7 +304,7 @@ impl Memory {
             _ => {
                 let turn_is_over = self.lines_on_end >= self.write_batch;
                 Some(match self.direction {
-                    // Continues a batch. If too few writes wait to fill a batch, reads come first.
+                    // Continues a batch that waiting writes can fill. Otherwise reads come first.
                     Write if !turn_is_over => {
                         if self.lines_on_end + self.writes >= self.write_batch {
                             Write

@@ -34,7 +34,7 @@ pub(super) struct Mesh {
     into: Vec<Lane>,
     /// The links from each tile, by [`Direction`]. Tiles are numbered along the rows.
     links: Vec<[Lane; 4]>,
-    /// The links of the packet in `arrival`, in order. The field exists to avoid allocations.
+    /// The links of the packet that `arrival` sends, in order. Kept to avoid allocations.
     way: Vec<(usize, Direction)>,
 }
 
@@ -272,7 +272,8 @@ mod tests {
             arrival(&mut mesh, NOW, 0, 2, 128),
             (80 + 8 - 2 + 2 + 8) * NS
         );
-        // The third packet holds the out-port and the link from tile 0 to 1, but no other port.
+        // The third packet holds the out-port of element 0 and the link from tile 0 to 1. Element
+        // 12, which is on tile 0 too, has its own out-port, so its packet to tile 4 does not wait.
         assert_eq!(arrival(&mut mesh, NOW, 12, 4, 128), (2 + 8) * NS);
         assert_eq!(
             arrival(&mut mesh, NOW, 0, 4, 128),

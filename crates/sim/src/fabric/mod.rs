@@ -26,8 +26,9 @@
 //! ```
 //!
 //! A write to the other Cell's memory sends its data when the requester's Cell has seen the
-//! command. The command crosses the link together with the response of the requester's Cell, so the
-//! other Cell is the first to know both responses. The memory controller answers over the link.
+//! command. The command crosses the link together with the response of the requester's Cell, and
+//! one phase later the other Cell has its own response. So the data needs to wait only for the
+//! response in the other Cell. The memory controller answers over the link.
 //!
 //! # From Cell to Cell without coherence
 //!
@@ -54,8 +55,9 @@
 //! # Data
 //!
 //! The time of a read from memory comes from [`memory`]. A write to memory is complete when the
-//! memory controller has answered. Any other transaction takes the access time of the local store
-//! or register at each end. The PPE adds no time.
+//! memory controller has answered. For any other transaction, the access times of the local stores
+//! or registers at its source and its sink are added to the times of the command and the
+//! interconnect. The PPE adds no time.
 
 mod command;
 mod crossbar;
@@ -127,8 +129,8 @@ impl Step {
         Self::AtMemory,
         Self::Complete,
     ];
-    /// The width in bits of the transaction's number in the index of an event. The other 4 bits are
-    /// the step. 2^15 transactions suffice for the MFCs of a thousand SPEs.
+    /// The width in bits of the transaction's index in an event's index of 19 bits. The other 4
+    /// bits are the step. 2^15 transactions suffice for the MFCs of a thousand SPEs.
     const INDEX_BITS: u32 = 15;
 
     #[inline]
@@ -198,7 +200,8 @@ impl Ends {
         }
     }
 
-    /// Returns the time from the request for data to its first byte on the bus, without memory.
+    /// Returns the time from the request for data until the first byte is on the bus. For data from
+    /// a memory module, [`Memory`] decides this time instead.
     fn source(&self, transaction: &Transaction) -> Femtoseconds {
         match (transaction.access, transaction.place, transaction.requester) {
             (Access::Write, _, Node::Spe(_)) => self.local_store_read,
@@ -226,7 +229,8 @@ pub(crate) struct Fabric {
     networks: Vec<Network>,
     modules: Vec<Memory>,
     ends: Ends,
-    /// The ports of the PPEs, by Cell. The next three vectors are indexed by SPE, module and Cell.
+    /// The ports of the PPEs, indexed by Cell. `spe_ports` is indexed by SPE, `module_ports` by
+    /// memory module, and `link_ports` by Cell.
     ppe_ports: Vec<Port>,
     spe_ports: Vec<Port>,
     module_ports: Vec<Port>,
@@ -296,7 +300,7 @@ impl Fabric {
         match transaction.access {
             Access::Claim => self.at(reflected, Step::Complete, id, queue),
             Access::Read if crosses => self.at(reflected, Step::Reflected, id, queue),
-            // No more commands are needed, so the departure of the data is already known.
+            // The source waits for nothing else, so the departure of its data is known now.
             Access::Read | Access::Write => {
                 let ready = reflected + self.ends.source(&transaction);
                 self.leave_source(ready, id, queue);
@@ -361,7 +365,7 @@ impl Fabric {
         }
     }
 
-    /// Returns the time of a word from the command of `from` until the word is in a register of
+    /// Returns the time from a write command of `from` until the written word is in a register of
     /// `to`. Returns `None` on rings and meshes, where words and other packets delay each other.
     #[inline]
     pub fn word_latency(&self, from: Node, to: Node) -> Option<Femtoseconds> {
@@ -522,8 +526,8 @@ impl Fabric {
         }
     }
 
-    /// Continues a transaction when the combined response is known. A write to the other Cell's
-    /// memory needs the response in that Cell, any other transaction in the requester's Cell.
+    /// Continues a transaction when the combined response is known: in the other Cell for a write
+    /// to the other Cell's memory, and in the requester's Cell for any other transaction.
     fn responded(&mut self, now: Moment, id: usize, queue: &mut Queue) {
         let is_written_across = self.is_written_across(id);
         let entry = &mut self.under_way[id];
@@ -552,7 +556,7 @@ impl Fabric {
                 self.leave_source(ready, id, queue);
             }
             Access::Write => {
-                // The acknowledgement only occupies the link: the response took the time of both.
+                // This only occupies the link: the response includes the acknowledgement's time.
                 let own_cell = usize::from(entry.requester.cell);
                 self.link().command(now, own_cell);
                 self.enter_from_link(now, id, queue);

@@ -67,7 +67,7 @@ impl Network {
         }
     }
 
-    /// Returns the number of an element in a [`Packet`]. Panics if the element is missing.
+    /// Returns the identifier by which a [`Packet`] names an element. Panics if there is none.
     pub fn port(description: &Description, cell: usize, element: Element) -> u16 {
         let spes = description.cells[cell].spes.len();
         let port = match (&description.interconnect, element) {
@@ -121,8 +121,9 @@ impl Network {
     }
 }
 
-/// Returns the part of a measured one-way time that is not the way of the line: two requests (for
-/// the line and for the claim), the instructions, both caches, the packet body and half a poll.
+/// Returns the part of a measured one-way time in which the line is not on its way between the
+/// caches: two requests (for the line and for the claim), the instructions, the accesses to both
+/// caches, the transfer of the packet's body, and half a poll.
 fn beside_the_way(description: &Description) -> Femtoseconds {
     let Description {
         atomic,

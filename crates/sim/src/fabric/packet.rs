@@ -7,7 +7,7 @@ pub(super) struct Packet {
     pub ready_at: Moment,
     /// The time that the sink takes after the last byte.
     pub sink: Femtoseconds,
-    /// The index of the fabric event that follows the sink.
+    /// The index of the fabric event that is queued for the time at which the sink has the data.
     pub then: u32,
     pub bytes: u32,
     pub from: u16,

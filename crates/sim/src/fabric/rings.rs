@@ -17,9 +17,10 @@
 //! then the element that sent least recently. A packet goes the shorter way round, on the first
 //! ring on which it can start. An element sends its packets in the order in which they are ready.
 //!
-//! Without another rule, packets to a near sink and packets with many segments would starve.
-//! Therefore a packet must not delay the first ready packet of the memory controller, or of the
-//! element that sent least recently.
+//! Without another rule, two kinds of packets would starve: a packet to a near sink, because a
+//! packet from farther away can start before the sink's in-port is free, and a packet over many
+//! segments, because these are seldom free at the same time. Therefore a packet must not delay the
+//! first ready packet of the memory controller, or of the element that sent least recently.
 //!
 //! At most one wake of the arbiter is queued, for the earliest time at which a packet can start.
 //!
@@ -28,14 +29,14 @@
 //! Micro, 2006; recalled) for the grants and their order. No source explains how the arbiter avoids
 //! starvation, or which ring of a direction it takes.
 
-// Rejected: freeing a segment when the packet has left it. Eight SPEs that send in pairs are then
-// only 1.0 to 1.1 times as fast in the best pairing as in the worst (published: 2.5; here: 1.75).
+// Rejected: holding a segment only while the packet passes it. The best pairing of eight SPEs is
+// then only 1.0 to 1.1 times as fast as the worst pairing (published: 2.5; here: 1.75).
 //
-// Rejected: freeing segments early, and using the rings of a direction in turn. All packets start 8
-// cycles apart, so the use in turn changes nothing.
+// Rejected: the same, with the rings of a direction used in turn. All packets start 8 cycles apart,
+// so it makes no difference which ring a packet uses.
 //
-// Rejected: claiming the whole way at the start, but freeing each segment when the packet has left
-// it. The pairings reach 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
+// Rejected: starting a packet when its whole way is free, but freeing each segment behind it. The
+// pairings reach 117 to 205 GB/s (published: 186 to 197 for five, 95 and 78 for two).
 //
 // Rejected: only round robin. Elements far from a contended port starve: two of eight streams had
 // half the data rate of the others.
@@ -252,7 +253,7 @@ impl Rings {
         }
     }
 
-    /// Returns the earliest start of an element's first packet, if no other packet starts earlier.
+    /// Returns the earliest start of an element's first packet, given the packets started so far.
     #[inline]
     fn earliest(&self, source: usize) -> Moment {
         self.first_start(self.elements[source].packets[0].ready_at, source)
@@ -279,15 +280,16 @@ impl Rings {
         match starts.find(|start| delays(start).is_none()) {
             Some(start) => Ok(start),
             None => {
-                // `next` is later if the packet of `element` waits for a third element.
+                // `next` is later than `other.time` if `element` waits for a third element.
                 let (element, other) = delays(&first).expect("it was tried");
                 Err(other.time.max(self.next[*element]))
             }
         }
     }
 
-    /// Returns the memory controller, and the other element that sent least recently. Each is
-    /// `None` if it does not come before `source` or has no ready packet.
+    /// Returns the memory controller, and of the other elements the one that sent least recently.
+    /// Only elements with a ready packet that sent less recently than `source` count. Each result
+    /// is `None` if there is no such element.
     #[inline]
     fn first_to_wait(&self, now: Moment, source: usize) -> [Option<usize>; 2] {
         let mut first = [None, None];
@@ -569,9 +571,10 @@ mod tests {
         let starts = [0, 3, 6, 9, 12, 15];
         let six = starts.map(|start| start + 10);
         assert_eq!(arrivals(&mut rings(1, 1), &packets), six);
-        // The seventh packet waits until the first packet has left segment 1 in cycle 10. So the
-        // packet of element 2, which also needs segment 2, must wait for the seventh packet. The
-        // other packets start earlier, because they do not delay the seventh packet.
+        // The seventh packet needs segments 1 and 2. It waits until the first packet has left
+        // segment 1 in cycle 10. The packet of element 2 also needs segment 2, but must not delay
+        // the seventh packet, because element 1 comes before element 2. The other packets do not
+        // delay the seventh packet, so they start earlier than that of element 2.
         packets.push((0, 1, 3));
         let starts = [0, 20, 3, 6, 13, 16, 10];
         let seven = starts.map(|start| start + 10);

@@ -239,8 +239,8 @@ fn a_line_from_a_local_store_in_the_other_cell() {
 fn lines_over_the_link_follow_each_other() {
     let [first, second] = times(&qs20(), [get(6, 8), get(6, 8)]);
     assert_eq!(second - first, LINE_ON_LINK);
-    // The data of the two transfers takes different directions of the link. The command of each
-    // takes the direction of the other's data, but at another time.
+    // The data of the two transfers takes different directions of the link. Each direction also
+    // carries the command of the other transfer, but at another time, so neither transfer waits.
     let [out, back] = times(&qs20(), [get(6, 8), get(8, 6)]);
     assert_eq!(out, back);
 }

@@ -69,7 +69,7 @@ impl Fabric {
         }
     }
 
-    /// Returns all SPEs in the order of the rings of each Cell, or of their ids without rings.
+    /// Returns all SPEs: by Cell and position on its rings, or by id on other interconnects.
     pub fn around(&self, description: &Description) -> impl Iterator<Item = u16> {
         let mut spes: Vec<u16> = (0..self.spe_ports.len() as u16).collect();
         if let Interconnect::Rings(_) = description.interconnect {

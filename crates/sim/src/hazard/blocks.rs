@@ -1,4 +1,4 @@
-//! Counts of transfers in flight in each block of memory, by which most comparisons are avoided.
+//! Counts of transfers in flight in each block of memory, which save comparisons of transfers.
 
 use super::transfer::Piece;
 
@@ -20,7 +20,7 @@ impl Blocks {
         }
     }
 
-    /// Adds a range. Returns false if no earlier range in flight overlaps it.
+    /// Adds a range. Returns false if it overlaps no earlier range in flight, or true if it may.
     #[inline]
     pub fn add(&mut self, piece: Piece) -> bool {
         let mut shared = 0;

@@ -11,7 +11,7 @@ pub(crate) struct Issue {
     pub tag: Option<Tag>,
     /// The sequence number of the command in its queue, from 1.
     pub number: u64,
-    /// Whether the command has a fence or a barrier, so that it comes after its tag group.
+    /// Whether a fence or barrier orders the command after the earlier commands of its tag group.
     pub comes_after_group: bool,
     /// The sequence number of the last earlier barrier of the tag group, or 0 if there is none.
     group_barrier: u64,

@@ -83,8 +83,9 @@ impl Hazards {
     /// Records that a transfer or list element begins, with an `id` until [`end`](Self::end).
     /// Returns a hazard only with [`HazardWatch::Error`].
     ///
-    /// Transfers begin when they are issued, so that all orders that the architecture permits are
-    /// checked. Atomic commands must not be recorded, because they may race.
+    /// A transfer is recorded when it is issued, even if its MFC starts it later. So two transfers
+    /// are a hazard if the architecture permits that they overlap in time, even if they do not in
+    /// this run. Atomic commands must not be recorded, because they may race.
     #[must_use = "a hazard ends the run"]
     pub fn begin(
         &mut self,

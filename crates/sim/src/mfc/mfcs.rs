@@ -1,7 +1,7 @@
 //! All MFCs and the caches of the atomic units, a part of [`World`](crate::world::World).
 
-// Rejected: typed transfers with addresses of this computer's memory. The memory banks, and so the
-// simulated times, would depend on the allocator.
+// Rejected: typed transfers with addresses of this computer's memory. The memory banks that a
+// transfer uses, and so the simulated times, would depend on the allocator.
 
 use std::cell::{Cell, RefCell};
 

@@ -11,9 +11,9 @@
 //! An MFC has a queue of 16 entries for its SPU, and a proxy queue of 8 entries for the PPE. Each
 //! queue orders only its own commands and tag groups.
 //!
-//! A raw command moves the bytes of a cache line when the line arrives, so a race changes the
-//! result. A typed transfer, which belongs to a view, only takes time: its bytes move before it
-//! begins.
+//! A raw command moves the bytes of a cache line when the line arrives. So a program that does not
+//! wait for the line can see the old bytes, and a race changes the result. A typed transfer, which
+//! belongs to a view, only takes time: its bytes move before it begins.
 
 // Rejected: queuing all events of a command when it starts. A command of 16 KB now has only a few
 // lines under way, so the event queue holds tens of events instead of thousands.

@@ -87,7 +87,8 @@ impl SimMfc {
             self.try_until_not_refused(ea, LineCommand::Read { from: None });
         }
         let from = world.mfcs.caches.borrow().supplier(line);
-        // This SPE now shares the line with the supplier, which has the request already.
+        // From now on, even before the line arrives, this SPE shares the line with the supplier,
+        // because the bus has ordered the request.
         world.mfcs.caches.borrow_mut().read(spe, line);
         let found = read();
         if is_fetched {

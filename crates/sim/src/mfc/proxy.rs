@@ -41,8 +41,8 @@ impl World {
         self.mfcs.of(spe).borrow().proxy.queue.incomplete_tags()
     }
 
-    /// Panics in the PPE with an error of a proxy command that no call has returned, if there is
-    /// one.
+    /// Panics in the PPE if a proxy command has failed and no call has returned its error. The
+    /// panic has this error as its payload.
     pub fn panic_if_proxy_faulty(&self) {
         if !threads::is_unwinding()
             && let Some(error) = self.take_late_error(self.processor(PPE))

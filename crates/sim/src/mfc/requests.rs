@@ -64,7 +64,8 @@ impl World {
         }
     }
 
-    /// Takes an error of a program's commands that no call has returned, when the program ends.
+    /// Ends the use of an MFC by a program. Returns the error of a command of the program, if no
+    /// call has returned the error before.
     pub fn end_program_of_mfc(&self, spe: SpeId) -> Option<Payload> {
         let mut mfc = self.mfcs.of(spe).borrow_mut();
         mfc.spu.queue.take_stall_notifications();
@@ -179,7 +180,7 @@ impl World {
         Sent::Something
     }
 
-    /// Returns the memory module of a line, which must exist.
+    /// Returns the memory module of a line. The line must be in a region of main memory.
     pub(super) fn module_of(&self, mfc: &MfcState, ea: EffectiveAddress) -> Node {
         let home = mfc
             .translation

@@ -159,7 +159,7 @@ pub(super) enum Task {
         address: u64,
         left: u64,
     },
-    /// A put of a whole line, even if other SPEs have reserved it.
+    /// A put of a whole line, which needs no reservation and ignores those of other SPEs.
     LinePut {
         lsa: LsAddr,
         ea: EffectiveAddress,
@@ -365,7 +365,7 @@ impl MfcState {
         ])
     }
 
-    /// Checks the addresses that a command uses, in a list up to the first stall.
+    /// Checks the addresses that a command uses: of a list, those up to the first stall.
     pub(super) fn check_addresses(&self, command: &Command, spes: usize) -> Result<(), MfcFault> {
         let check = |operation, direction, ea: EffectiveAddress, bytes| {
             if bytes == 0 {

@@ -1,4 +1,4 @@
-//! Typed transfers, which only take time, because their bytes have moved before.
+//! Typed transfers, which only take simulated time. Their bytes are moved before they begin.
 
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr, Order};
 use cellworks_machine::{LocalBuffer, SpeId};

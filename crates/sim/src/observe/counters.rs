@@ -64,7 +64,7 @@ pub struct Counters {
     /// The hazards that [`HazardWatch::Warn`](crate::HazardWatch::Warn) collects, at most
     /// [`MAX_HAZARDS`](crate::MAX_HAZARDS). Addresses in the texts may differ from run to run.
     pub hazards: Vec<String>,
-    /// The number of all hazards, with those that are not in `hazards`.
+    /// The number of all hazards, including those that are not in `hazards`.
     pub hazards_seen: u64,
 }
 

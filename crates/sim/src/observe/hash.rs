@@ -1,4 +1,4 @@
-//! A hash of the calls of the observer, by which runs are compared.
+//! A hash of the calls to the observer. Two runs are compared by their hashes.
 
 /// An FNV-1a hash over words of 64 bits. The upper bits are also shifted down, because a
 /// multiplication moves bits only up.

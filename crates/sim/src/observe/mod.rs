@@ -7,8 +7,8 @@
 //!                            └─► Tracer ─► Perfetto packets ──► io::Write    while the run goes on
 //! ```
 //!
-//! The calls about a processor or an MFC are ordered by time. Their arguments go into the hash, so
-//! they must depend only on the program and the seed.
+//! The calls about the same processor or MFC are ordered by time. Arguments that go into the hash
+//! must depend only on the program and the seed.
 
 mod activity;
 mod counters;
