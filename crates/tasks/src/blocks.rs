@@ -5,7 +5,7 @@
 //! task that reads a block must come after the task that last changed the block.
 
 // Rejected: running the tasks of a block in the order of submission, because the phase could not
-// check it.
+// check whether that is the right order.
 // Rejected: references as handles of blocks. Then a shared and an exclusive reference to a block
 // could exist at the same time.
 
@@ -22,7 +22,7 @@ use crate::data::{Read, Update};
 use crate::error::TaskError;
 use crate::node::Node;
 
-/// A slice in blocks of equal length, for tasks of one phase. See
+/// A slice that is divided into blocks of equal length, for tasks of one phase. See
 /// [`Phase::blocks`](crate::Phase::blocks).
 #[derive(Debug)]
 pub struct Blocks<'d, T> {

@@ -1,10 +1,10 @@
 //! Closures in a queue. Small closures lie in the queue itself, because allocating a box would take
 //! longer than running a small closure.
 
-// Rejected: the crate smallbox, which cannot call an `FnOnce`, so that a closure took two calls and
-// 64 bytes.
-// Rejected: a destructor. The compiler kept each copy of a closure in memory for the case of a
-// panic, and each copy waited for the stores of the previous copy.
+// Rejected: the crate smallbox. It cannot call an `FnOnce`. Therefore each closure needed two
+// calls, and occupied 64 bytes.
+// Rejected: a destructor. To drop a closure after a panic, the compiler copied the closure through
+// memory at each move. Each copy waited for the stores of the previous copy.
 
 use std::mem::MaybeUninit;
 

@@ -47,7 +47,7 @@ pub struct WorkerCounters {
     pub diced: u64,
     /// The number of parts into which the worker has diced tasks.
     pub parts: u64,
-    /// The number of times that the worker deferred a task because another task had its lock.
+    /// The number of times that the worker deferred a task because the lock of this task was taken.
     pub deferred: u64,
     /// The number of tasks that the worker has staged while another task ran.
     pub staged_ahead: u64,

@@ -49,8 +49,9 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// Returns the number of bytes of local store that the data takes.
     fn bytes(&self) -> usize;
 
-    /// Calls `named` with the number of pieces into which the data can be split: rows, elements or
-    /// integers. If each part of a task needs all of the data, does not call `named`.
+    /// Calls `named` with the number of pieces into which the data can be split. A piece is a row,
+    /// an element of a slice, or an integer of a range. If each part of a task needs all of the
+    /// data, does not call `named`.
     fn pieces(&self, named: &mut dyn FnMut(usize));
 
     /// Returns the part with these pieces, or all of the data if the data is not split.

@@ -38,7 +38,7 @@ pub enum TaskError {
     Diced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of the data that can be split.
+        /// The number of pieces of each element of the data, without elements that cannot be split.
         pieces: Vec<usize>,
         /// The number of pieces in all returned parts, for each element of `pieces`.
         in_parts: Vec<usize>,
@@ -52,7 +52,7 @@ pub enum TaskError {
     CannotBeDiced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of the data that can be split.
+        /// The number of pieces of each element of the data, without elements that cannot be split.
         pieces: Vec<usize>,
     },
     /// Two tasks use a block, at least one of them changes it, and their order is not declared.

@@ -39,7 +39,7 @@ impl<S: Spe> Frame<S> {
         Self { run, half }
     }
 
-    /// Runs the half. If the run was cancelled, fails with the payload for the caller's unwinding.
+    /// Runs the half. If the run was cancelled, fails with the panic that the caller must resume.
     ///
     /// # Safety
     ///
@@ -78,13 +78,15 @@ impl<S: Spe> Frames<S> {
         place
     }
 
-    /// Removes the newest half. Returns false if the half was offered: then the caller calls
-    /// [`take_ticket`](Self::take_ticket) next.
+    /// Removes the newest half, which is at `place`. Returns false if the half was offered: then
+    /// the caller calls [`take_ticket`](Self::take_ticket) next.
+    ///
+    /// The place is a parameter, because a load of the number of halves would wait for the store of
+    /// this number by an earlier `join`.
     ///
     /// # Safety
     ///
-    /// `place` is the place of the newest half. `place` is a parameter, because a load of the
-    /// length would wait for the store of an earlier `join`.
+    /// `place` is the place of the newest half.
     #[inline(always)]
     pub(crate) unsafe fn pop(&self, place: usize) -> bool {
         // SAFETY: as in `push`. By the contract of this function, the halves before `place` exist.

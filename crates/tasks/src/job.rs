@@ -46,7 +46,7 @@ unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
     /// Runs the half, unless the owner has withdrawn the offer. If the run was cancelled, fails
-    /// with the payload for the caller's unwinding.
+    /// with the panic that the caller must resume.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -70,14 +70,14 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs the job. If the run was cancelled, fails with the payload for the caller's unwinding.
+    /// Runs the job. If the run was cancelled, fails with the panic that the caller must resume.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
                 let outcome = worker.guarded(|| body.run(worker));
-                // SAFETY: the closure is counted as ended only below.
+                // SAFETY: the closure has not been counted as ended yet.
                 let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
                 worker.program().task_ended(scope);
                 outcome

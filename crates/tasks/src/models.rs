@@ -244,7 +244,8 @@ fn the_owner_of_a_scope_waits_for_tasks_that_tasks_start() {
     });
 }
 
-/// A queue that does not order other memory accesses, like the length of the deque.
+/// A model of a queue. Its operations do not order other memory accesses, because a check of the
+/// length of the real deque orders none.
 #[derive(Default)]
 struct Queue(AtomicUsize);
 

@@ -69,7 +69,7 @@ impl<S: Spe> Waits<S> {
         // The waiting task, the task that made the phase of the waiting task, and so on.
         let first = Some(Arc::clone(waiter));
         let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: these phases have not ended, because the waiting task in them runs.
+            // SAFETY: `waiter` has not ended, so no phase that contains it has ended.
             unsafe { &*task.phase }.parent.clone()
         })
         .collect();
@@ -160,7 +160,8 @@ impl<S: Spe> Handle<'_, S> {
         !self.node.has_begun()
     }
 
-    /// Waits until the task has ended, while other tasks run. `from` is the caller's [`Place`].
+    /// Waits until the task has ended. Meanwhile, other tasks run. `from` is the caller's
+    /// [`Place`].
     ///
     /// # Errors
     ///

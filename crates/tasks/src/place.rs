@@ -30,7 +30,7 @@ pub(crate) mod sealed {
         fn push(&self, job: Job<S>);
 
         /// If many jobs are queued, waits until few are left. Called after each start of a closure.
-        /// If the run was cancelled, fails with the payload for the caller's unwinding.
+        /// If the run was cancelled, fails with the panic that the caller must resume.
         fn wait_for_room(&self) -> Result<(), Payload> {
             Ok(())
         }
@@ -64,11 +64,11 @@ pub(crate) mod sealed {
         /// Returns the task that runs at this place, if any.
         fn current_task(&self) -> Option<Arc<Node<S>>>;
 
-        /// Returns the waits of tasks for other tasks in the pool.
+        /// Returns the record of the tasks in this pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even in a cancelled run, while other tasks run. If the
-        /// run was cancelled, fails with the payload for the caller's unwinding.
+        /// Waits until `done` returns true, even in a cancelled run. Other tasks can run during
+        /// this wait. If the run was cancelled, fails with the panic that the caller must resume.
         fn wait_for(
             &self,
             why: &dyn fmt::Display,

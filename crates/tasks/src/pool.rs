@@ -172,9 +172,9 @@ impl<'m, M: Machine> Pool<'m, M> {
         self
     }
 
-    /// Sets the threshold for dicing, or disables dicing with `None`. If fewer tasks per worker
-    /// wait than `threshold`, tasks that [may be diced](crate::Task::diced) are split into parts.
-    /// The default is [`DICING_THRESHOLD`].
+    /// Sets the threshold for dicing, or disables dicing with `None`. If the number of waiting
+    /// tasks per worker is less than `threshold`, tasks that [may be diced](crate::Task::diced) are
+    /// split into parts. The default is [`DICING_THRESHOLD`].
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -338,7 +338,8 @@ const STARTS_PER_LOOK: usize = 64;
 /// The queues in main memory, and the constructors of the types that access them.
 type Central<M> = (Sides<M>, Queues<<M as Machine>::Spe>);
 
-/// The main program of a pool, on the PPE, which starts tasks. The value cannot leave its thread:
+/// The main program of a pool. It runs on the PPE and starts tasks. A value of this type cannot
+/// leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Machine;

@@ -113,8 +113,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let topology = spe.topology();
         let workers = shared.workers.len();
         let mut others: Vec<usize> = (1..workers).map(|by| (number + by) % workers).collect();
-        // The list begins at `number + 1`: equally near workers are in another order on each
-        // worker.
+        // The list begins at `number + 1`, so that workers at equal distance are in a different
+        // order on each worker.
         others.sort_by_key(|&other| topology.distance(spe.id(), shared.workers[other].spe));
         Self {
             spe,
@@ -216,7 +216,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             let starter = self.starter.get().expect("the program has begun");
             self.spe.wake(starter);
         }
-        // This job may wait for the ended tasks of another scope, so these are counted first.
+        // This job may wait for the scope of the tasks in `ended`. These tasks are counted first,
+        // because otherwise the wait would not end.
         if next.scope() != Some(self.ended.get().0) {
             self.hand_in_ended();
         }
@@ -243,8 +244,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task waits for its data, this worker takes no job and is no sleeper.
-                // Later `data_is_there` notifies this worker.
+                // While a task waits for its data, this worker takes no job and is not recorded in
+                // `sleepers`. When the data has arrived, `data_is_there` notifies this worker.
                 !self.is_staging.get()
                     && self.shared.sleepers.lie_down(self.number)
                     && self.is_there_a_job()
@@ -257,7 +258,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Begins the idle time, before the calling thread waits, if no other thread runs a job.
+    /// Begins the idle time if no other thread runs a job. Called before the calling thread waits.
     fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();

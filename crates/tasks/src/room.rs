@@ -14,8 +14,8 @@ use crate::shared::{Destination, Shared};
 use crate::sync::{AtomicBool, Ordering, barrier};
 use crate::worker::Worker;
 
-/// The number of queued jobs at which a program that starts jobs has to wait. A power of two, like
-/// the sizes of the queue's buffer.
+/// The number of queued jobs at which a program that starts jobs has to wait. A power of two,
+/// because the buffer of the queue has a power of two as its length.
 pub(crate) const MOST_QUEUED: usize = 4_096;
 
 /// The number of jobs in the queue at which the waiting program continues.
@@ -31,7 +31,7 @@ pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
 
 impl<S: Spe> WorkerProgram<'_, S> {
     /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
-    /// cancelled, fails with the payload for the caller's unwinding.
+    /// cancelled, fails with the panic that the caller must resume.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(
@@ -87,8 +87,8 @@ impl FreshRoom {
     }
 
     /// Records that the main program will wait. The main program must then check the queue again.
-    /// If a worker takes a job meanwhile, either this check finds that, or the worker's call of
-    /// [`is_waited_for`](Self::is_waited_for) returns true.
+    /// If a worker takes a job at the same time, the main program finds that the job is gone, or
+    /// the worker's call of [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();
@@ -108,7 +108,7 @@ impl FreshRoom {
 
 impl<S: Spe> Shared<S> {
     /// Waits on the PPE until few jobs are left in a queue into which the main program puts jobs.
-    /// If the run was cancelled, fails with the payload for the caller's unwinding.
+    /// If the run was cancelled, fails with the panic that the caller must resume.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_for_room(

@@ -24,8 +24,8 @@ pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task has waited for its data for more than 1/20 (1 divided by this number) of its time, one
-/// more task is staged ahead.
+/// If a task has waited for its data for more than 1/20 (1 divided by this number) of the time from
+/// the start of this wait to the end of the task, one more task is staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
 /// After this number of successive tasks without a wait, one task fewer is staged ahead.
@@ -75,14 +75,14 @@ impl Depth {
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
     /// Runs a task that this worker took out of a queue, or defers it if its lock is taken. If the
-    /// run was cancelled, fails with the payload for the caller's unwinding.
+    /// run was cancelled, fails with the panic that the caller must resume.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<(), Payload> {
-        // SAFETY: the task is counted as ended only below, so its phase exists.
+        // SAFETY: the task has not been counted as ended yet, so its phase exists.
         let phase = unsafe { &*task.phase };
         if task.is_dropped() || phase.has_failed() {
             drop(begun);
@@ -154,7 +154,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<Result<(), Payload>, TaskError> {
-        // No other task begins until the data has arrived, because `depth` limits the staged tasks.
+        // No other task begins on this worker until the data has arrived. Otherwise that task would
+        // be staged in addition to the tasks that `depth` allows.
         self.is_staging.set(true);
         let staging = Cell::new(Some(self.spe.activity("staging")));
         if self.depth.borrow().ahead == 0 {

@@ -1,8 +1,8 @@
 //! The data that the workers of a pool share.
 
 // Rejected: our own deque. The deque of crossbeam is known, tested and fast enough.
-// Rejected: workers that keep half of their closures. An empty closure took 27 ns instead of 48 ns
-// on two workers, but idle workers could not take kept closures while their worker ran a long one.
+// Rejected: closures that only their own worker can take. With half of the closures private, an
+// empty closure took 27 ns instead of 48 ns on two workers, but idle workers could not help others.
 
 use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};

@@ -2,8 +2,8 @@
 //!
 //! A worker without a task calls [`lie_down`](Sleepers::lie_down) and then checks the queues again.
 //! A worker with a new task queues the task and then calls [`are_there`](Sleepers::are_there). The
-//! barriers in both calls ensure that the first worker finds the task, or the second worker finds
-//! the first recorded as asleep.
+//! barriers in both calls ensure that the first worker finds the task, or that `are_there` returns
+//! true.
 
 use crossbeam_utils::CachePadded;
 

@@ -6,8 +6,8 @@ use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
-/// The number of pieces per worker of the pool. One worker sorts a piece. With 8 pieces, all
-/// workers end at about the same time, and merging takes little time.
+/// The number of pieces per worker of the pool. Each piece is sorted by a single worker. With 8
+/// pieces, all workers end at about the same time, and merging takes little time.
 const PIECES: usize = 8;
 
 /// The smallest number of items of a piece. Fewer items are sorted in less time than another worker

@@ -64,7 +64,8 @@ impl<'w, S: Spe> Worker<'w, S> {
     }
 
     /// Calls `f` with a scope, in which `f` can start closures. Returns when all of these closures
-    /// have ended, while other tasks run. The closures may borrow values that outlive this call.
+    /// have ended. Other tasks can run during this wait. The closures may borrow values that
+    /// outlive this call.
     ///
     /// ```
     /// use cellworks_machine::Spe;

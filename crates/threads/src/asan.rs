@@ -1,4 +1,5 @@
-//! Calls that tell AddressSanitizer which stack is in use. Otherwise it reports errors.
+//! Calls that tell AddressSanitizer which stack is in use. Without these calls, AddressSanitizer
+//! reports errors that do not exist.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ impl Stacks {
         }
     }
 
-    /// Announces on a continued or fresh stack that the switch to this stack has ended.
+    /// Announces that the switch to the running thread has ended. `saved` is null in a new thread.
     fn arrive(&self, saved: *mut c_void) {
         let mut bottom = ptr::null();
         let mut bytes = 0;

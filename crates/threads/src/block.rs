@@ -41,8 +41,8 @@ pub(crate) struct Block {
     pub(crate) token: Cell<bool>,
     /// Whether the handle was dropped, so that no code will fetch the result.
     pub(crate) detached: Cell<bool>,
-    /// Whether the thread was unwinding when it was last suspended, or was unwound by cancellation
-    /// since then. See `Scheduler::is_unwinding`.
+    /// Whether the thread was unwinding when it was last suspended. Set to true also when
+    /// cancellation unwinds the thread. See `Scheduler::is_unwinding`.
     pub(crate) unwinding: Cell<bool>,
     /// Whether `task` holds a text. Checked instead of `task`, which lies in another cache line.
     has_task: Cell<bool>,
@@ -74,7 +74,7 @@ pub(crate) struct Block {
     /// The address from which the thread's stack grows downwards.
     pub(crate) top: *mut u8,
     /// The description of the thread's work, for the report of a stack overflow. This field is the
-    /// last, because creating a thread then need not access its cache line.
+    /// last, so that creating a thread need not access the cache line of this field.
     task: Name,
 }
 
@@ -191,8 +191,8 @@ impl Name {
     }
 
     pub(crate) fn get(&self) -> Option<&str> {
-        // SAFETY: only `replace` frees the text. `replace` is never called while a borrow from
-        // `get` is alive: only when a thread is spawned or recycled, or sets its description.
+        // SAFETY: only `replace` frees the text. `replace` is called only when a thread is spawned
+        // or recycled, or sets its description, and no borrow from `get` is alive at these times.
         self.0.get().map(|name| unsafe { name.as_ref() })
     }
 }

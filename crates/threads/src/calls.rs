@@ -190,9 +190,9 @@ pub fn current() -> Thread {
 /// Cancels all threads of this core. On a cancelled core, or outside of [`run`], does nothing.
 ///
 /// The waiting threads are unwound with [`Cancelled`](crate::Cancelled), the youngest first, when
-/// the calling thread waits or ends. A running or ready thread, including the calling thread, is
-/// unwound by its next call that waits or yields. A thread that has not begun drops its closure.
-/// [`run`] returns [`Blocked`] with the threads that waited at the time of this call.
+/// the calling thread waits or ends. The calling thread and each ready thread are unwound by their
+/// next call that waits or yields. A thread that has not begun drops its closure. [`run`] returns
+/// [`Blocked`] with the threads that waited at the time of this call.
 ///
 /// # Panics
 ///
@@ -205,7 +205,7 @@ pub fn cancel_all() {
     });
 }
 
-/// Returns whether another thread of this core is ready. A thread that spins delays it.
+/// Returns whether another thread of this core is ready, so that the calling thread should yield.
 #[inline]
 pub fn others_ready() -> bool {
     with(Scheduler::has_others)
@@ -231,7 +231,8 @@ pub fn is_cancelled() -> bool {
 
 /// Returns whether the running thread, or the OS thread outside of [`run`], is unwinding.
 ///
-/// `std::thread::panicking` also returns true while another thread, which is unwinding, waits.
+/// Unlike this function, `std::thread::panicking` also returns true if another thread of the core
+/// waits during its unwinding.
 pub fn is_unwinding() -> bool {
     with(|s| match s.is_running() {
         true => s.is_unwinding(),

@@ -74,8 +74,9 @@
 //!   thread's panic as nested, and may poison a `Mutex` that another thread unlocks.
 //! - `run` returns only after all cancelled threads have ended. If a thread catches [`Cancelled`]
 //!   or waits in destructors again and again, the process ends after about a second with an error.
-//! - If a cancelled thread begins or catches a panic while another thread waits in a destructor, a
-//!   later wait may return instead of unwinding, or start a second panic, which ends the process.
+//! - Two cases fail while a thread waits in a destructor. If another cancelled thread catches a
+//!   panic, its next wait may return instead of unwinding. If this other thread begins a panic, its
+//!   next wait may start a second panic, which ends the process.
 //! - In a program built with `panic = "abort"`, the process ends where a thread would be unwound.
 //!
 //! # Machines

@@ -20,8 +20,9 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// The handlers that were installed before the handler of this crate.
 static PREVIOUS: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// A function that returns the running thread if the thread's guard contains the given address,
-/// with the text `Config::larger_stacks`. A signal handler calls this function.
+/// A function that the signal handler calls with the address of a fault. If the address lies in the
+/// guard of the running thread, the function returns this thread and the text
+/// `Config::larger_stacks`, otherwise `None`.
 pub(crate) type Find = fn(usize) -> Option<(&'static Block, &'static str)>;
 
 /// The function that finds the thread with the overflowed stack.
@@ -31,7 +32,7 @@ static FIND: OnceLock<Find> = OnceLock::new();
 /// which are up to 12 KiB with the largest vector registers, and the handler needs a few KiB.
 const ALTERNATE_BYTES: usize = 64 * 1024;
 
-/// A guard: its OS thread reports stack overflows until the guard is dropped.
+/// A value that makes its OS thread report stack overflows until the value is dropped.
 pub(crate) struct Guarded {
     /// The alternate stack. `None` if the OS thread already had one.
     installed: Option<Stack>,
@@ -76,7 +77,7 @@ fn set_alternate(lowest: *mut c_void, bytes: usize, flags: c_int) {
         ss_flags: flags,
         ss_size: bytes,
     };
-    // SAFETY: the call switches the alternate stack off, or installs memory without another use.
+    // SAFETY: the call disables the alternate stack, or sets it to memory that no other code uses.
     let done = unsafe { libc::sigaltstack(&alternate, ptr::null_mut()) };
     assert_eq!(done, 0, "sigaltstack: {}", io::Error::last_os_error());
 }
@@ -141,7 +142,7 @@ fn abort_with(text: fmt::Arguments<'_>) -> ! {
     }
 }
 
-/// The stack of an OS thread on which the main program of a machine runs.
+/// The stack of an OS thread that runs the main program of a machine.
 #[derive(Clone, Copy)]
 struct MainStack {
     lowest: usize,
@@ -182,7 +183,7 @@ impl MainStack {
     }
 }
 
-/// Runs the main program of a machine, which the report names if the program overflows the stack.
+/// Runs the main program of a machine. If its stack overflows, the report names the main program.
 pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
     struct Before(Option<MainStack>);
     impl Drop for Before {
@@ -216,7 +217,7 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
                 handler(signal);
             }
         }
-        // A fault cannot be ignored, so SIG_IGN becomes the default action too. The default action
+        // A fault cannot be ignored. Therefore SIG_IGN is handled like SIG_DFL: the default action
         // ends the process when the instruction faults again.
         _ => {
             // SAFETY: all zeros is a valid action: the default action.
@@ -227,7 +228,8 @@ fn chain(signal: c_int, info: *mut libc::siginfo_t, machine: *mut c_void) {
     }
 }
 
-/// A text buffer on the stack, because a signal handler must not allocate. Longer texts are cut.
+/// A text buffer on the stack, because a signal handler must not allocate. Text beyond the length
+/// of the buffer is dropped.
 struct Message {
     text: [u8; 512],
     len: usize,

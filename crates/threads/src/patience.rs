@@ -7,11 +7,11 @@ use std::cell::Cell;
 use std::fmt::Display;
 use std::process::abort;
 
-/// The limit for unwindings of one thread, which take about half a second. A program that catches
-/// one panic per work item stays below this limit.
+/// The largest number of unwindings of one thread. All of these unwindings together take about half
+/// a second. A program that catches one panic per work item stays below this limit.
 const UNWINDINGS: u32 = 1 << 18;
 
-/// The number of waits of an unwinding thread that take as long as one unwinding.
+/// The number of waits that are counted as one unwinding, because together they take as long.
 const WAITS_OF_AN_UNWINDING: u32 = 1 << 3;
 
 /// The count of failed attempts to end a cancelled thread. After about a second of attempts, the

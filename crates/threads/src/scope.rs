@@ -254,7 +254,8 @@ fn discard_value<R>(result: std::thread::Result<R>) -> Option<Payload> {
     }
 }
 
-/// Runs the closure of a new thread and ends the thread, as the first function on its stack.
+/// Runs the closure of a new thread and ends the thread. This is the first function on the stack of
+/// the thread.
 ///
 /// The frame of this function is small. Therefore a closure that is too large for the stack
 /// overflows the stack in `run_closure`, after `arrive` has recorded the running thread.
@@ -311,14 +312,16 @@ fn end(s: &Scheduler, block: &Block) -> ! {
     s.dismiss(block);
     let joiner = block.joiner.get();
     if block.detached.get() {
-        // This thread leaves its stack before a new thread takes it: only a running thread spawns.
+        // This thread still uses its stack. No new thread can take the stack before this thread has
+        // left it, because only a running thread spawns threads.
         s.recycle(block);
     } else {
         scope.ended.push(block);
     }
     let running = scope.running.get() - 1;
     scope.running.set(running);
-    // SAFETY: the pointer is null or a thread in `join`, which clears it before it returns.
+    // SAFETY: the pointer is null or a thread in `join`. This thread clears the pointer before its
+    // `join` returns.
     if let Some(joiner) = unsafe { joiner.as_ref() } {
         s.wake(joiner);
     }
@@ -375,7 +378,8 @@ impl<R> JoinHandle<'_, R> {
     }
 
     fn block(&self) -> &Block {
-        // SAFETY: the block is recycled only with the handle, or at the end of the scope.
+        // SAFETY: the block is recycled only when this handle is consumed or dropped, or at the end
+        // of the scope.
         unsafe { &*self.block }
     }
 

@@ -1,7 +1,8 @@
 //! Serial numbers of threads, which are unique in a process.
 //!
 //! Each run takes a range of numbers. If a run has used at most half of its range, a later run
-//! takes the rest. Therefore at least 2^63 numbers can be used: one per nanosecond for 292 years.
+//! takes the rest. At most half of the 2^64 numbers are left unused, so at least 2^63 numbers can
+//! be used: one per nanosecond for 292 years.
 
 // Rejected: one counter without ranges, because all cores would write to it.
 

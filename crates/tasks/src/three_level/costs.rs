@@ -1,4 +1,4 @@
-//! The times and sizes of the software of the scheduler in main memory. The times are assumed,
+//! The times that the scheduler's code takes, and the sizes of its data. The times are assumed,
 //! because no paper has published them. Some sizes follow from the Jack Rabbit thesis.
 
 use cellworks_machine::Cycles;

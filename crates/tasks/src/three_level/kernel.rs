@@ -44,7 +44,7 @@ pub(super) struct Kernel<'a, S: CellSpe> {
     is_stuck: Cell<bool>,
     /// Whether a thread of this worker uses the buffers in the local store.
     is_busy: Cell<bool>,
-    /// The number of arrivals of tasks before the last check-out that found no task.
+    /// The value of `Queues::arrivals` before the last check-out that found no task.
     seen: Cell<usize>,
     gate_seen: Cell<usize>,
     /// The last phase for which the worker has arrived at the gate.
@@ -128,7 +128,8 @@ impl<'a, S: CellSpe> Kernel<'a, S> {
                 self.get(line, lock, POLL_BYTES);
                 self.queues.counts.lock_polls.add(1);
                 if self.spe.is_cancelled() {
-                    // The holder of the lock may have been unwound. This wait unwinds the caller.
+                    // The lock may never be released, because its holder may have been unwound.
+                    // Therefore this wait unwinds the caller.
                     self.spe.wait_until(&"a lock", &mut || false);
                     return;
                 }

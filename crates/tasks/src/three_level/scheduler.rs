@@ -99,7 +99,8 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         while self.update(Word::Lock(level), take) != 1 {
             self.queues.counts.lock_polls.add(1);
             if self.core.is_cancelled() {
-                // The holder of the lock may have been unwound. This wait unwinds the caller.
+                // The lock may never be released, because its holder may have been unwound.
+                // Therefore this wait unwinds the caller.
                 self.core.wait_until(&"a lock", &mut || false);
                 return;
             }
@@ -496,7 +497,8 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
     }
 }
 
-/// The place to which tasks after a dropped task go. These tasks do not run either.
+/// The `Place` that receives the tasks that come after a dropped task. These tasks do not run
+/// either.
 impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
     fn processor(&self) -> Processor {
         Processor::Ppe

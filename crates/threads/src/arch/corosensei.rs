@@ -81,13 +81,14 @@ pub(crate) unsafe fn prepare(
             .expect("a stack is not at address 0"),
     };
     let body = move |yielder: &Yielder<(), ()>, ()| {
-        // SAFETY: the record was written below, before any code can resume the coroutine.
+        // SAFETY: this closure runs only after `record.write` below has initialised the record.
         unsafe { (*record).yielder.set(yielder) };
         // SAFETY: by the contract of `prepare`.
         unsafe { entry(argument) }
     };
-    // SAFETY: the closure above holds only pointers, so it may live for ever. The memory of the
-    // record is free by the contract of `prepare`, and an old record in it needs no destructor.
+    // SAFETY: the closure above holds only pointers, so it may live for ever. By the contract of
+    // `prepare`, no other code uses the memory of the record. An old record in this memory needs no
+    // destructor.
     unsafe {
         record.write(Record {
             coroutine: UnsafeCell::new(Coroutine::with_stack_unchecked(stack, body)),

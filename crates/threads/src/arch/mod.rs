@@ -1,7 +1,8 @@
 //! The context switch. Each implementation is a file with the same items:
 //!
 //! - [`Context`]: the saved state of a suspended thread, in one pointer.
-//! - [`Frame`](x86_64::Frame): the saved state of a suspended thread that takes turns.
+//! - [`Frame`](x86_64::Frame): the context of a suspended thread that takes turns (see `rotation`),
+//!   and any registers that `turn` saves.
 //! - [`prepare`](x86_64::prepare): makes a context that calls a function on a new stack.
 //! - [`switch`](x86_64::switch): saves the running context and continues another context.
 //! - [`switch_to_frame`](x86_64::switch_to_frame): saves the running context and continues a frame.

@@ -9,10 +9,10 @@
 //!     │ rbp            │ ◄── Context   │ argument       │ ◄── Context
 //!     │ resume address │               │ trampoline     │
 //!     └────────────────┘               └────────────────┘
+//! ```
 //!
 //! The resume address lies in the red zone: the 128 bytes below the stack pointer, which signal
-//! handlers do not change. Therefore the address is never popped.
-//! ```
+//! handlers do not change. Therefore the address is stored without a push, and is never popped.
 //!
 //! [`turn`] saves registers in a [`Frame`] instead, as many as fit into one cache line. The
 //! compiler saves any other live registers on the stack.
@@ -122,8 +122,8 @@ pub(crate) unsafe fn switch_to_frame(save: *const Cell<Context>, to: *const Fram
 #[inline(always)]
 pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
     // SAFETY: as in `switch`, but r12 to r14 are restored too. The code that continues a frame has
-    // the address of the frame in rsi. `nostack` is not claimed, because the compiler could then
-    // use the memory below the stack pointer, where `Frame::take` writes.
+    // the address of the frame in rsi. `nostack` is not claimed: it would allow the compiler to use
+    // the memory below the stack pointer, where `Frame::take` writes.
     unsafe {
         asm!(
             "lea rax, [rip + 2f]",
@@ -154,7 +154,8 @@ pub(crate) unsafe fn turn(me: *const Frame, to: *const Frame) {
 #[repr(C)]
 pub(crate) struct Frame {
     context: Cell<Context>,
-    /// The address that continues the thread, with rsp set and the address of this frame in rsi.
+    /// The address of the code that continues the thread. The code needs the stack pointer of the
+    /// thread in rsp, and the address of this frame in rsi.
     resume: Cell<unsafe extern "C" fn() -> !>,
     rbx: Cell<usize>,
     rbp: Cell<usize>,
@@ -196,7 +197,8 @@ impl Frame {
         self.context.get().0.is_null()
     }
 
-    /// Takes the context, for [`switch`]. Returns `None` if the frame holds no context.
+    /// Takes the context out of the frame, so that [`switch`] can continue the thread. Returns
+    /// `None` if the frame holds no context.
     ///
     /// # Safety
     ///
@@ -230,7 +232,8 @@ unsafe extern "C" fn go_on_by_frame() -> ! {
     naked_asm!("mov rsi, [rsp - 16]", "jmp [rsi + 8]")
 }
 
-/// Prefetches the words that [`switch`] pops when it continues `context`, which may be stale.
+/// Prefetches the words that [`switch`] pops when it continues `context`. The prefetch of a stale
+/// context is useless, but does no harm.
 #[inline(always)]
 pub(crate) fn prefetch(context: Context) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

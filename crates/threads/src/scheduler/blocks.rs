@@ -10,8 +10,9 @@ use crate::stack::Stack;
 /// The smallest size of a stack. A panic with a backtrace needs about 8 KiB.
 const LEAST_STACK_BYTES: usize = 16 * 1024;
 
-/// The difference between the page offsets of two stack tops. Equal page offsets share a set of the
-/// L1 cache, and switches then took 2 times as long with 16 threads, 3.5 times with 1,000 threads.
+/// The difference between the page offsets of two stack tops. Addresses with the same page offset
+/// compete for one set of the L1 cache. With equal offsets, switches took 2 times as long with 16
+/// threads, and 3.5 times as long with 1,000 threads.
 const STAGGER_BYTES: usize = 128;
 const STAGGER_PLACES: usize = 32;
 

@@ -114,7 +114,7 @@ impl Scheduler {
         let outlasting = self.run().outlasting.borrow();
         let waits_for = |parent: &Block, child: &Block| {
             let scope = ScopeState::of(child);
-            // SAFETY: null for the main thread. A scope of a live thread exists.
+            // SAFETY: the pointer is null for the main thread. Scopes of other live threads exist.
             unsafe { scope.as_ref() }.is_some_and(|scope| ptr::eq(scope.drainer.get(), parent))
         };
         let can_end = |block: &&Block| {
@@ -127,10 +127,11 @@ impl Scheduler {
 
     /// Returns whether the running thread is unwinding.
     ///
-    /// `panicking()` is also true while another thread of the OS thread waits in a destructor
-    /// during unwinding. The flag `others_unwinding` is set if `panicking()` was true when a thread
-    /// was last suspended. While the flag is set, this function returns the record in
-    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since then.
+    /// `panicking()` is also true while another thread of this core waits in a destructor during
+    /// unwinding. Then `others_unwinding` is set, because `panicking()` was true when that thread
+    /// was suspended. While `others_unwinding` is set, this function returns the thread's own
+    /// `Block::unwinding`, which is wrong if the thread has begun or caught a panic since it was
+    /// last continued.
     #[inline(never)]
     pub(crate) fn is_unwinding(&self) -> bool {
         let me = self.current();

@@ -1,5 +1,6 @@
 //! The mode *frozen*: the idle hook, or a `Display` passed to `park`, runs on the stack of a thread
-//! that may be waiting. Therefore no switch is allowed.
+//! that may be waiting. The block of this thread records the wait, and a second wait would
+//! overwrite the record. Therefore no switch is allowed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;

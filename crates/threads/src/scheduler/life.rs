@@ -148,11 +148,11 @@ impl Scheduler {
     }
 }
 
-/// Returns the running thread if its guard contains the address `in_guard`, and the text
-/// `Config::larger_stacks`. A signal handler may call this function.
+/// Returns the running thread and the text `Config::larger_stacks` if the guard of the thread
+/// contains the address `in_guard`, otherwise `None`. A signal handler may call this function.
 pub(crate) fn running_block(in_guard: usize) -> Option<(&'static Block, &'static str)> {
     with(|s| {
-        // SAFETY: the pointer is null or a block of this run, which cannot end in this handler.
+        // SAFETY: null or a block of this run. The run cannot end while this handler runs.
         let block = unsafe { s.current.get().as_ref() }?;
         // A turn and a switch to a rotation set `current` to the next thread while the stack of the
         // previous thread or of the parent is still in use. Therefore three guards are checked.

@@ -101,7 +101,8 @@ pub(crate) fn with<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     SCHEDULER.with(f)
 }
 
-/// Returns the scheduler of this OS thread, without a closure that might not be inlined.
+/// Returns the scheduler of this OS thread. Unlike [`with`], takes no closure, because a closure
+/// might not be inlined.
 #[inline(always)]
 pub(crate) fn here() -> &'static Scheduler {
     // SAFETY: the scheduler has no destructor, so it lives as long as this OS thread.

@@ -22,8 +22,8 @@ impl Places {
 /// The contexts of the ready threads, in the order in which the threads will run.
 #[repr(C)]
 pub(super) struct Ready {
-    /// A ring buffer of `mask + 1` contexts, a power of two that is at least the number of live
-    /// threads. The `len` ready threads begin at the index `head` modulo `mask + 1`.
+    /// A ring buffer of `mask + 1` contexts. This length is a power of two, and is at least the
+    /// number of live threads. The `len` ready threads begin at the index `head` modulo `mask + 1`.
     ring: Cell<*const Cell<Context>>,
     mask: Cell<usize>,
     head: Cell<usize>,
@@ -119,8 +119,8 @@ impl Ready {
         self.len.set(0);
     }
 
-    /// Makes the queue appear empty, and returns the argument for [`show`](Self::show). The queue
-    /// must not change until then.
+    /// Makes the queue appear empty, and returns the argument for a later call of
+    /// [`show`](Self::show). The queue must not change before this call.
     pub(super) fn hide(&self) -> usize {
         self.len.replace(0)
     }

@@ -130,7 +130,8 @@ impl Scheduler {
     /// Parks the running thread and continues the first ready thread. The mode must be normal.
     #[inline(always)]
     fn give_way(&self, me: &Block, why: &dyn Display, at: &'static Location<'static>) {
-        // The pop comes first, because all code after the switch needs the popped stack pointer.
+        // The pop comes first, so that the load of the stack pointer of `next` begins early: all
+        // code after the switch waits for this load.
         let next = self.ready.pop();
         // SAFETY: as in `wait`.
         let why = unsafe { std::mem::transmute::<&dyn Display, &'static dyn Display>(why) };

@@ -177,7 +177,8 @@ impl Scheduler {
     }
 }
 
-/// Yields. Has no parameter, because callers would have to keep it in their stack frames.
+/// Yields. Is not a method of the scheduler, because callers would have to keep a reference to the
+/// scheduler in their stack frames.
 #[inline(never)]
 fn yield_to_rotation() {
     with(|s| {
