@@ -27,18 +27,21 @@ pub struct Stuck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cause: each of these processes waited for the next one, and the last one for the first.
-    /// Empty if a process waited for an operation that no process was going to perform.
+    /// Empty if the waits form no cycle: then a process waited for an operation that no process was
+    /// going to perform.
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// Other waits: of threads outside the network, or for something other than a channel.
+    /// The waits of threads of the machine that run no process of the network, and the waits for
+    /// something other than a channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
     /// Makes the report from the records of the processes and the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine reports no waits of OS threads outside the machine.
+        // The machine also reports the waits of the network's processes, which are removed from
+        // `outside` here. It reports no waits of OS threads outside the machine.
         let of_machine = known
             .entries
             .iter()
@@ -80,7 +83,8 @@ impl Deadlock {
     }
 }
 
-/// Describes an operation, and why no process will perform its counterpart, if this is known.
+/// Describes an operation. If it is known why no process will perform the matching operation on the
+/// other side of the channel, adds this reason.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -105,7 +109,8 @@ fn described(known: &Known, operation: &Operation) -> String {
 
 /// Returns the processes of a cycle of waits, in the order of [`Deadlock::cycle`].
 fn cycle(known: &Known) -> Vec<u32> {
-    // A depth-first search along the waits. Processes in `left` are in no cycle.
+    // A depth-first search along the waits. `left` has the processes that the search has finished:
+    // they are in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -127,8 +132,8 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on, the partners for its
-/// last operation first. `number` itself is in the result only if no other process is.
+/// Returns the waiting processes that could let the process `number` go on. Those for its last
+/// operation come first. `number` itself is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

@@ -1,7 +1,8 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! The network does not record which process has an unused end. But a deadlock cancels all
-//! processes, and an end that is dropped after a cancelled call belonged to the calling process.
+//! The network records which process last used an end. It does not record which process has an end
+//! that was never used. But a deadlock cancels all processes, and an end that is dropped after a
+//! cancelled call belonged to the calling process.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,7 +10,8 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// The reader or the writer of a channel. Clones of an end are equal.
+/// The identifier of an end: the address of its channel, and its side. Clones of an end have the
+/// same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,

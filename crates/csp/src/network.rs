@@ -9,8 +9,8 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-// Rejected: to name the machine only in `run`. Each process that uses its place would then have to
-// name the machine's type, and `process` could not panic if the SPE does not exist.
+// Rejected: to name the machine only in `run`. The type of a process's place would then be unknown
+// where its body is written, and `process` could not panic if the SPE does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -155,7 +155,8 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // The moment before `spawn`, which drops the body and its ends if it fails.
+                // The moment of the failure if `spawn` fails. It is before the call, because a
+                // failed call drops the body with its ends, which may cause other failures.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -198,10 +199,12 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. Meanwhile, dropping an end of a channel wakes processes.
+/// Runs the program of a processor. If an end is dropped on this OS thread while the program runs,
+/// the processes that wait at the channel are woken.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // No message is sent for a dropped end, so a message is recorded as arrived here.
+        // The transport sends no message for a dropped end, but a process goes on only after a
+        // message. So a message is recorded as arrived without being sent.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -240,7 +243,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The panic payload of a program, after the network has recorded the payload of the process.
+/// The payload with which a panic goes on after the network has recorded its original payload.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -269,7 +272,7 @@ fn know_panic<R>(
     })
 }
 
-/// The destructor restores the earlier task description of the thread: see [`Wake::set_task`].
+/// The earlier task description of a thread, which the destructor restores: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -440,7 +443,8 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Returns a handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move clones of the handle into the bodies of processes.
     ///
-    /// In a network with a starter, even the only process of an SPE has a stack of its own.
+    /// In a network with a starter, each process has a stack of its own. Without a starter, the
+    /// only process of an SPE usually runs on the stack of the SPE's program.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
@@ -450,7 +454,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// is the name of the thread in reports.
     ///
     /// Gates need a machine without simulated time on which SPEs access all memory, such as a host.
-    /// On others, the network fails with [`NetworkError::NoGate`] and starts no process.
+    /// On other machines, the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -616,8 +620,9 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the requests of the other processes after the main process has ended. This function must
-/// be in this file, because the report of a deadlock leaves out waits that begin in this file.
+/// Serves the requests of the other processes after the main process has ended. This wait must not
+/// be in the report of a deadlock, which leaves out all waits that begin in this file, so the
+/// function must be in this file.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -634,8 +639,8 @@ const MAIN: &str = "main";
 ///
 /// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
-/// The time of an error is when it became a [`ProcessError`]. The time of a panic is when the
-/// process dropped its first end. If the process dropped no end, it is when the process ended.
+/// An error is dated from its conversion into a [`ProcessError`]. A panic is dated from the first
+/// drop of an end by the process, or from the end of the process if it dropped no end.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -711,8 +716,8 @@ pub enum NetworkError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process tried to run a second network. The second network was not run, because it would
-    /// have stopped the other processes of the SPE.
+    /// A process tried to run a second network. The second network was not run, because the call
+    /// would have blocked the other processes of the SPE until the second network had ended.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
@@ -720,7 +725,7 @@ pub enum NetworkError {
     Nested {
         /// The call that tried to run the second network.
         at: &'static Location<'static>,
-        /// The call that runs the network of the process.
+        /// The call that runs the first network, to which the process belongs.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.

@@ -17,8 +17,8 @@ pub(crate) enum Outcome {
 }
 
 /// The node of a process that may wait at a channel, in the frame of the call that waits. The node
-/// is a value of its own, because an exclusive reference to a larger value would forbid other
-/// processes to access the node. Its item and outcome share a cache line.
+/// is not a field of a larger value, because an exclusive reference to the larger value would
+/// forbid other processes to access the node. Its item and outcome share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
@@ -26,11 +26,13 @@ pub(crate) struct Node<T> {
     polls: AtomicU32,
     /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process. Written by this process before it waits, and read by the process
-    /// that serves the node. A copy of the waker would take two more loads and stores.
+    /// The waker of the waiting process. This process writes the field before it waits, and the
+    /// process that serves the node reads it. A pointer, because copying the waker here takes more
+    /// loads and stores.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item of a waiting writer, or the item for a reader. During the wait, only the process
-    /// that serves the node accesses the item. Otherwise only the process of the node does.
+    /// The item that a waiting writer offers, or that a waiting reader gets. During the wait, only
+    /// the process that serves the node accesses the item. Before and after the wait, only the
+    /// waiting process itself does.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -91,7 +93,8 @@ impl<T> Node<T> {
     }
 
     /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
-    /// process goes on. Returns the waker and, separately for speed, whether the process polls.
+    /// process goes on. Returns the waker, and whether the process polls. The second value is not
+    /// stored in the waker, for speed.
     ///
     /// # Safety
     ///

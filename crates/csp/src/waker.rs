@@ -3,7 +3,8 @@
 use cellworks_machine::Sleeper;
 
 /// The handle by which other processes wake a process.
-// The fields fill whole vector registers, because each wait of a process copies a waker.
+// The fields fill whole vector registers, so that few instructions copy a waker. Each wait of a
+// process copies one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,

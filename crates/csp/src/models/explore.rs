@@ -26,7 +26,8 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// The number of schedules of each kind for a model, unless `CELLWORKS_SCHEDULES` is set.
+    /// The number of schedules that each scheduler in `kinds` runs for a model, unless
+    /// `CELLWORKS_SCHEDULES` is set.
     const SCHEDULES: usize = 300;
 
     /// The most steps of a model. A model with more steps fails, because it probably never ends.
@@ -58,11 +59,13 @@ mod sampled {
     }
 
     /// Schedules that begin at random and then repeat a short list of time slices: the threads run
-    /// in turns, each for the number of steps of its slice. If two threads can block each other for
-    /// ever, they do so in one of these schedules. In a random schedule they would soon go on.
+    /// in turns, each for the number of steps of its slice. If two threads can hinder each other
+    /// again and again, they do so for ever in one of these schedules. In a random schedule, one of
+    /// them would soon make progress.
     ///
-    /// After a yield, the next thread runs for a random number of steps. Otherwise a polling thread
-    /// could always have the spinning lock when another thread tries to take it.
+    /// After a yield, the next thread runs for a random number of steps. Otherwise a thread that
+    /// polls under a channel's lock could have the lock each time when another thread tries to take
+    /// it.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,
