@@ -36,8 +36,7 @@ enum Policy {
 /// until one of the guards is ready, and *performs* this guard: reads or writes its channel.
 ///
 /// Guards are listed once, for any number of selections. The duration of a selection depends on the
-/// number of ready guards, not on the number of all guards. The readers and the writers of a
-/// channel may both use alternations.
+/// number of ready guards, not on that of all guards. Both sides of a channel may use alternations.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -71,8 +70,8 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// The indices of writing guards that share an item: one vector for each call of
-    /// `offer_to_any`. The first chosen guard of a vector writes the item.
+    /// Indices of guards that share an item by `offer_to_any`. The first one chosen writes the
+    /// item.
     any_of: Vec<Vec<usize>>,
 }
 
@@ -110,7 +109,7 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The identifier of the guard that a selection has chosen. Compare it with a [`ReadGuard`] or
+/// The result of a selection: identifies the chosen guard. Compare it with a [`ReadGuard`] or
 /// [`WriteGuard`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
@@ -221,8 +220,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // Releases the lock, because the assignment below may drop an item and run its
-                // destructor.
+                // Releases the lock, because the assignment below may run an item's destructor.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -232,8 +230,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as for `parcel` above. The item is in another guard, or the guard has
-                    // no item.
+                    // SAFETY: as for `parcel`. The item is in another guard, or there is none.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -471,8 +468,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the caller is the alternation, is not in a wait, and lists `guard` and
-            // `first`.
+            // SAFETY: the alternation lists `guard` and `first`, and is not in a wait now.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -553,9 +549,9 @@ impl<'a> Alternation<'a> {
     /// # Errors
     ///
     /// Returns [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable
-    /// the guard with [`when`](Self::when) and select again. If the run was cancelled, a call in a
-    /// destructor does not wait. If this call finds no ready guard, it reports the channel of the
-    /// first enabled guard as closed.
+    /// the guard with [`when`](Self::when) and select again. In a cancelled run, a call in a
+    /// destructor does not wait, and if no guard is ready, reports the first enabled guard as
+    /// closed.
     ///
     /// # Panics
     ///
@@ -608,9 +604,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // If another alternation waits at the channel of a guard, the guard is marked as ready
-            // only while `self` also waits. With a limited `patience`, `self` perhaps never waits,
-            // so this call marks all guards as ready, and checks each of them.
+            // An alternation that waits at a guard's channel marks the guard as ready only while
+            // `self` waits, which perhaps never happens. So `self` checks all guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -630,8 +625,7 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // Yields, because a program may repeat the call after the deadline in a
-                            // loop, and the other processes must run.
+                            // A caller may repeat this in a loop, and other processes must run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }

@@ -23,8 +23,7 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough: if one failure causes another, the second process has seen an effect
-        // of the first failure before it calls this function, so it gets a later moment.
+        // `Relaxed` is enough: this call happens after the calls for all causes of this failure.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
@@ -43,8 +42,7 @@ pub(crate) fn end_dropped() {
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
 /// process dropped its first end, because no other process could notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this thread still unwinds, the recorded moment is that of another process, which unwinds
-    // and waits in a destructor.
+    // If this thread still unwinds, the moment is of a process that waits in a destructor.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -185,8 +185,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends only in its
-/// processes or with a [`Gate`](crate::Gate): if another OS thread drops an end, the processes that
-/// wait at the channel are not woken.
+/// processes or with a [`Gate`](crate::Gate): a drop on another OS thread wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -204,9 +203,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
-    /// the process waits, the other processes of its processor run. If processors share memory, a
-    /// process that never has to wait still lets the other processes run once every 256 items or
-    /// more often.
+    /// the process waits, the other processes of its processor run. If processors share memory,
+    /// these also run at least once every 256 items if no wait is needed.
     ///
     /// # Errors
     ///
@@ -236,8 +234,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. While a process waits in this call, its network is not in a
-    /// deadlock.
+    /// [`Process::now`] returns it. During the wait, the network is not in a deadlock.
     ///
     /// # Errors
     ///
@@ -253,9 +250,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does. With a
-    /// [buffered](crate::Channel::buffered) one-to-one channel, the time for each item is some
-    /// nanoseconds shorter than with `write`, because several items are put into the buffer at
-    /// once.
+    /// [buffered](crate::Channel::buffered) one-to-one channel, this is some nanoseconds per item
+    /// faster than `write`, because several items are put into the buffer at once.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -502,8 +498,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes another end of a channel. Does not check whether the channel may have several
-            /// ends of this side: the caller has checked this.
+            /// Makes another end of a channel. The caller has checked that this is allowed.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

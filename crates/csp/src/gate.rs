@@ -20,8 +20,8 @@ use crate::process::Process;
 /// to any thread, and cloned if its ends can be cloned.
 ///
 /// Dropping a gate drops its ends, which wakes waiting processes. If only clones of a gate are
-/// used, drop the original gate too: as long as its ends exist, processes wait at their channels.
-/// The network may end before its gates.
+/// used, also drop the original: processes wait at its channels until then. The network may end
+/// before its gates.
 ///
 /// # Deadlocks
 ///
@@ -64,8 +64,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // Before `place`, so that the ends are dropped first: `place` makes the machine count the
-    // thread until `place` is dropped.
+    // Dropped before `place`, because the machine counts the thread until `place` is dropped.
     ends: E,
     place: OutsidePlace,
 }

@@ -1,8 +1,7 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! The network records which process last used an end. It does not record which process has an end
-//! that was never used. But a deadlock cancels all processes, and an end that is dropped after a
-//! cancelled call belonged to the calling process.
+//! The network does not record which process has a never-used end. But a deadlock cancels all
+//! processes, and an end that is dropped after a cancelled call belonged to the calling process.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,8 +9,7 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// The identifier of an end: the address of its channel, and its side. Clones of an end have the
-/// same identifier.
+/// The identifier of an end: its channel's address and its side. Equal for clones of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,

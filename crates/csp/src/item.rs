@@ -10,13 +10,12 @@ use cellworks_machine::{Span, Time};
 ///
 /// # Large items
 ///
-/// The stacks of the writer and the reader hold copies of an item. In a build without optimisation,
-/// these are more than forty copies. The default stack has 256 KiB. Put items of more than 4 KiB in
-/// a `Box` or a `Vec`, or give the process a larger stack: see
-/// [`Network::process_with_stack`](crate::Network::process_with_stack). On a simulated machine, an
-/// item in a box takes the same time as an item without a box, because [`bytes`](Self::bytes)
-/// counts data on the heap. A stack overflow ends the program with a message that names the
-/// process.
+/// The stacks of the writer and the reader hold copies of an item, more than forty without
+/// optimisation. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or a `Vec`,
+/// or give the process a larger stack: see
+/// [`Network::process_with_stack`](crate::Network::process_with_stack). A simulated machine takes
+/// the same time with and without a box, because [`bytes`](Self::bytes) counts data on the heap. A
+/// stack overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
@@ -79,8 +78,7 @@ pub trait Item: Send {
     }
 }
 
-/// Implements [`Item`] for a struct or an enum. `bytes` of a value returns the sum of `bytes` of
-/// its fields.
+/// Implements [`Item`] for a struct or an enum. `bytes` returns the sum over all fields.
 ///
 /// The compiler reports a field that is left out. The fields of a tuple struct are given names.
 ///

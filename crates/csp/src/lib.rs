@@ -101,9 +101,8 @@
 //!
 //! The server has three advantages over the lock:
 //!
-//! - If SPEs are confined to their local stores, a simulated machine counts the time of the server.
-//!   It does not count the time of a lock, because a lock is a variable in memory that these SPEs
-//!   do not share.
+//! - If SPEs are confined to their local stores, a simulated machine counts the time of the server,
+//!   but not that of a lock: a lock is in memory that these SPEs do not share.
 //! - The server may wait. A process that holds a lock must neither wait nor yield, because another
 //!   process of its core could then block on the lock, and with it the whole core.
 //! - The report of a deadlock names the server.

@@ -11,8 +11,8 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each arrow between the three states of a plain word is one compare-and-exchange. If the word is
-//! general or locked, a process takes the lock.
+//! Each arrow of the upper drawing is one compare-and-exchange. Otherwise, a process takes the
+//! lock.
 
 // Rejected: a word that holds a reader and a writer in addition to the queues. It might save a
 // cache line at a rendezvous, but guards, poison and cancellation would need another protocol.
@@ -31,9 +31,8 @@ pub struct Word(*mut ());
 // SAFETY: a `Word` is only an address, and each access through the address has its own comment.
 unsafe impl Send for Word {}
 
-/// `READER` is the bit of a plain word that is set if a reader waits, and `WRITER` the bit that is
-/// set if a writer waits. The other bits are the address of the waiting process's node, a multiple
-/// of 64.
+/// The bit of a plain word that is set if a reader waits, and the bit for a writer. The other bits
+/// are the address of the waiting process's node, a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
@@ -208,8 +207,7 @@ mod spin {
     }
 }
 
-/// The lock that replaces `spin::Spin` in loom models. It is a mutex, because loom would never
-/// finish with two threads that spin.
+/// `Spin` for loom models: a mutex, because loom would never finish with two threads that spin.
 #[cfg(loom)]
 mod modelled {
     use std::cell::UnsafeCell;
@@ -221,8 +219,7 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// The guard of `mutex`. Declared before `mutex`, so that it is dropped first: it borrows
-        /// the mutex.
+        /// The guard of `mutex`. Dropped before `mutex`, which it borrows.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
@@ -245,8 +242,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value. A relaxed load may return an older value in loom. The next
-        /// `exchange` would then fail, and its caller would repeat it.
+        /// Loads the newest value. With an older one, `exchange` would fail and be repeated.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =
@@ -344,8 +340,7 @@ mod tests {
                     };
                     assert_eq!(found.waiting::<u32>(Side::Writer), None);
                     assert_eq!(found, waiting);
-                    // SAFETY: the other thread does not access the count after it has put the node
-                    // into the word.
+                    // SAFETY: the other thread used the count before it put the node into the word.
                     assert_eq!(unsafe { *locked.count.get() }, 7);
                 });
             });

@@ -735,8 +735,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties on two threads. The first one runs `first` with `end`. When it has ended, the
-/// second one runs `then` with the same end.
+/// Makes a party that runs `first` with `end`, and a later party that runs `then` with this end.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -1174,8 +1173,7 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// Covers a second item that comes when the alternation has begun its wait, but has not yet checked
-/// its guards again.
+/// The second item comes between the begin of the alternation's wait and its next check of guards.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {

@@ -155,8 +155,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // The moment of the failure if `spawn` fails. It is before the call, because a
-                // failed call drops the body with its ends, which may cause other failures.
+                // Before `spawn`, because a failure of `spawn` drops the ends in the body.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -199,12 +198,10 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. If an end is dropped on this OS thread while the program runs,
-/// the processes that wait at the channel are woken.
+/// Runs the program of a processor. Meanwhile, ends dropped on this OS thread wake processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // The transport sends no message for a dropped end, but a process goes on only after a
-        // message. So a message is recorded as arrived without being sent.
+        // A process goes on after a message. A dropped end sends none, so one is recorded here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -443,8 +440,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Returns a handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move clones of the handle into the bodies of processes.
     ///
-    /// In a network with a starter, each process has a stack of its own. Without a starter, the
-    /// only process of an SPE usually runs on the stack of the SPE's program.
+    /// With a starter, the only process of an SPE needs a stack besides that of the SPE's program.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
@@ -620,9 +616,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the requests of the other processes after the main process has ended. This wait must not
-/// be in the report of a deadlock, which leaves out all waits that begin in this file, so the
-/// function must be in this file.
+/// Serves the requests of the other processes after the main process has ended. Must be in this
+/// file: reports of deadlocks leave out waits in this file, because such a wait is never the cause.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {

@@ -26,13 +26,11 @@ pub(crate) struct Node<T> {
     polls: AtomicU32,
     /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the waiting process. This process writes the field before it waits, and the
-    /// process that serves the node reads it. A pointer, because copying the waker here takes more
-    /// loads and stores.
+    /// The waker of the waiting process, which writes this field. The process that serves the node
+    /// reads it. Storing a copy would take longer.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item that a waiting writer offers, or that a waiting reader gets. During the wait, only
-    /// the process that serves the node accesses the item. Before and after the wait, only the
-    /// waiting process itself does.
+    /// The item that a writer offers, or that a reader receives. Only the process that serves the
+    /// node accesses it during the wait, and only the waiting process before and after the wait.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -93,8 +91,7 @@ impl<T> Node<T> {
     }
 
     /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
-    /// process goes on. Returns the waker, and whether the process polls. The second value is not
-    /// stored in the waker, for speed.
+    /// process goes on. Returns the waker, and whether the process polls.
     ///
     /// # Safety
     ///

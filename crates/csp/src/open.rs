@@ -77,8 +77,7 @@ impl<'run> OpenNetwork<'run> {
     /// Runs `body` on the calling thread as a process of this network, and returns the result of
     /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
-    /// Only the calling thread may use this process for operations that wait. Another thread needs
-    /// a process of its own.
+    /// Only the calling thread may wait as this process. Another thread needs its own process.
     ///
     /// # Panics
     ///

@@ -1,12 +1,10 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread sleeps in the operating system, not in the machine. Each network has two
-//! network numbers. The [`Waker`] of an outside thread contains the second number, which
-//! [`outside_of`] returns.
+//! An outside thread sleeps in the operating system, not in the machine. Its [`Waker`] has a
+//! network number that no process on a processor has: see [`outside_of`].
 //!
-//! The machine reports a deadlock if all threads that it counts wait. Therefore an outside thread
-//! is not counted while it waits. The process that wakes the thread makes the machine count it
-//! again at once, so that the machine reports no deadlock before the thread runs.
+//! The machine reports a deadlock if all threads that it counts wait. It does not count an outside
+//! thread that waits, until a process wakes the thread and thereby makes the machine count it.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -87,8 +85,7 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network. These processes would be blocked while the thread
-    /// waits.
+    /// The thread runs processes of a network. A wait here would block them.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -347,8 +344,7 @@ impl OutsidePlace {
                 break;
             }
         }
-        // If the run was cancelled, a deadlock may be the cause, so the record stays for the
-        // report.
+        // In a cancelled run, the record may be needed for the report of a deadlock.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }

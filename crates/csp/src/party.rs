@@ -11,11 +11,10 @@
 //!
 //! While the alternation is active, only the alternation itself performs its guards, under the
 //! locks of their channels. While the alternation waits, another process at one of its channels may
-//! *take* the party by a compare-and-exchange of the state. This process then performs a guard by
-//! moving an item into it or out of it, or only ends the wait. The state contains the sequence
-//! number of the wait. So if the compare-and-exchange succeeds, the guard has not changed since the
-//! process read the state before. A process that has taken a party waits for no lock and takes no
-//! other party.
+//! *take* the party by a compare-and-exchange of the state, to move an item into or out of a guard
+//! or to end the wait. The state contains the sequence number of the wait. If the
+//! compare-and-exchange succeeds, the guard has not changed since this process read the state. A
+//! process that has taken a party waits for no lock or party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -41,14 +40,13 @@ pub(crate) struct Party {
     /// The waker of the process. Accessed by the alternation while it does not wait, or by a
     /// process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether another alternation has, or had, a guard on the other side of a channel of this
-    /// alternation.
+    /// Whether a channel of this alternation may have guards of other alternations on its other
+    /// side.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: only one thread at a time accesses `waker`: see the field. A thread that ends its access
-// stores the state with release order, and a thread that begins its access reads or exchanges the
-// state with acquire order.
+// SAFETY: only one thread at a time accesses `waker`: see the field. Each access is after an
+// acquire operation on `state` and before a release operation on `state`.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent to any thread.
 unsafe impl Send for Party {}
@@ -62,7 +60,7 @@ pub(crate) enum Outcome {
     Claimed(usize),
 }
 
-/// A party that a process has taken. The alternation cannot go on until this process calls
+/// A party that a process has taken. The alternation goes on when this process calls
 /// [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
@@ -90,9 +88,8 @@ impl Party {
         // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // The operations on the ready bits also have the order `SeqCst`. Therefore this alternation
-        // sees a new bit in its next check, or the process that sets the bit sees that this
-        // alternation waits.
+        // Ready bits are also set and read with `SeqCst`. Therefore this alternation sees a new bit
+        // in its next check, or the process that sets the bit sees that this alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -175,8 +172,7 @@ pub(crate) struct Guard<T> {
     /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
     ready: Arc<AtomicU64>,
     bit: u64,
-    /// Whether other processes can perform the guard during a wait. Changes only while the
-    /// alternation does not wait.
+    /// Whether another process may perform the guard. Changes while the alternation does not wait.
     enabled: AtomicBool,
     /// The item that this guard offers or has read. Access: see [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
@@ -216,8 +212,8 @@ impl<T> Guard<T> {
     /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // Does not write if the bit is set already. No other thread can clear the bit between the
-        // load and the write, because the caller has the channel's lock.
+        // The bit is not cleared between these two operations, because the caller has the channel's
+        // lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -251,8 +247,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, moves its item into `parcel` and returns
-    /// the waker.
+    /// If the alternation waits to write with this guard, moves its item to `parcel`. Returns the
+    /// waker.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -266,9 +262,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternations of `self` and `other` both wait at their channel, returns whether that
-    /// of `self` must stop waiting. Without this rule, each could wait until the other checks the
-    /// channel.
+    /// Returns whether the alternation of `self`, not that of `other`, must stop waiting if both
+    /// wait at one channel. Without this rule, each could wait until the other checks the channel.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
@@ -282,8 +277,7 @@ impl<T> Guard<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the alternation and does not wait, or the caller is a process that has taken
-    /// the party.
+    /// The caller is the alternation and does not wait, or it is a process that took the party.
     #[cold]
     #[inline(never)]
     #[expect(

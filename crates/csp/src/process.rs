@@ -40,16 +40,15 @@ pub struct Process<'a, P: Place> {
 
 #[derive(Default)]
 struct Changing {
-    /// Whether the current step of the protocol has asked for the waker of this process. A step
-    /// does so only if the process has to wait.
+    /// Whether the current step has asked for the waker, because the process has to wait.
     step_waits: Cell<bool>,
     /// The number of communications that possibly took place without a wait of the process.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. A power of two. A larger number is less fair: with 256, one of four writers with the
-/// same work wrote 4 times as many items as another.
+/// run once. A power of two. With 256 items, one of four writers to a channel wrote 4 times as many
+/// items as another.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
@@ -151,9 +150,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, including those that wait for a process
-    /// on another processor. If processors share no memory, does nothing, because the other
-    /// processes run while this process waits for its DMA.
+    /// Lets the other processes of this processor run once, even those that wait for processes
+    /// elsewhere. If processors share no memory, does nothing, because the others run while this
+    /// process waits for DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -225,8 +224,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
             None => self.assert_is_calling(),
-            // The step may run on another processor, and so on another thread. Therefore
-            // `wait_until` checks later that the calling thread may wait in this process.
+            // The step may run on another processor, so `wait_until` checks the calling thread.
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
@@ -245,8 +243,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // No error if the thread unwinds: in a cancelled run, `is_calling` of some machines returns
-        // false even for the thread that began the process.
+        // In a cancelled run, `is_calling` may be false for the right thread while it unwinds.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -260,8 +257,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns the [`User`] value by which a [ring buffer](crate::way::ring) identifies this
-    /// process and its OS thread, or `None` without shared memory.
+    /// Returns the identity of this process for [ring buffers](crate::way::ring), or `None` without
+    /// shared memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -523,8 +520,7 @@ fn once<R>(
 }
 
 /// The data of a wait, on the stack of the call that waits. If this call unwinds, the destructor
-/// records the wait for the report of a deadlock. Otherwise the call gives this value to
-/// `mem::forget`.
+/// records the wait for the report of a deadlock. Otherwise the destructor does not run.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,

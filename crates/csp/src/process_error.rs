@@ -84,8 +84,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
         } else if let Some(guard) = error.downcast_ref::<GuardEnded>() {
             Some(guard.ended)
         } else {
-            // A `NamedError` is recorded as a failure of the network when it is made. `Poisoned`
-            // ends the process without a second failure.
+            // A `NamedError` is the network's failure already, so it is no failure of the process.
             error.is::<NamedError>().then_some(Ended::Poisoned)
         };
         Self(match ended {

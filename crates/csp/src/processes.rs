@@ -44,7 +44,7 @@
 //! ```
 
 // Rejected: a timer that also writes the times that passed while its reader was late. The reader
-// would then get a burst of past times.
+// would get a burst of past times.
 
 use std::ops::Add;
 

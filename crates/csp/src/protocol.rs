@@ -45,8 +45,7 @@ pub(crate) struct State<T> {
     /// Whether the channel has no buffer and no guards, and has not ended.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Whether the channel has a buffer. If not, steps do not read `buffer`, which saves loading a
-    /// cache line.
+    /// Whether the channel has a buffer. If not, steps save the load of the cache line of `buffer`.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
@@ -128,8 +127,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // The items in the buffer and of waiting writers go first: a waiting alternation perhaps
-        // has not read these earlier items yet.
+        // Items in the buffer and of waiting writers are earlier, so they are read first.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -149,8 +147,7 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // No refill of a closed channel, which accepts no item, even from an alternation that
-            // waits.
+            // A closed channel is not refilled, even if an alternation still waits to write.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -170,8 +167,7 @@ impl<T> State<T> {
 
     /// Moves the item of a waiting writer into the buffer, which has room.
     fn refill(&mut self, woken: &mut Woken) {
-        // Moves the item before the writer goes on, because the writer then uses the ring buffer
-        // too.
+        // Moves the item before the writer goes on and may use the ring buffer itself.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -258,8 +254,7 @@ impl<T> State<T> {
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // Waiting readers came earlier than this reader, so they read the next item of an
-        // alternation.
+        // Waiting readers came earlier, so they read an alternation's item first.
         if !self.readers.is_empty() {
             return None;
         }
@@ -328,8 +323,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of an ended channel, while both sides are excluded from
-    /// the buffer.
+    /// Takes the items out of the buffer of an ended channel. Both sides must be excluded from it.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -353,9 +347,9 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. If an alternation waits on the other side,
-    /// one of the two must check the channel. If it is the caller, returns true. Otherwise wakes
-    /// the other one.
+    /// Called before an alternation waits with `guard`. If another alternation waits on the other
+    /// side, one of the two must check the channel. Returns true if the caller must, and otherwise
+    /// wakes the other one.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
             // An earlier step has already marked `guard` and the guards on the other side as ready.
@@ -374,8 +368,7 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets a side use the ring buffer if the other side has no waiting process and no listed
-    /// guard.
+    /// Lets a side use the ring buffer if the other side has no waiting process and no guard.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -387,8 +380,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock and not use the ring buffer without it, until `let_in`. Returns
-    /// whether the channel has a ring buffer.
+    /// Makes a side take the lock to use the ring buffer, until `let_in`. Returns whether the
+    /// channel has a ring buffer.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))

@@ -80,8 +80,7 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of this side. The CPU goes on without waiting
-    /// for the end of this store.
+    /// Records that a process will use an end of this side. The CPU need not wait for the store.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)

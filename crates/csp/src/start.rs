@@ -116,9 +116,8 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
     /// new process runs when another process of its SPE waits or yields.
     ///
-    /// The network does not end before the new process has ended, and fails if the new process
-    /// panics or ends with an error of its own. [`Started::join`] waits for the result of the new
-    /// process.
+    /// The network runs until the new process has ended, and fails if the new process panics or
+    /// ends with an error of its own. [`Started::join`] waits for the result of the new process.
     ///
     /// `body` cannot borrow from the calling process, which may end before the new process.
     ///
@@ -312,8 +311,8 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers identify a waiting thread by a process number, so this thread is given a number,
-        // although it runs no process.
+        // Carriers wake a thread by its process number, so this thread has one, but runs no
+        // process.
         let number = shared.next_number();
         if let Some(carrier) = carrier {
             carrier.begin(number);

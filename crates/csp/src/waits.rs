@@ -48,14 +48,12 @@ pub(crate) struct Operation {
 }
 
 impl Known {
-    /// Returns the numbers of the processes that could use [`Operation::wants`], and so end the
-    /// wait.
+    /// Returns the numbers of the processes that can end the wait by using [`Operation::wants`].
     pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process has dropped the end. But its last user may have only borrowed
-            // the end, and so is returned.
+            // No cancelled process has dropped the end. Perhaps its last user has only borrowed it.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -66,8 +64,7 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records the wait in which a process was cancelled, unless another wait of this process is
-    /// already recorded.
+    /// Records the wait in which a process was cancelled. Keeps an earlier record of this process.
     pub(crate) fn record(
         &self,
         number: u32,

@@ -168,8 +168,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // Dropping the only end of a side closes the channel. The kept end may be the only
-                // one, so it is dropped after the new end was made.
+                // Drops the kept end after making the new one, so that the side always has an end.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }

@@ -112,7 +112,7 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` performs the step of `what`, and records that `process` uses the
+    /// Returns how `process` performs the step of `what`. Records that the process uses the
     /// channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
@@ -144,7 +144,7 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // With the coordinator, the PPE performs no step by `Route::Local` (section 2.1 of the
+            // With the coordinator, no step of the PPE has `Route::Local` (section 2.1 of the
             // paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {

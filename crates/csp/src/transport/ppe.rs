@@ -340,8 +340,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // Wakes the SPE, which may wait for processes to fetch its items: no process is left to
-            // do so.
+            // Wakes the SPE if it waits for processes to fetch its items: none is left now.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -33,12 +33,11 @@ use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
 /// The largest ring buffer, in bytes. All slots are allocated at once. A larger buffer is a
-/// [`Buffer::Queue`].
+/// [`Buffer::Queue`], which is used under the lock.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The number of times that the writer or the reader polls the `count` of the other side before it
-/// takes the lock and waits. Two polls in loom, because further polls would only repeat the same
-/// steps.
+/// takes the lock and waits. Two in loom, because more polls would only repeat the same steps.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
 /// The largest number of pauses before a poll. A side that has found few items pauses, so that the
@@ -48,7 +47,7 @@ const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring buffer, a process lets the other processes of its core run once.
-/// A power of two. `process::TURN`, for other channels, is smaller, because their items take more
+/// A power of two. Smaller for other channels (`process::TURN`), because their items take more
 /// time.
 const TURN: usize = 256;
 
@@ -89,10 +88,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot. It is the thread of a busy side that has read
-// `takes_lock` as false after it became busy, or it has the channel's lock and the access that the
-// comment of the method requires. Only the one reader or writer of a side uses `others` and
-// `patience`. Items are `Send`.
+// SAFETY: only one thread at a time accesses a slot. Either it uses a side that is busy and has
+// then read `takes_lock` as false, or it has the channel's lock and meets the conditions in the
+// comment of the method. Only the registered user of a side uses its `others` and `patience`. Items
+// are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}

@@ -17,8 +17,7 @@ use crate::waiting::{ToRead, ToWrite, Why};
 
 /// The wait of a process at a channel, on the stack of the call that waits. When this call ends,
 /// the destructor takes the node out of the channel's queue or [word](crate::lock). If another
-/// process has already taken the node out, the destructor waits until that process has served the
-/// node.
+/// process has already taken the node out, the destructor waits until it is served.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
