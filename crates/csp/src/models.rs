@@ -1142,7 +1142,7 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// Between two steps of the writer, the wait that it has found may end, and the alternation may
+/// Between two steps of the writer, the alternation may end the wait that the writer has seen, and
 /// begin its next wait, in which the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {

@@ -311,7 +311,7 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers wake a thread by its process number, so this thread has one, but runs no
+        // Carriers wake a thread by its process number, so this thread has a number, but no
         // process.
         let number = shared.next_number();
         if let Some(carrier) = carrier {

@@ -71,7 +71,7 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     exchange: &'a Exchange,
     /// The rooms of the items that wait in this local store, by item number, the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// The number of running DMA transfers of this local store. Each frees room when it ends.
+    /// The number of running DMA transfers of this local store. Each one frees room at its end.
     transfers: Cell<usize>,
     /// The number of calls of `send`. Messages to the PPE are sent in the order of these calls.
     messages: Cell<u64>,

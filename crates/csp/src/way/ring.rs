@@ -42,8 +42,8 @@ const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
 /// The largest number of pauses before a poll. A side that has found few items pauses, so that the
 /// next poll finds more: each poll moves a cache line between cores, which takes longer than all
-/// other work for an item. On the Zen 4 of docs/performance.md, a pause takes 26 ns, and writing
-/// and reading an item 4 ns.
+/// other work for an item. On the Zen 4 of docs/performance.md, a pause takes 26 ns, and the work
+/// for an item takes 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring buffer, a process lets the other processes of its core run once.
