@@ -203,8 +203,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
-    /// the process waits, the other processes of its processor run. If processors share memory,
-    /// these also run at least once every 256 items if no wait is needed.
+    /// the process waits, the other processes of its processor run. If processors share memory, a
+    /// process that never has to wait lets the others run at least once every 256 items.
     ///
     /// # Errors
     ///

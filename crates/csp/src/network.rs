@@ -634,8 +634,8 @@ const MAIN: &str = "main";
 ///
 /// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
-/// An error is dated from its conversion into a [`ProcessError`]. A panic is dated from the first
-/// drop of an end by the process, or from the end of the process if it dropped no end.
+/// The moment of an error is its conversion into a [`ProcessError`]. The moment of a panic is the
+/// first drop of an end by the process, or the end of the process if it dropped no end.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.

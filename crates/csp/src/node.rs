@@ -91,7 +91,8 @@ impl<T> Node<T> {
     }
 
     /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
-    /// process goes on. Returns the waker, and whether the process polls.
+    /// process goes on. Returns the waker, and whether the process polls (not in the waker, for
+    /// speed).
     ///
     /// # Safety
     ///

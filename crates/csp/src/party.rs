@@ -172,7 +172,7 @@ pub(crate) struct Guard<T> {
     /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
     ready: Arc<AtomicU64>,
     bit: u64,
-    /// Whether another process may perform the guard. Changes while the alternation does not wait.
+    /// Whether another process may perform the guard. Does not change while the alternation waits.
     enabled: AtomicBool,
     /// The item that this guard offers or has read. Access: see [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
