@@ -1,7 +1,7 @@
 //! Alternation: waiting until one of several channels can be read or written (external choice).
 
-// Rejected: to prefetch the cache lines of the next guard and of its partner's node. An alternation
-// over 64 channels took the same time, and one over 2 channels took longer.
+// Rejected: to prefetch the next guard and the node that waits at its channel. An alternation over
+// 64 channels did not become faster, and one over 2 channels became slower.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -35,8 +35,8 @@ enum Policy {
 /// A set of guards. A guard is a channel that the process wants to read or write. A selection waits
 /// until one of the guards is ready, and *performs* this guard: reads or writes its channel.
 ///
-/// Guards are listed once, for any number of selections. The time of a selection depends on the
-/// number of ready guards, not of all guards. Both processes of a channel may use alternations.
+/// Guards are listed once, for any number of selections. The duration of a selection depends on the
+/// number of ready guards, not on that of all guards. Both sides of a channel may use alternations.
 ///
 /// ```
 /// use cellworks_csp::{Alternation, Ended, Place, Process, Reader, Writer};
@@ -70,7 +70,8 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
-    /// Sets of writing guards that share an item. The first chosen guard of a set writes the item.
+    /// Indices of guards that share an item by `offer_to_any`. The first one chosen writes the
+    /// item.
     any_of: Vec<Vec<usize>>,
 }
 
@@ -92,7 +93,7 @@ impl Word {
 }
 
 /// A guard that reads.
-// Invariant in `T`, because items are put into a guard and taken out of it.
+// Invariant in `T`, because `guard_of` casts a pointer to `Guard<T>` with the `T` of this token.
 #[derive(Debug)]
 pub struct ReadGuard<T> {
     index: usize,
@@ -108,7 +109,8 @@ pub struct WriteGuard<T> {
     item: PhantomData<fn(T) -> T>,
 }
 
-/// The guard that a selection has chosen, to be compared with a [`ReadGuard`] or [`WriteGuard`].
+/// The result of a selection: identifies the chosen guard. Compare it with a [`ReadGuard`] or
+/// [`WriteGuard`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen {
     index: usize,
@@ -202,7 +204,7 @@ struct ListedGuard<T, L: Lock> {
 
 impl<T, L: Lock> Listed for ListedGuard<T, L> {
     fn attempt(&self, process: &Identity<'_>, woken: &mut Woken) -> Met {
-        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
+        // SAFETY: the caller is the alternation, which is not in a wait, so it has sole access.
         let parcel = unsafe { self.guard.parcel() };
         let mut state = self.channel.lock();
         self.channel.record_user_under_lock(self.side, process);
@@ -218,7 +220,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
                 if !is_ready {
                     self.guard.clear_ready();
                 }
-                // Without the lock, because the assignment below may drop an item.
+                // Releases the lock, because the assignment below may run an item's destructor.
                 drop(state);
                 if let Some(read) = read {
                     *parcel = Some(read);
@@ -228,7 +230,7 @@ impl<T, L: Lock> Listed for ListedGuard<T, L> {
             Side::Writer => {
                 let met = match parcel {
                     Some(_) => state.write(parcel, woken),
-                    // SAFETY: as above. The item is in another guard, or the guard has no item.
+                    // SAFETY: as for `parcel`. The item is in another guard, or there is none.
                     None => match unsafe { self.guard.offered() } {
                         offered @ Some(_) => state.write(offered, woken),
                         None => Met::NoPartner,
@@ -295,8 +297,8 @@ impl<'a> Alternation<'a> {
         Self::new(Policy::Priority)
     }
 
-    /// Makes an alternation that begins each search after the guard that was chosen last. If a
-    /// guard stays ready, each other guard is chosen at most once before this guard.
+    /// Makes an alternation that begins each search after the guard that was chosen last. While a
+    /// guard stays ready, no other guard is chosen twice before this guard is chosen.
     pub fn fair() -> Self {
         Self::new(Policy::Fair)
     }
@@ -466,7 +468,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation calls this method, does not wait, and lists both guards.
+            // SAFETY: the alternation lists `guard` and `first`, and is not in a wait now.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {
@@ -501,7 +503,7 @@ impl<'a> Alternation<'a> {
         guard: &WriteGuard<T>,
     ) -> Option<T> {
         let index = guard.index_in(self);
-        // SAFETY: the alternation calls this method and does not wait, so it has sole access.
+        // SAFETY: the caller is the alternation, which is not in a wait, so it has sole access.
         let parcel = unsafe { self.guard_of::<T>(index).offered() }.take();
         self.supply(index, false);
         self.end_offer_to_any(index);
@@ -536,8 +538,8 @@ impl<'a> Alternation<'a> {
         // SAFETY: `index` and `T` come from a token (`ReadGuard` or `WriteGuard`). Only `read` and
         // `write` make tokens, each with the index and the item type of the channel that they list
         // at this index. Tokens are invariant, so `T` is exactly this type, lifetimes included.
-        // `index_in` has compared the alternation's number in the token, which is never used twice.
-        // The guard lives as long as it is listed.
+        // `index_in` has checked that the token contains the number of this alternation. No two
+        // alternations have the same number. The guard lives as long as it is listed.
         unsafe { guard.as_ref() }
     }
 
@@ -547,8 +549,9 @@ impl<'a> Alternation<'a> {
     /// # Errors
     ///
     /// Returns [`GuardEnded`] if the channel of an enabled guard has ended. The caller can disable
-    /// the guard with [`when`](Self::when) and select again. In a destructor in a cancelled run,
-    /// the method does not wait, and may report the channel of the first enabled guard as closed.
+    /// the guard with [`when`](Self::when) and select again. In a cancelled run, a call in a
+    /// destructor does not wait, and if no guard is ready, reports the first enabled guard as
+    /// closed.
     ///
     /// # Panics
     ///
@@ -601,8 +604,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
-            // Two alternations at one channel mark each other's guards as ready only while both
-            // wait. With a limited `patience`, `self` may never wait, so `self` checks all guards.
+            // An alternation that waits at a guard's channel marks the guard as ready only while
+            // `self` waits, which perhaps never happens. So `self` checks all guards.
             for word in &self.words {
                 word.ready.store(!0, Ordering::Relaxed);
             }
@@ -622,7 +625,7 @@ impl<'a> Alternation<'a> {
                     return match (self.try_guards(process), patience) {
                         (Some(result), _) => result.map(Some),
                         (None, Patience::Until(_)) => {
-                            // A loop of calls after the deadline must also let other processes run.
+                            // A caller may repeat this in a loop, and other processes must run.
                             process.yield_ready();
                             self.found_nothing(process)
                         }
@@ -792,8 +795,8 @@ enum Waited {
     InVain,
 }
 
-/// The wait of an alternation, in the frame of the call that waits. The destructor ends the wait.
-/// If another process has performed a guard, the destructor records this guard as chosen.
+/// A value that exists while an alternation waits. The destructor ends the wait. If another process
+/// has performed a guard, the destructor records this guard as chosen.
 struct InWait<'b, 'a>(&'b mut Alternation<'a>);
 
 impl InWait<'_, '_> {

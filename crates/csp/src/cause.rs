@@ -23,13 +23,13 @@ impl Moment {
     /// Returns a moment that is later than all moments returned before.
     pub fn now() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        // `Relaxed` is enough: a process fails only after it has seen an effect of the cause.
+        // `Relaxed` is enough: this call happens after the calls for all causes of this failure.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
 thread_local! {
-    /// The moment when the process that unwinds on this OS thread dropped its first end.
+    /// The moment of the first drop of an end by the process that unwinds on this OS thread.
     static UNWINDS_SINCE: Cell<Option<Moment>> = const { Cell::new(None) };
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn end_dropped() {
 /// Called when the panic of a process of this OS thread was caught. Returns the moment when the
 /// process dropped its first end, because no other process could notice the panic earlier.
 pub(crate) fn unwound() -> Moment {
-    // If this thread still unwinds, the moment is of another process, which waits in a destructor.
+    // If this thread still unwinds, the moment is of a process that waits in a destructor.
     let is_of_another = panicking();
     let since = match is_of_another {
         true => None,

@@ -185,7 +185,7 @@ pub type Unwritten<T, I> = std::iter::Chain<std::vec::IntoIter<T>, I>;
 /// The end of a channel that items are written to.
 ///
 /// Dropping the last `Writer` closes the channel. While the network runs, drop ends only in its
-/// processes or with a [`Gate`](crate::Gate): other OS threads wake no waiting process.
+/// processes or with a [`Gate`](crate::Gate): a drop on another OS thread wakes no process.
 pub struct Writer<T, E = One, R: Reach = Shared> {
     pub(crate) end: ChannelEnd<T, LockOf<R>>,
     kind: PhantomData<fn() -> E>,
@@ -203,8 +203,8 @@ pub struct Reader<T, E = One, R: Reach = Shared> {
 
 impl<T: Item, E, R: Reach> Writer<T, E, R> {
     /// Writes an item, and waits until a reader or the channel's buffer has taken the item. While
-    /// the process waits, the other processes of its processor run. A process that never has to
-    /// wait lets others run once after at most 256 items, if processors share memory.
+    /// the process waits, the other processes of its processor run. If processors share memory, a
+    /// process that never has to wait lets the others run at least once every 256 items.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes an item as [`write`](Self::write) does, but waits only until `deadline`, a time as
-    /// [`Process::now`] returns it. A network with such a wait is not in a deadlock.
+    /// [`Process::now`] returns it. During the wait, the network is not in a deadlock.
     ///
     /// # Errors
     ///
@@ -250,8 +250,8 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
     }
 
     /// Writes items one after the other, as [`write`](Self::write) does. With a
-    /// [buffered](crate::Channel::buffered) one-to-one channel, an item takes some nanoseconds less
-    /// than with `write`, because several items are put into the buffer at once.
+    /// [buffered](crate::Channel::buffered) one-to-one channel, this is some nanoseconds per item
+    /// faster than `write`, because several items are put into the buffer at once.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Writer};
@@ -364,10 +364,10 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         }
     }
 
-    /// Waits for an item as [`read`](Self::read) does, reads up to `most` items without waiting
-    /// again, appends them to `items`, and returns their number. Only a
-    /// [buffered](crate::Channel::buffered) one-to-one channel gives more than one item. The number
-    /// is 0 only if `most` is 0.
+    /// Waits for an item as [`read`](Self::read) does, and then reads more items without waiting,
+    /// up to `most` items in all. Appends the items to `items`, and returns how many items were
+    /// read. The result is 0 only if `most` is 0. Only a [buffered](crate::Channel::buffered)
+    /// one-to-one channel gives more than one item in a call.
     ///
     /// ```
     /// # use cellworks_csp::{Ended, Place, Process, Reader};
@@ -412,7 +412,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             }
             match self.read(process) {
                 Ok(item) => items.push(item),
-                // Items were read, so the next call returns the error.
+                // The items that were read are returned first, and the next read returns the error.
                 Err(_) if read > 0 => break,
                 Err(ended) => return Err(ended),
             }
@@ -498,7 +498,7 @@ macro_rules! end {
         }
 
         impl<T, E, R: Reach> $end<T, E, R> {
-            /// Makes another end of a channel. The caller has checked that this end is allowed.
+            /// Makes another end of a channel. The caller has checked that this is allowed.
             pub(crate) fn one_more(channel: Arc<RawChannel<T, LockOf<R>>>) -> Self {
                 channel.lock().add_end($side);
                 Self::new(channel)

@@ -27,18 +27,18 @@ pub struct Stuck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cause: each of these processes waited for the next one, and the last one for the first.
-    /// Empty if a process waited for an operation that no process was going to perform.
+    /// Empty if there is no cycle, because an operation was awaited that no process would perform.
     pub cycle: Vec<Stuck>,
     /// The other processes of the network that waited.
     pub others: Vec<Stuck>,
-    /// Other waits: of threads outside the network, or for something other than a channel.
+    /// Waits of machine threads outside the network, and waits for something other than a channel.
     pub outside: Vec<Waiting>,
 }
 
 impl Deadlock {
     /// Makes the report from the records of the processes and the waits in the machine's report.
     pub(crate) fn of(mut known: Known, outside: Vec<Waiting>) -> Self {
-        // The machine reports no waits of OS threads outside the machine.
+        // The waits of these threads are also in the machine's report, and are left out there.
         let of_machine = known
             .entries
             .iter()
@@ -80,7 +80,7 @@ impl Deadlock {
     }
 }
 
-/// Describes an operation, and why no process will perform its counterpart, if this is known.
+/// Describes an operation and, if known, why no process will exchange an item with it.
 fn described(known: &Known, operation: &Operation) -> String {
     let what = &operation.what;
     let Some(end) = operation
@@ -105,7 +105,7 @@ fn described(known: &Known, operation: &Operation) -> String {
 
 /// Returns the processes of a cycle of waits, in the order of [`Deadlock::cycle`].
 fn cycle(known: &Known) -> Vec<u32> {
-    // A depth-first search along the waits. Processes in `left` are in no cycle.
+    // A depth-first search along the waits. Processes in `left` were searched and are in no cycle.
     let mut left = Vec::new();
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     for start in known.entries.keys() {
@@ -127,8 +127,8 @@ fn cycle(known: &Known) -> Vec<u32> {
     Vec::new()
 }
 
-/// Returns the waiting processes that could let the process `number` go on, the partners for its
-/// last operation first. `number` itself is in the result only if no other process is.
+/// Returns the waiting processes that could let the process `number` go on. Those for its last
+/// operation come first. `number` itself is in the result only if no other process is.
 fn partners(known: &Known, number: u32) -> Vec<u32> {
     let operations = known.entries[&number].operations.iter().rev();
     let mut partners: Vec<_> = operations

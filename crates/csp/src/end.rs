@@ -52,7 +52,8 @@ impl<T> fmt::Display for Unsent<T> {
 /// [`write_until`](crate::Writer::write_until) did not write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
-    /// The channel has not ended, but no reader took the item in time, and the buffer was full.
+    /// The channel has not ended, but the buffer was full, and no reader took the item at once or
+    /// before the deadline.
     NotTaken(T),
     /// The channel has ended.
     Ended(Unsent<T>),

@@ -10,7 +10,7 @@ use crate::place::Place;
 use crate::process::Process;
 use crate::process_error::ProcessError;
 
-/// An end of a channel, or a tuple, array or vector of ends, which can be poisoned together.
+/// An end of a channel, or a tuple, array or vector of ends. `poison_all` poisons all channels.
 pub trait Ends {
     /// Poisons the channels of these ends, and drops the items in their buffers.
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
@@ -260,8 +260,8 @@ tuples!(A B C);
 tuples!(A B C D);
 
 impl<P: Place> Process<'_, P> {
-    /// Runs `body` with `ends`. If `body` returns that a channel was [poisoned](Ended::Poisoned),
-    /// poisons all channels of `ends`, and drops the items in their buffers. Then drops `ends`.
+    /// Runs `body` with `ends`. If `body` returns [`Ended::Poisoned`] as its error, poisons all
+    /// channels of `ends`, and drops the items in their buffers. Then drops `ends`.
     ///
     /// ```
     /// use cellworks_csp::{Place, Process, ProcessError, Reader, Writer};

@@ -4,8 +4,8 @@
 //!   OS thread                    gate                                 network
 //!   enter ──────────────► ends, and a process ──► channels ◄──── processes on SPEs and the PPE
 //!     │ waits until the        │
-//!     │ network runs           └─ counted by the machine: as long as the thread does not wait
-//!     ▼                           for the network, the network is in no deadlock
+//!     │ network runs           └─ while the thread does not wait for the network, the machine
+//!     ▼                           counts it as running and reports no deadlock
 //!   read, write, select: as every process
 //! ```
 
@@ -19,8 +19,9 @@ use crate::process::Process;
 /// A thread that [enters](Self::enter) a gate becomes a process of the network. A gate may be sent
 /// to any thread, and cloned if its ends can be cloned.
 ///
-/// Dropping a gate drops its ends, which wakes waiting processes. Also drop a gate that was only
-/// cloned, because processes wait for its ends. The network may end before its gates.
+/// Dropping a gate drops its ends, which wakes waiting processes. If only clones of a gate are
+/// used, also drop the original: processes wait at its channels until then. The network may end
+/// before its gates.
 ///
 /// # Deadlocks
 ///
@@ -30,7 +31,7 @@ use crate::process::Process;
 ///
 /// - A thread waits for something other than a channel, such as a lock.
 /// - Processes wait for each other while the thread of a gate does something else.
-/// - An end is outside the network but in no gate, and would still be used or dropped.
+/// - An OS thread has an end that is in no gate, and is still going to use or drop this end.
 ///
 /// ```
 /// use cellworks_csp::{Channel, Network};
@@ -63,7 +64,7 @@ use crate::process::Process;
 /// .unwrap();
 /// ```
 pub struct Gate<E> {
-    // Dropped first, because the machine must count the thread until the ends are dropped.
+    // Dropped before `place`, because the machine counts the thread until `place` is dropped.
     ends: E,
     place: OutsidePlace,
 }
@@ -77,8 +78,8 @@ impl<E> Gate<E> {
     /// as the returned values live. Returns the ends of this gate, and the process.
     ///
     /// When the run ends or is cancelled, calls of this process no longer wait: they end with
-    /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. If the network has
-    /// ended, the next `enter` returns an error.
+    /// [`Ended::Closed`](crate::Ended::Closed), and a writer gets its item back. After the run,
+    /// `enter` returns an error.
     ///
     /// ```
     /// use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The ends that processes had when their run ended in a deadlock.
 //!
-//! The network does not record which process has an unused end. But a deadlock cancels all
+//! The network does not record which process has a never-used end. But a deadlock cancels all
 //! processes, and an end that is dropped after a cancelled call belonged to the calling process.
 
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use crate::cause;
 use crate::link::Link;
 use crate::side::Side;
 
-/// The reader or the writer of a channel. Clones of an end are equal.
+/// The identifier of an end: its channel's address and its side. Equal for clones of an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     pub channel: usize,

@@ -10,12 +10,12 @@ use cellworks_machine::{Span, Time};
 ///
 /// # Large items
 ///
-/// The stacks of the writer and the reader hold copies of an item: more than forty in a build
-/// without optimisation. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or
-/// a `Vec`, or give the process a larger stack: see
+/// The stacks of the writer and the reader hold copies of an item, more than forty without
+/// optimisation. The default stack has 256 KiB. Put items of more than 4 KiB in a `Box` or a `Vec`,
+/// or give the process a larger stack: see
 /// [`Network::process_with_stack`](crate::Network::process_with_stack). A simulated machine takes
-/// the same time for a box, because [`bytes`](Self::bytes) counts data on the heap. A stack
-/// overflow ends the program with a message that names the process.
+/// the same time with and without a box, because [`bytes`](Self::bytes) counts data on the heap. A
+/// stack overflow ends the program with a message that names the process.
 ///
 /// # Types of your own
 ///
@@ -31,8 +31,8 @@ use cellworks_machine::{Span, Time};
 ///
 /// # Shared values
 ///
-/// An [`Arc`] of an item is an item, for values that no process changes. If processors share no
-/// memory, a simulated machine takes the time of copying the value.
+/// An [`Arc`] of an item is itself an item. Use an `Arc` for values that no process changes. If
+/// processors share no memory, a simulated machine takes the time of copying the value.
 ///
 /// # Ends of channels
 ///
@@ -78,7 +78,7 @@ pub trait Item: Send {
     }
 }
 
-/// Implements [`Item`] for a struct or an enum. Its bytes are the sum of the bytes of its fields.
+/// Implements [`Item`] for a struct or an enum. `bytes` returns the sum over all fields.
 ///
 /// The compiler reports a field that is left out. The fields of a tuple struct are given names.
 ///

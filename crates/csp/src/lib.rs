@@ -101,10 +101,10 @@
 //!
 //! The server has three advantages over the lock:
 //!
-//! - If SPEs are confined to their local stores, the machine simulates the time of the server. A
-//!   lock takes no simulated time, because it is a variable in memory that these SPEs do not share.
-//! - The server may wait. A process that holds a lock must neither wait nor yield, because the
-//!   other processes of its core could not go on.
+//! - If SPEs are confined to their local stores, a simulated machine counts the time of the server,
+//!   but not that of a lock: a lock is in memory that these SPEs do not share.
+//! - The server may wait. A process that holds a lock must neither wait nor yield, because another
+//!   process of its core could then block on the lock, and with it the whole core.
 //! - The report of a deadlock names the server.
 //!
 //! With the feature `parameters`, [`Transport`] implements traits of clap and of serde.

@@ -1,6 +1,6 @@
 //! The word of a channel, which is also its lock. A *plain* word is the whole state of a rendezvous
-//! channel: a reader waits, a writer waits, or no process waits. With a *general* word, the state
-//! must be read under the lock.
+//! channel: a reader waits, a writer waits, or no process waits. If the word is *general*, the
+//! state of the channel is not in the word, and must be read under the lock.
 //!
 //! ```text
 //!                      a reader comes                   a writer comes
@@ -11,10 +11,11 @@
 //!   plain or general ── lock ──► locked ── unlock ──► plain or general
 //! ```
 //!
-//! Each upper arrow is one compare-and-exchange. In other states, a process takes the lock.
+//! Each arrow of the upper drawing is one compare-and-exchange. Otherwise, a process takes the
+//! lock.
 
-// Rejected: a word with room for a reader and a writer beside the queues. A rendezvous might use
-// one cache line less, but guards, poison and cancellation would need another protocol.
+// Rejected: a word that holds a reader and a writer in addition to the queues. It might save a
+// cache line at a rendezvous, but guards, poison and cancellation would need another protocol.
 
 use std::cell::Cell;
 use std::ptr;
@@ -30,8 +31,8 @@ pub struct Word(*mut ());
 // SAFETY: a `Word` is only an address, and each access through the address has its own comment.
 unsafe impl Send for Word {}
 
-/// The bits of a plain word that are set if a reader or a writer waits. The other bits are the
-/// address of the node of the process, a multiple of 64.
+/// The bit of a plain word that is set if a reader waits, and the bit for a writer. The other bits
+/// are the address of the waiting process's node, a multiple of 64.
 const READER: usize = 1;
 const WRITER: usize = 2;
 const SIDES: usize = READER | WRITER;
@@ -62,8 +63,8 @@ impl Word {
     }
 }
 
-/// The word and lock of a channel. A process has the lock for some tens of instructions, and never
-/// while it waits. The initial word is [`Word::GENERAL`].
+/// The word and lock of a channel. A process holds the lock for some tens of instructions, and
+/// releases the lock before it waits. The initial word is [`Word::GENERAL`].
 pub trait Lock: Default {
     /// Whether processes on several processors may use the lock.
     const IS_SHARED: bool;
@@ -72,8 +73,8 @@ pub trait Lock: Default {
     fn load(&self) -> Word;
 
     /// If the word equals `from`, changes it to `to` without the lock, with acquire and release
-    /// order, and returns the old word. Use the node of the returned word, because another node may
-    /// have had the same address when the caller loaded `from`.
+    /// order, and returns the old word. Use the node pointer of the returned word and not that of
+    /// `from`: `from` may point to an earlier node that was at the same address.
     fn exchange(&self, from: Word, to: Word) -> Option<Word>;
 
     fn lock(&self) -> Word;
@@ -81,8 +82,8 @@ pub trait Lock: Default {
     fn unlock(&self, word: Word);
 }
 
-/// A lock for processes of several SPEs. The compiler prints the messages below if an end of a
-/// local channel would have to be `Send`.
+/// A lock for processes of several SPEs. An end is `Send` only if its channel has such a lock, so
+/// the compiler prints the messages below where an end of a local channel leaves its SPE.
 #[diagnostic::on_unimplemented(
     message = "an end of a local channel cannot leave its SPE",
     label = "this has an end of a local channel, and may run on another SPE",
@@ -206,7 +207,7 @@ mod spin {
     }
 }
 
-/// The spinning lock of models. Loom would never finish with two threads that spin.
+/// `Spin` for loom models: a mutex, because loom would never finish with two threads that spin.
 #[cfg(loom)]
 mod modelled {
     use std::cell::UnsafeCell;
@@ -218,7 +219,7 @@ mod modelled {
 
     pub struct Spin {
         word: AtomicPtr<()>,
-        /// The guard borrows the mutex, so the guard is dropped first.
+        /// The guard of `mutex`. Dropped before `mutex`, which it borrows.
         guard: UnsafeCell<Option<MutexGuard<'static, ()>>>,
         mutex: Box<Mutex<()>>,
     }
@@ -241,7 +242,7 @@ mod modelled {
     impl Lock for Spin {
         const IS_SHARED: bool = true;
 
-        /// Loads the newest value, because with an older value the next `exchange` would fail.
+        /// Loads the newest value. With an older one, `exchange` would fail and be repeated.
         fn load(&self) -> Word {
             let order = Ordering::Relaxed;
             let (Ok(word) | Err(word)) =
@@ -339,7 +340,7 @@ mod tests {
                     };
                     assert_eq!(found.waiting::<u32>(Side::Writer), None);
                     assert_eq!(found, waiting);
-                    // SAFETY: the other thread put the node into the word after its last access.
+                    // SAFETY: the other thread used the count before it put the node into the word.
                     assert_eq!(unsafe { *locked.count.get() }, 7);
                 });
             });

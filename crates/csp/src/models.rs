@@ -1,8 +1,8 @@
-//! Models of channels for loom and shuttle. The *parties* of a model are processes on its threads.
-//! They use one channel in many orders of their steps.
+//! Models of channels for loom and shuttle. The *parties* of a model are processes on the model's
+//! threads. They use one channel in many orders of their steps.
 //!
-//! Models run the same code as programs, but loom or shuttle performs the waits. docs/csp.md lists
-//! the schedules. The models check three properties:
+//! Models run the same code as programs, except for the waits, which loom or shuttle performs
+//! instead of a machine. docs/csp.md lists the schedules. The models check three properties:
 //!
 //! - No party waits for ever: loom and shuttle report a deadlock.
 //! - Each item ends with one owner: a reader, a writer, or the process that poisoned the channel.
@@ -79,7 +79,7 @@ impl Wake for Seats {
     }
 
     fn sleeper(&self) -> Sleeper {
-        // SAFETY: only this module makes and reads the thread numbers of sleepers.
+        // SAFETY: `wake_elsewhere` finds the thread by this number. No machine uses these sleepers.
         unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
     }
 
@@ -143,11 +143,11 @@ enum Way {
     Plain,
     /// [`Writer::write_all`] or [`Reader::read_up_to`].
     Batches,
-    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) alternately, one item each.
+    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) in turn: one item by each, then again.
     Turns,
     /// An alternation with one guard.
     Guard,
-    /// [`Guard`](Self::Guard), with a selection with a deadline before each selection.
+    /// [`Guard`](Self::Guard), but a selection with a deadline comes before each selection.
     Until,
     /// [`Writer::try_write`] or [`Reader::try_read`], and then [`Plain`](Self::Plain) if needed.
     Try,
@@ -498,7 +498,7 @@ fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
 }
 
-/// Not for loom, which had not finished this model after ten minutes.
+/// Only for shuttle, because loom did not finish this model within ten minutes.
 #[cfg(shuttle)]
 #[test]
 fn an_item_is_offered_to_any_of_two_readers() {
@@ -735,7 +735,7 @@ fn a_writer_that_waits_for_room_goes_on_when_there_is_some() {
     }
 }
 
-/// Makes two parties: `first` uses `end`, and `then` uses `end` later, on another thread.
+/// Makes a party that runs `first` with `end`, and a later party that runs `then` with this end.
 fn moves<E: Send + 'static>(
     end: E,
     first: impl FnOnce(&Process<'_, Seats>, &mut E) -> Owned + Send + 'static,
@@ -782,7 +782,7 @@ fn a_writer_of_a_ring_moves_to_another_thread() {
     }
 }
 
-/// The parties need a barrier only after the writer has moved.
+/// Reader and writer need a barrier only after the writer has moved to another thread.
 #[test]
 fn a_writer_of_a_ring_moves_away_from_the_thread_of_the_reader() {
     check(Some(3), || {
@@ -1142,8 +1142,8 @@ fn an_end_that_is_dropped_wakes_one_that_waits_for_another() {
     }
 }
 
-/// The writer may see that the alternation waits for the guard, but try to perform the guard in a
-/// later wait, in which the guard's pre-condition is false.
+/// Between two steps of the writer, the alternation may end the wait that the writer has seen, and
+/// begin its next wait, in which the guard's pre-condition is false.
 #[test]
 fn a_guard_without_its_condition_is_not_chosen() {
     check(Some(3), || {
@@ -1173,7 +1173,7 @@ fn a_guard_without_its_condition_is_not_chosen() {
     });
 }
 
-/// The second item comes after the alternation has begun to wait, before its next check.
+/// The second item comes between the begin of the alternation's wait and its next check of guards.
 #[test]
 fn an_item_does_not_overtake_one_in_the_buffer() {
     check(Some(4), || {

@@ -9,8 +9,8 @@
 //!                  └──► what the main process returned, or the error that ended the network
 //! ```
 
-// Rejected: to name the machine only in `run`. Each process that uses its place would then have to
-// name the machine's type, and `process` could not panic if the SPE does not exist.
+// Rejected: to name the machine only in `run`. The type of a process's place would then be unknown
+// where its body is written, and `process` could not panic if the SPE does not exist.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -155,7 +155,7 @@ impl<'env, S: Spe> Group<'env, S> {
                             .then(|| run_on_spe(spe, &name, body, shared, carrier))
                     }
                 };
-                // The moment before `spawn`, which drops the body and its ends if it fails.
+                // Before `spawn`, because a failure of `spawn` drops the ends in the body.
                 let before = Moment::now();
                 let spawned = thread.spawn(run_it);
                 spawned.map(drop).map_err(|source| (before, name, source))
@@ -198,10 +198,10 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 }
 
-/// Runs the program of a processor. Meanwhile, dropping an end of a channel wakes processes.
+/// Runs the program of a processor. Meanwhile, ends dropped on this OS thread wake processes.
 fn run_program<R>(place: &impl Place, shared: &NetworkState, program: impl FnOnce() -> R) -> R {
     let wake = |waker: Waker| {
-        // No message is sent for a dropped end, so a message is recorded as arrived here.
+        // A process goes on after a message. A dropped end sends none, so one is recorded here.
         if let Some(exchange) = shared.exchange.get() {
             exchange.arrive(waker.process);
         }
@@ -240,7 +240,7 @@ pub(crate) fn run_process<P: Place, R>(
     result
 }
 
-/// The panic payload of a program, after the network has recorded the payload of the process.
+/// The payload with which a panic goes on after the network has recorded its original payload.
 struct ProcessPanicked;
 
 /// Runs the body of a process, and records a panic unless the run was cancelled.
@@ -269,7 +269,7 @@ fn know_panic<R>(
     })
 }
 
-/// The destructor restores the earlier task description of the thread: see [`Wake::set_task`].
+/// The earlier task description of a thread, which the destructor restores: see [`Wake::set_task`].
 struct Task<'a, S: Spe>(&'a S, Option<String>);
 
 impl<S: Spe> Drop for Task<'_, S> {
@@ -440,7 +440,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Returns a handle by which processes start other processes while the network runs: see
     /// [`Starter::start`]. Move clones of the handle into the bodies of processes.
     ///
-    /// In a network with a starter, even the only process of an SPE has a stack of its own.
+    /// With a starter, the only process of an SPE needs a stack besides that of the SPE's program.
     pub fn starter(&mut self) -> Starter<'env, M::Spe> {
         Starter::new(Arc::clone(self.starts.get_or_insert_default()))
     }
@@ -450,7 +450,7 @@ impl<'env, M: Machine> Network<'env, M> {
     /// is the name of the thread in reports.
     ///
     /// Gates need a machine without simulated time on which SPEs access all memory, such as a host.
-    /// On others, the network fails with [`NetworkError::NoGate`] and starts no process.
+    /// On other machines, the network fails with [`NetworkError::NoGate`] and starts no process.
     pub fn gate<E>(&mut self, name: impl Into<String>, ends: E) -> Gate<E> {
         Gate::new(ends, self.gates.place(name.into()))
     }
@@ -616,8 +616,8 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 }
 
-/// Serves the requests of the other processes after the main process has ended. This function must
-/// be in this file, because the report of a deadlock leaves out waits that begin in this file.
+/// Serves the requests of the other processes after the main process has ended. Must be in this
+/// file: reports of deadlocks leave out waits in this file, because such a wait is never the cause.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
     while !has_ended() {
@@ -634,8 +634,8 @@ const MAIN: &str = "main";
 ///
 /// If several processes fail, only the first failure is reported: it may have caused the others.
 ///
-/// The time of an error is when it became a [`ProcessError`]. The time of a panic is when the
-/// process dropped its first end. If the process dropped no end, it is when the process ended.
+/// The moment of an error is its conversion into a [`ProcessError`]. The moment of a panic is the
+/// first drop of an end by the process, or the end of the process if it dropped no end.
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -711,8 +711,8 @@ pub enum NetworkError {
         /// The payload of the panic.
         payload: Payload,
     },
-    /// A process tried to run a second network. The second network was not run, because it would
-    /// have stopped the other processes of the SPE.
+    /// A process tried to run a second network. The second network was not run, because the call
+    /// would have blocked the other processes of the SPE until the second network had ended.
     #[error(
         "a process of the network that was run at {outer} was going to run another network, at {at}, which would stop its SPE \
          until the other one has ended; add the processes to the first network, or run the other one before it or after it"
@@ -720,7 +720,7 @@ pub enum NetworkError {
     Nested {
         /// The call that tried to run the second network.
         at: &'static Location<'static>,
-        /// The call that runs the network of the process.
+        /// The call that runs the first network, to which the process belongs.
         outer: &'static Location<'static>,
     },
     /// The machine ended the run.

@@ -17,8 +17,8 @@ pub(crate) enum Outcome {
 }
 
 /// The node of a process that may wait at a channel, in the frame of the call that waits. The node
-/// is a value of its own, because an exclusive reference to a larger value would forbid other
-/// processes to access the node. Its item and outcome share a cache line.
+/// is not a field of a larger value, because an exclusive reference to the larger value would
+/// forbid other processes to access the node. Its item and outcome share a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Node<T> {
     outcome: AtomicU32,
@@ -26,11 +26,11 @@ pub(crate) struct Node<T> {
     polls: AtomicU32,
     /// The next node in the queue, or null in a [word](crate::lock). Accessed under the lock.
     pub(crate) next: UnsafeCell<*const Node<T>>,
-    /// The waker of the process. Written by this process before it waits, and read by the process
-    /// that serves the node. A copy of the waker would take two more loads and stores.
+    /// The waker of the waiting process, which writes this field. The process that serves the node
+    /// reads it. Storing a copy would take longer.
     pub(crate) waker: UnsafeCell<*const Waker>,
-    /// The item of a waiting writer, or the item for a reader. During the wait, only the process
-    /// that serves the node accesses the item. Otherwise only the process of the node does.
+    /// The item that a writer offers, or that a reader receives. Only the process that serves the
+    /// node accesses it during the wait, and only the waiting process before and after the wait.
     pub(crate) parcel: UnsafeCell<Option<Parcel<T>>>,
 }
 
@@ -91,7 +91,8 @@ impl<T> Node<T> {
     }
 
     /// Serves a waiting process: `exchange` moves an item into or out of the node, and then the
-    /// process goes on. Returns the waker and, separately for speed, whether the process polls.
+    /// process goes on. Returns the waker, and whether the process polls (not in the waker, for
+    /// speed).
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! Open networks: programs that run already become processes.
+//! Open networks, in which programs that already run take part as processes.
 
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -77,7 +77,7 @@ impl<'run> OpenNetwork<'run> {
     /// Runs `body` on the calling thread as a process of this network, and returns the result of
     /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
-    /// Only the calling thread can wait in the process. Another thread needs a process of its own.
+    /// Only the calling thread may wait as this process. Another thread needs its own process.
     ///
     /// # Panics
     ///

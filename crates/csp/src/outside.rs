@@ -1,10 +1,10 @@
 //! Outside threads: OS threads outside the machine that take part in a network through gates.
 //!
-//! An outside thread sleeps in the operating system, not in the machine. The network number in the
-//! [`Waker`] of a process shows whether the process is an outside thread: see [`outside_of`].
+//! An outside thread sleeps in the operating system, not in the machine. Its [`Waker`] has a
+//! network number that no process on a processor has: see [`outside_of`].
 //!
-//! The machine does not count an outside thread that waits. The process that wakes the thread makes
-//! the machine count the thread again, so that the machine reports no deadlock.
+//! The machine reports a deadlock if all threads that it counts wait. It does not count an outside
+//! thread that waits, until a process wakes the thread and thereby makes the machine count it.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
-// Not `crate::sync::Backoff`, because models have no outside threads.
+// Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
 use crate::pending;
@@ -55,7 +55,7 @@ enum Phase {
 struct Run {
     outside: Arc<dyn Outside>,
     waker: RemoteWaker,
-    /// The sleeper of the PPE. No process mistakes this sleeper for a thread of its own core.
+    /// The sleeper of the PPE, for the wakers of outside threads. `wake_here` returns false for it.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
 }
@@ -85,7 +85,7 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-    /// The thread runs processes of a network, which would stop while the thread waits.
+    /// The thread runs processes of a network. A wait here would block them.
     #[error(
         "a process of a network was going to enter the gate `{gate}`, which is for other threads; give \
          the process ends of its own"
@@ -344,7 +344,7 @@ impl OutsidePlace {
                 break;
             }
         }
-        // In a cancelled run, the record stays for the report of the deadlock.
+        // In a cancelled run, the record may be needed for the report of a deadlock.
         if is_recorded && !run.outside.is_cancelled() {
             run.shared.waits.forget(self.number);
         }

@@ -3,17 +3,18 @@
 //! ```text
 //!            ┌──────────── stop_waiting ───────────────┐
 //!            ▼                                         │
-//!         active ── wait ──► waiting ── exchange ──► taken ──► poked: a guard may be ready
+//!         active ── wait ──► waiting ── take ──────► taken ──► poked: a guard may be ready
 //!            ▲                  │                       │
 //!            │                  │ stop_waiting          └────► claimed: a guard has been performed
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
 //! While the alternation is active, only the alternation itself performs its guards, under the
-//! locks of their channels. While it waits, a process at one of its channels may *take* the party
-//! by a compare-and-exchange of the state, and then moves an item into or out of a guard. The state
-//! contains the sequence number of the wait. If the exchange succeeds, the guard has not changed
-//! since it was read. A process that has taken a party waits for no lock or party.
+//! locks of their channels. While the alternation waits, another process at one of its channels may
+//! *take* the party by a compare-and-exchange of the state, to move an item into or out of a guard
+//! or to end the wait. The state contains the sequence number of the wait. If the
+//! compare-and-exchange succeeds, the guard has not changed since this process read the state. A
+//! process that has taken a party waits for no lock or party.
 
 use crate::parcel::Parcel;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Backoff, Ordering, UnsafeCell};
@@ -39,12 +40,13 @@ pub(crate) struct Party {
     /// The waker of the process. Accessed by the alternation while it does not wait, or by a
     /// process that has taken the party.
     waker: UnsafeCell<Option<Waker>>,
-    /// Whether another alternation may use the other end of a channel of this alternation.
+    /// Whether a channel of this alternation may have guards of other alternations on its other
+    /// side.
     is_opposed: AtomicBool,
 }
 
-// SAFETY: only one thread at a time accesses `waker`: see the field. Each change of the state from
-// or to `TAKEN` or `WAITING` is a release or an acquire.
+// SAFETY: only one thread at a time accesses `waker`: see the field. Each access is after an
+// acquire operation on `state` and before a release operation on `state`.
 unsafe impl Sync for Party {}
 // SAFETY: a waker may be sent to any thread.
 unsafe impl Send for Party {}
@@ -58,7 +60,8 @@ pub(crate) enum Outcome {
     Claimed(usize),
 }
 
-/// A party that a process has taken. The alternation goes on after [`end`](Self::end).
+/// A party that a process has taken. The alternation goes on when this process calls
+/// [`end`](Self::end).
 #[must_use = "the alternation goes on only when this is ended"]
 struct Taken<'a> {
     party: &'a Party,
@@ -85,8 +88,8 @@ impl Party {
         // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
-        // Ready bits also have the order `SeqCst`. Therefore this alternation sees a new bit in its
-        // next check, or the process that sets the bit sees that this alternation waits.
+        // Ready bits are also set and read with `SeqCst`. Therefore this alternation sees a new bit
+        // in its next check, or the process that sets the bit sees that this alternation waits.
         self.state
             .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
     }
@@ -169,7 +172,7 @@ pub(crate) struct Guard<T> {
     /// The ready bits of 64 guards of the alternation. The bit of a guard that may be ready is 1.
     ready: Arc<AtomicU64>,
     bit: u64,
-    /// Whether others can perform the guard. Changes only while the alternation does not wait.
+    /// Whether another process may perform the guard. Does not change while the alternation waits.
     enabled: AtomicBool,
     /// The item that this guard offers or has read. Access: see [`Party::waker`].
     parcel: UnsafeCell<Option<Parcel<T>>>,
@@ -209,7 +212,8 @@ impl<T> Guard<T> {
     /// Marks the guard as ready. If its alternation waits, ends the wait and returns the waker.
     #[inline(always)]
     pub(crate) fn mark_ready(&self) -> Option<Waker> {
-        // Not one atomic operation, because the bit is cleared only under the channel's lock.
+        // The bit is not cleared between these two operations, because the caller has the channel's
+        // lock.
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
@@ -243,7 +247,8 @@ impl<T> Guard<T> {
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// If the alternation waits to write with this guard, fills `parcel` and returns the waker.
+    /// If the alternation waits to write with this guard, moves its item to `parcel`. Returns the
+    /// waker.
     #[inline(always)]
     pub(crate) fn take(&self, parcel: &mut Option<Parcel<T>>) -> Option<Waker> {
         let taken = self.party.take(self.open_wait()?)?;
@@ -251,14 +256,14 @@ impl<T> Guard<T> {
         self.parcel
             .with_mut(|place| unsafe { *parcel = (*place).take() });
         if parcel.is_none() {
-            // SAFETY: as above.
+            // SAFETY: this process has taken the party, to which the holder belongs too.
             *parcel = unsafe { self.offered() }.take();
         }
         Some(taken.end(self.index as u64, CLAIMED))
     }
 
-    /// Returns whether the alternation of `self` must stop waiting if both alternations wait at one
-    /// channel. Without this rule, each could wait for the other.
+    /// Returns whether the alternation of `self`, not that of `other`, must stop waiting if both
+    /// wait at one channel. Without this rule, each could wait until the other checks the channel.
     pub(crate) fn takes(&self, other: &Self) -> bool {
         self.party.number > other.party.number
     }
@@ -272,7 +277,7 @@ impl<T> Guard<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the alternation while it does not wait, or has taken the party.
+    /// The caller is the alternation and does not wait, or it is a process that took the party.
     #[cold]
     #[inline(never)]
     #[expect(

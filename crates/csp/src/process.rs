@@ -1,7 +1,7 @@
 //! Processes, and their methods for the ends of channels.
 
-// Rejected: processes in which several threads wait. If processors share no memory, a message names
-// only the process, so one thread took the message of another thread, and a strict host hung.
+// Rejected: several threads that wait in one process. Without shared memory, a message names only
+// the process, so one thread took the message of another thread, which then waited for ever.
 
 use std::cell::Cell;
 use std::fmt;
@@ -34,20 +34,21 @@ pub struct Process<'a, P: Place> {
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
-    // Boxed, so that a change does not make the compiler load the other fields again.
+    // Boxed, so that the compiler need not reload the other fields after a change of these cells.
     changing: Box<Changing>,
 }
 
 #[derive(Default)]
 struct Changing {
-    /// Whether the current step of the protocol has asked for the waker of this process.
+    /// Whether the current step has asked for the waker, because the process has to wait.
     step_waits: Cell<bool>,
-    /// The number of communications for which the process may not have waited.
+    /// The number of communications that possibly took place without a wait of the process.
     communications: Cell<usize>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
-/// run once. A power of two. With 256, one of four equal writers wrote 4 times as much as another.
+/// run once. A power of two. With 256, one of four writers to a fair alternation wrote 4 times as
+/// many items as another.
 const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
@@ -138,8 +139,8 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Counts a communication for which the process may not have waited. Calls
-    /// [`end_turn`](Self::end_turn) after every [`TURN`] of them.
+    /// Counts a communication that possibly took place without a wait of the process. Calls
+    /// [`end_turn`](Self::end_turn) after every [`TURN`] of these communications.
     #[inline(always)]
     pub(crate) fn count_communication(&self) {
         let communications = self.changing.communications.get().wrapping_add(1);
@@ -149,8 +150,9 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
-    /// Lets the other processes of this processor run once, even those that wait for other
-    /// processors. If processors share no memory, does nothing, because the others run during DMA.
+    /// Lets the other processes of this processor run once, even those that wait for processes
+    /// elsewhere. If processors share no memory, does nothing, because the others run while this
+    /// process waits for DMA.
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
@@ -222,7 +224,7 @@ impl<'a, P: Place> Process<'a, P> {
     pub(crate) fn waker(&self) -> &Waker {
         match self.carrier {
             None => self.assert_is_calling(),
-            // The step may run on another processor, so `wait_until` checks the thread later.
+            // The step may run on another processor, so `wait_until` checks the calling thread.
             Some(_) => self.changing.step_waits.set(true),
         }
         match self.place.outside() {
@@ -241,7 +243,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[cold]
     #[inline(never)]
     fn refuse_other_thread(&self) {
-        // If the run was cancelled and a thread unwinds, some machines do not recognise the thread.
+        // In a cancelled run, `is_calling` may be false for the right thread while it unwinds.
         assert!(
             panicking(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
@@ -255,7 +257,8 @@ impl<'a, P: Place> Process<'a, P> {
         self.place.outside().is_some_and(OutsidePlace::is_over)
     }
 
-    /// Returns the user of a [ring buffer](crate::way::ring), or `None` without shared memory.
+    /// Returns the identity of this process for [ring buffers](crate::way::ring), or `None` without
+    /// shared memory.
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
@@ -516,8 +519,8 @@ fn once<R>(
     result.expect("carriers perform what they are asked to")
 }
 
-/// A wait of a process, in the frame of the call that waits. If the wait unwinds, the destructor
-/// records the wait for the report of a deadlock. If the wait returns, the call forgets this value.
+/// The data of a wait, on the stack of the call that waits. If this call unwinds, the destructor
+/// records the wait for the report of a deadlock. Otherwise the destructor does not run.
 struct ProcessWaits<'a, W: Why> {
     identity: &'a Identity<'a>,
     why: W,

@@ -74,7 +74,8 @@ impl ProcessError {
     }
 }
 
-// `Unsent` and `ProcessError` do not implement `Error`, so their conversions do not overlap.
+// `Unsent` and `ProcessError` do not implement `Error`, so their conversions into `ProcessError` do
+// not overlap with this one.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();
@@ -83,7 +84,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
         } else if let Some(guard) = error.downcast_ref::<GuardEnded>() {
             Some(guard.ended)
         } else {
-            // The network has failed with this error already.
+            // A `NamedError` is the network's failure already, so it is no failure of the process.
             error.is::<NamedError>().then_some(Ended::Poisoned)
         };
         Self(match ended {

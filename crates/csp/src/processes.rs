@@ -43,7 +43,8 @@
 //! # assert_eq!(numbers(&cellworks_host::Host::new().unwrap(), 4), [0, 1, 2, 3]);
 //! ```
 
-// Rejected: a timer that writes missed times later. Its reader would get a burst of past times.
+// Rejected: a timer that also writes the times that passed while its reader was late. The reader
+// would get a burst of past times.
 
 use std::ops::Add;
 
@@ -495,8 +496,8 @@ pub fn mux<T: Item, I: Input<T>>(
     })
 }
 
-/// Writes the time at each multiple of `period` since the start of the process. A time that comes
-/// while the process still waits for its reader is left out.
+/// Writes the time at each multiple of `period` since the start of the process. If the process
+/// still waits for its reader at a multiple of `period`, it leaves this multiple out.
 ///
 /// The process notices the end of its channel at its next write, up to one period later. A network
 /// in which a process waits for a time is not in a deadlock.

@@ -16,11 +16,12 @@
 //! | reader | the buffer (then the first waiting writer fills it up), a waiting writer, a waiting alternation that writes | waits |
 //! | active alternation | as a reader or writer, for each guard | checks its next guard |
 //!
-//! Readers wait only while the buffer is empty, and writers only while it is full. When a process
-//! begins to wait, or an item becomes ready, the alternations on the other side are notified.
+//! Partners are tried in the order of the table. Readers wait only while the buffer is empty, and
+//! writers only while it is full. When a process begins to wait, or an item becomes ready, the
+//! alternations on the other side are notified.
 
-// Steps are inlined in optimised builds, because a call would return its result through memory. In
-// other builds, inlining would make frames too large for small stacks.
+// Steps are inlined in optimised builds, because a function that is not inlined returns the result
+// of a step through memory. In other builds, inlining would make frames too large for small stacks.
 
 use std::collections::VecDeque;
 
@@ -37,14 +38,14 @@ use crate::sync::{self, Arc};
 use crate::waker::{Waker, Woken};
 use crate::way::ring::{Buffer, Ring};
 
-/// The state of a channel, which the channel's lock protects. The first fields are those that each
-/// step reads, because their cache lines move between processors.
+/// The state of a channel, which the channel's lock protects. The fields that each step reads come
+/// first, so that few cache lines move between processors.
 #[repr(C)]
 pub(crate) struct State<T> {
     /// Whether the channel has no buffer and no guards, and has not ended.
     is_plain: bool,
     ended: Option<Ended>,
-    /// Whether the channel has a buffer. If not, steps do not access the cache line of `buffer`.
+    /// Whether the channel has a buffer. If not, steps save the load of the cache line of `buffer`.
     is_buffered: bool,
     pub(crate) readers: Queue<T>,
     pub(crate) writers: Queue<T>,
@@ -114,8 +115,8 @@ impl<T> State<T> {
     }
 
     /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
-    /// buffer can take the item, moves it out of `parcel`. The item is not returned: it would be
-    /// stored and loaded in pieces of different sizes, which a CPU cannot forward.
+    /// buffer can take the item, moves it out of `parcel`. An item in a result would be stored and
+    /// loaded in pieces of different sizes, and a CPU cannot forward such a store to the load.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -126,7 +127,7 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Earlier items go first: an alternation that waits may not have read them yet.
+        // Items in the buffer and of waiting writers are earlier, so they are read first.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -146,7 +147,7 @@ impl<T> State<T> {
     pub(crate) fn read(&mut self, place: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if !self.is_drained() {
             *place = self.buffer.pop_front();
-            // A closed channel accepts no item, even from an alternation that still waits.
+            // A closed channel is not refilled, even if an alternation still waits to write.
             if self.ended.is_none() {
                 self.refill(woken);
             }
@@ -166,7 +167,7 @@ impl<T> State<T> {
 
     /// Moves the item of a waiting writer into the buffer, which has room.
     fn refill(&mut self, woken: &mut Woken) {
-        // Before the writer goes on, because the writer may then use the ring buffer.
+        // Moves the item before the writer goes on and may use the ring buffer itself.
         let accept = |next: &mut _| self.buffer.push_back(take_parcel(next));
         if let Some(waker) = self.writers.serve(Outcome::Served, accept) {
             *woken = Woken::One(waker);
@@ -253,14 +254,15 @@ impl<T> State<T> {
         if let Some(waker) = self.writers.serve(Outcome::Served, take) {
             return Some(waker);
         }
-        // As in `write`, readers that came earlier go first.
+        // Waiting readers came earlier, so they read an alternation's item first.
         if !self.readers.is_empty() {
             return None;
         }
         Self::meet(&mut self.write_guards, |guard| guard.take(place))
     }
 
-    /// Returns whether an alternation can exchange an item here only with another alternation.
+    /// Returns whether the channel has not ended and has no item and no waiting process, so that an
+    /// alternation can exchange an item only with another alternation.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.ended.is_none()
             && self.is_drained()
@@ -321,7 +323,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Takes the items out of the buffer of an ended channel, from which both sides are excluded.
+    /// Takes the items out of the buffer of an ended channel. Both sides must be excluded from it.
     fn take_unread(&mut self) -> VecDeque<Parcel<T>> {
         if self.is_drained() {
             return VecDeque::new();
@@ -345,11 +347,12 @@ impl<T> State<T> {
         self.note_whether_plain();
     }
 
-    /// Called before an alternation waits with `guard`. Wakes alternations that wait on the other
-    /// side, so that they check the channel, or returns true if the caller must check the channel.
+    /// Called before an alternation waits with `guard`. If another alternation waits on the other
+    /// side, one of the two must check the channel. Returns true if the caller must, and otherwise
+    /// wakes the other one.
     pub(crate) fn meets(&mut self, side: Side, guard: &Guard<T>, woken: &mut Woken) -> bool {
         if !self.is_at_rest() {
-            // An earlier step has already marked the guards of both alternations as ready.
+            // An earlier step has already marked `guard` and the guards on the other side as ready.
             return false;
         }
         for other in self.guards(side.other()).iter() {
@@ -365,7 +368,7 @@ impl<T> State<T> {
         false
     }
 
-    /// Lets each side use the ring buffer, if no process or guard is on the other side.
+    /// Lets a side use the ring buffer if the other side has no waiting process and no guard.
     fn let_in(&self) {
         if let Some(ring) = self.ring()
             && self.ended.is_none()
@@ -377,7 +380,8 @@ impl<T> State<T> {
         }
     }
 
-    /// Makes a side take the lock from now on. Returns whether the channel has a ring buffer.
+    /// Makes a side take the lock to use the ring buffer, until `let_in`. Returns whether the
+    /// channel has a ring buffer.
     fn exclude(&self, side: Side) -> bool {
         let ring = self.ring();
         ring.inspect(|ring| ring.exclude(side, sync::os_thread()))

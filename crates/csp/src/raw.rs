@@ -39,7 +39,7 @@ const NO_NETWORK: u32 = u32::MAX;
 
 static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: the state is accessed only under the lock, which is `Sync` only if it excludes other
+// SAFETY: the state is accessed only under the lock. A lock that is `AcrossSpes` excludes other
 // threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
 // the lock, after removal from the word, or as described at `Node`. All other fields are `Sync`.
 unsafe impl<T: Send, L: AcrossSpes> Sync for RawChannel<T, L> {}
@@ -80,7 +80,7 @@ impl<T, L: Lock> RawChannel<T, L> {
         locked
     }
 
-    /// Records that a process is going to use an end of this side. No CPU waits for this store.
+    /// Records that a process will use an end of this side. The CPU need not wait for the store.
     #[inline(always)]
     pub(crate) fn record_user(&self, side: Side, identity: &Identity<'_>) {
         self.last_user(side)
@@ -216,9 +216,9 @@ impl<T, L: Lock> ChannelEnd<T, L> {
         }
     }
 
-    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only for a new
-    /// network, because this call accesses a cache line that another core may have. Local ends need
-    /// no check.
+    /// Called before a process uses the end. Calls [`RawChannel::join_network`] only if the network
+    /// of the process is new to this end, because `RawChannel::join_network` accesses a cache line
+    /// that may be in the cache of another core. Local ends need no check.
     #[inline(always)]
     pub(crate) fn join_network(&mut self, identity: &Identity<'_>) {
         if L::IS_SHARED && self.network != identity.network() {

@@ -16,8 +16,8 @@ use crate::transport::{Exchange, NoRoomForItem};
 use crate::waits::Waits;
 
 pub(crate) struct NetworkState {
-    /// An identifier that no other network of this program has. The next number identifies its
-    /// [outside threads](outside_of).
+    /// An even number that no other network of this program has. The next odd number identifies the
+    /// [outside threads](outside_of) of this network.
     pub network: u32,
     processes: AtomicU32,
     pub waits: Waits,

@@ -95,7 +95,7 @@ struct Queues<'env, S: Spe> {
 
 struct QueueOfSpe<'env, S: Spe> {
     arrived: VecDeque<NewStarted<'env, S>>,
-    /// Processes with start requests that have not arrived, if processors share no memory.
+    /// Processes that start when their start requests arrive. Empty if processors share memory.
     under_way: VecDeque<NewStarted<'env, S>>,
 }
 
@@ -116,8 +116,8 @@ impl<'env, S: Spe> Starter<'env, S> {
     /// Starts a process on the SPE `at` and returns at once. `process` is the calling process. The
     /// new process runs when another process of its SPE waits or yields.
     ///
-    /// The network ends after the new process, and fails if the new process panics or ends with an
-    /// error of its own. [`Started::join`] waits for the result of the new process.
+    /// The network runs until the new process has ended, and fails if the new process panics or
+    /// ends with an error of its own. [`Started::join`] waits for the result of the new process.
     ///
     /// `body` cannot borrow from the calling process, which may end before the new process.
     ///
@@ -210,9 +210,9 @@ impl<R: Item> Started<R> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the process has ended without a result: [`Ended::Poisoned`] if a channel
-    /// was poisoned, and [`Ended::Closed`] if a channel was closed, or the process failed or
-    /// panicked. A failure or panic is also the error of the network.
+    /// Returns an error if the process has ended without a result: [`Ended::Poisoned`] if it ended
+    /// because a channel was poisoned, and otherwise [`Ended::Closed`], for example after a failure
+    /// or a panic. A failure or panic is also the error of the network.
     #[track_caller]
     pub fn join<P: Place>(mut self, process: &Process<'_, P>) -> Result<R, Ended> {
         self.result.read(process)
@@ -311,7 +311,8 @@ impl<'env, S: Spe> Starts<'env, S> {
         mut start: impl FnMut(NewStarted<'env, S>),
     ) {
         let starting = &shared.starting;
-        // Carriers wake a thread by its process number, so this thread gets a process number.
+        // Carriers wake a thread by its process number, so this thread has a number, but no
+        // process.
         let number = shared.next_number();
         if let Some(carrier) = carrier {
             carrier.begin(number);

@@ -56,13 +56,13 @@ impl Starting {
         self.living.load(Ordering::Acquire) == 0
     }
 
-    /// Records that the thread of `waker` starts the processes of `spe` from now on.
+    /// Records that the thread that `waker` wakes starts the processes of `spe` from now on.
     pub fn serves(&self, spe: SpeId, waker: Waker) {
         locked(&self.programs).entry(spe).or_default().waker = Some(waker);
     }
 
     /// Returns the waker of the thread that starts the processes of `spe`. If the result is `None`,
-    /// this thread checks for requests before its first wait.
+    /// the thread need not be woken: it checks for requests before its first wait.
     pub fn waker_of(&self, spe: SpeId) -> Option<Waker> {
         let programs = locked(&self.programs);
         programs.get(&spe).and_then(|program| program.waker)

@@ -61,7 +61,8 @@ mod cell {
 }
 
 /// The barrier between a side of a [ring buffer](crate::way::ring) and the process that excludes
-/// this side. A model may leave out the light or the heavy half, to show that the model then fails.
+/// this side. The side executes the light half, and the process the heavy half. A model may leave
+/// out one half, to show that the model then fails.
 #[cfg(loom)]
 pub(crate) mod barrier {
     use std::cell::Cell;
@@ -148,7 +149,8 @@ mod modelled {
     }
 
     /// Executes a fence after a sequentially consistent store, because loom models sequential
-    /// consistency only for fences. Sequentially consistent loads then need no fence, as on x86-64.
+    /// consistency only for fences. Because of this fence, sequentially consistent loads need no
+    /// fence of their own, as on x86-64.
     fn behind<R>(order: Ordering, result: R) -> R {
         if order == Ordering::SeqCst {
             atomic::fence(Ordering::SeqCst);

@@ -1,7 +1,7 @@
 //! Records of the waits of processes, for the report of a deadlock.
 //!
-//! A deadlock cancels the calls in which processes wait. Each of these calls records the process
-//! and its thread, because the machine's report names only threads.
+//! A deadlock cancels all processes: the calls in which they wait unwind. Each of these calls
+//! records the process and its thread, because the machine's report names only threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
@@ -40,19 +40,20 @@ pub(crate) struct Entry {
 pub(crate) struct Operation {
     /// A description, such as "to read the channel `a`".
     pub what: String,
-    /// The end by which another process could end the wait. `None` if the channel is not created.
+    /// The channel end that another process must use to end the wait. `None` if the process waits
+    /// for the creation of a channel.
     pub wants: Option<Held>,
     /// The number of the process that last used the end `wants`.
     pub last_user: Option<u32>,
 }
 
 impl Known {
-    /// Returns the numbers of the processes that could use the end for which an operation waits.
+    /// Returns the numbers of the processes that can end the wait by using [`Operation::wants`].
     pub(crate) fn partners(&self, operation: &Operation) -> Vec<u32> {
         let holders = operation.wants.and_then(|end| self.holders.get(&end));
         match holders {
             Some(holders) => holders.clone(),
-            // No cancelled process has dropped the end, but the last user may have borrowed it.
+            // No cancelled process has dropped the end. Perhaps its last user has only borrowed it.
             None => Vec::from_iter(operation.last_user),
         }
     }
@@ -63,7 +64,7 @@ impl Waits {
         locked(&self.0)
     }
 
-    /// Records the wait in which a process was cancelled, unless a wait of it is already recorded.
+    /// Records the wait in which a process was cancelled. Keeps an earlier record of this process.
     pub(crate) fn record(
         &self,
         number: u32,

@@ -3,7 +3,7 @@
 use cellworks_machine::Sleeper;
 
 /// The handle by which other processes wake a process.
-// The fields fill whole vector registers, because each wait of a process copies a waker.
+// The fields fill whole vector registers, so that each wait can copy a waker fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waker {
     pub sleeper: Sleeper,

@@ -26,7 +26,7 @@ mod sampled {
     };
     use shuttle::{Config, MaxSteps, Runner};
 
-    /// The number of schedules of each kind for a model, unless `CELLWORKS_SCHEDULES` is set.
+    /// The number of schedules for each scheduler in `kinds`, unless `CELLWORKS_SCHEDULES` is set.
     const SCHEDULES: usize = 300;
 
     /// The most steps of a model. A model with more steps fails, because it probably never ends.
@@ -58,11 +58,11 @@ mod sampled {
     }
 
     /// Schedules that begin at random and then repeat a short list of time slices: the threads run
-    /// in turns, each for the number of steps of its slice. If two threads can block each other for
-    /// ever, they do so in one of these schedules. In a random schedule they would soon go on.
+    /// in turns, each for the number of steps of its slice. If two threads can hinder each other
+    /// for ever, they do so in one of these schedules, but not in a random one.
     ///
     /// After a yield, the next thread runs for a random number of steps. Otherwise a polling thread
-    /// could always have the spinning lock when another thread tries to take it.
+    /// could have a channel's lock each time when another thread tries to take it.
     struct TimeSlices {
         schedules: usize,
         random: RandomDataSource,

@@ -37,7 +37,7 @@ struct Misuse {
 pub enum Mistake {
     /// A process tried to create a channel whose id existed already.
     Exists,
-    /// A process tried to take an end that only one process may have and that was already taken.
+    /// A process tried to take an end that was already taken. Only one process may have this end.
     Taken {
         /// The process that has the end.
         process: String,
@@ -46,7 +46,7 @@ pub enum Mistake {
     },
     /// A process asked for kind [`Any`](crate::Any), but the end is of kind [`One`](crate::One).
     OneProcess,
-    /// A process tried to take an end for another type of items.
+    /// A process tried to take an end, but the type of the channel's items is not the wanted type.
     Item {
         /// The type that the process wanted.
         wanted: &'static str,

@@ -34,9 +34,9 @@ impl<P: Place> Process<'_, P> {
     /// Gives both ends of a channel to the network, so that processes of the network can look up
     /// the ends by `id`. Processes that wait for this channel go on.
     ///
-    /// If only one process may have an end, the first process that asks gets it. Otherwise each
-    /// process that asks gets an end, and the network keeps one until the calling process has
-    /// ended, so that the channel does not close too early.
+    /// If only one process may have an end, the first process that asks for it gets it. Otherwise
+    /// each process that asks gets an end of its own, and the network keeps a further end until the
+    /// process that called `create` has ended, so that the channel does not close too early.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
@@ -168,7 +168,7 @@ impl<P: Place> Process<'_, P> {
                     Side::Reader => &mut named.reader,
                     Side::Writer => &mut named.writer,
                 };
-                // The kept end may be the last one, so it is dropped after the new end was made.
+                // Drops the kept end after making the new one, so that the side always has an end.
                 let taken = kept.take(&by, E::IS_FOR_SEVERAL, named.has_creator_ended);
                 taken.map(|unneeded| (one_more(channel), unneeded))
             }

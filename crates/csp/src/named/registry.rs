@@ -48,8 +48,8 @@ impl Names {
         locked(&self.0)
     }
 
-    /// Called when a process has ended. Drops the kept ends of the channels that the process
-    /// created, except a reader or writer that no process has taken yet.
+    /// Called when a process has ended. Of each channel that this process created, drops the kept
+    /// reader if a process has taken a reader, and the kept writer if a process has taken a writer.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
         let of_process = |named: &&mut Named| named.creator == process;

@@ -13,7 +13,7 @@ use crate::waker::Woken;
 pub(crate) struct Asker<'a> {
     pub name: &'a str,
     pub number: u32,
-    /// Whether the step possibly leaves the channel unchanged, as a check of a guard may do.
+    /// Whether the step is a check of a guard, which may leave the channel unchanged.
     pub attempts: bool,
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Stepped {
     pub changes: bool,
 }
 
-/// Performs a step at the line of a channel in main memory. `read` reads the line, and `update`
-/// changes the line. Returns the processes to wake.
+/// Performs a step of a channel that has a cache line in main memory. `read` reads this line, and
+/// `update` changes it. Returns the processes to wake.
 pub(super) fn step_at_line(
     asker: Asker<'_>,
     step: &mut dyn FnMut() -> Stepped,
@@ -70,7 +70,8 @@ pub(crate) trait Carrier {
     /// Asks the program of another SPE, through the PPE, to start a process.
     fn start(&self, at: SpeId);
 
-    /// Called when the process `program` of this SPE takes a request to start a process.
+    /// Called when the program of this SPE takes a request to start a process. `program` is the
+    /// process number of the thread that takes the request.
     fn receive_start(&self, program: u32);
 
     /// Waits until `ready` returns true and a message has arrived. Returns false after `deadline`.

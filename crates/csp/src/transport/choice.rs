@@ -51,7 +51,8 @@ pub struct Traffic {
     /// Messages from SPEs to the PPE: requests with [`Coordinator`](Transport::Coordinator), and
     /// wake-ups of the main process with [`Direct`](Transport::Direct).
     pub requests: u64,
-    /// Bytes of items that DMA moved. A flushed item counts twice: when flushed and when read.
+    /// Bytes of items that DMA moved. The bytes of a flushed item are counted when the item is
+    /// flushed, and again when it is read.
     pub bytes_moved: u64,
     /// Items that were flushed to main memory because a local store was full.
     pub items_flushed: u64,

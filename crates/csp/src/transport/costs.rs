@@ -4,8 +4,8 @@
 use cellworks_machine::Cycles;
 
 /// A step of the [protocol](crate::protocol) on an SPE: some 60 instructions on queues in a local
-/// store. A third of them are loads of 6 cycles, and two of them are branches of 18 cycles without
-/// a hint (IBM's programming tutorial: latencies of the SPU).
+/// store. A third of the instructions are loads, of 6 cycles each. Two are branches without a
+/// branch hint, of 18 cycles each (IBM's programming tutorial: latencies of the SPU).
 pub(crate) const SPE_STEP: Cycles = Cycles(150);
 
 /// Building a request on an SPE, or reading an answer: some 30 instructions.
@@ -22,9 +22,10 @@ pub(crate) const COORDINATOR: Cycles = Cycles(1_000);
 /// Waking a thread of the PPE that waits for a condition variable, including the context switch.
 ///
 /// Fitted: a communication between two processes on the PPE takes 145 us (section 3.1 of the
-/// paper). The writer and the reader make one request each, which wakes the request coordinator and
-/// then the process: four wake-ups of 36.25 us, or 116,000 cycles at 3.2 GHz. The coordinator's
-/// work is less than 1 % of the time. The SPE handler is not woken, because it spins (section 4.3).
+/// paper). The writer and the reader make one request each. A request wakes the request
+/// coordinator, and its answer wakes the process that made it. These are four wake-ups of 36.25 us,
+/// which is 116,000 cycles at 3.2 GHz. The coordinator's work is less than 1 % of the time. The SPE
+/// handler is not woken, because it spins (section 4.3).
 pub(crate) const THREAD_WAKE: Cycles = Cycles(116_000);
 
 /// Words of a request in an SPE's outbound mailbox: kind and process, channel, and item.
@@ -33,9 +34,10 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// The pause of a process that has found no guard ready and does not wait. Each check of a guard
-/// ends the reservation of an SPE that is about to change the channel's line. Without a pause,
-/// repeated checks could keep a slower SPE from the line for ever, as on real machines.
+/// The pause of a process after a selection that has found no ready guard and ends without a wait.
+/// Each check of a guard ends the reservation of an SPE that is about to change the channel's line.
+/// Without a pause, repeated checks could keep a slower SPE from the line for ever, as on real
+/// machines.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The exchange: the data that the processors of a network share about messages and items.
 //!
-//! On a real machine these data would be in the lines of channels, tables of the PPE and local
-//! stores. A processor that uses the data also performs the operation that would move them.
+//! On a real machine these data would be in the cache lines of channels, tables of the PPE and
+//! local stores. Here they are in ordinary memory, but a processor that uses them also performs the
+//! machine operation that would move the data on a real machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -111,7 +112,8 @@ impl Exchange {
         })
     }
 
-    /// Returns how `process` performs the step of `what`, and records that it uses the channel.
+    /// Returns how `process` performs the step of `what`. Records that the process uses the
+    /// channel.
     pub fn route(&self, what: &Waiting<'_>, process: u32, processor: Processor) -> Route {
         let (link, side) = match what {
             Waiting::Read(link) => (link, Side::Reader),
@@ -142,7 +144,8 @@ impl Exchange {
         if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
             && key.is_one_to_one
         {
-            // With the coordinator, no step of the PPE is local (section 2.1 of the paper).
+            // With the coordinator, no step of the PPE has `Route::Local` (section 2.1 of the
+            // paper).
             let is_local = processor != Processor::Ppe || self.transport == Transport::Direct;
             if reader == writer && is_local {
                 return Route::Local;

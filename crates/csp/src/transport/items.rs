@@ -152,7 +152,8 @@ impl Items {
         taken.map(Origin::new).collect()
     }
 
-    /// Reserves room in main memory for an item of the channel `link`, or ends the calling process.
+    /// Reserves room in main memory for an item of the channel `link`. If there is no room, unwinds
+    /// with [`NoRoomForItem`].
     #[track_caller]
     pub fn reserve_main(&mut self, asker: Asker<'_>, link: &dyn Link, bytes: usize) -> u32 {
         let (room, align) = room_of(bytes);
@@ -183,8 +184,8 @@ impl Items {
     }
 }
 
-/// The error of an item without room: a local store is full after all waiting items were flushed,
-/// or the area for items in main memory is full.
+/// The error if there is no room for an item: a local store is full although all its waiting items
+/// were flushed, or the area for items in main memory is full.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \

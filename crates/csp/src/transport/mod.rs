@@ -29,10 +29,11 @@
 //!
 //! **Items** wait in the local store of their writer. The reader reserves room, gets the bytes by
 //! DMA, and signals the writer's SPE, which then frees the writer's room. The reader's room is
-//! freed when its program has the item. The program of an SPE ends when its items were fetched, or
-//! when no process is left that could fetch them. If a local store has no room for an item, the SPE
-//! first flushes waiting items to main memory, the oldest first. Items of the PPE wait in main
-//! memory. If the PPE reads an item, the MFC of the SPE puts it there (proxy queue).
+//! freed when the reading process has the item. The program of an SPE ends when its items were
+//! fetched, or when no process is left that could fetch them. If a local store has no room for an
+//! item, the SPE first flushes waiting items to main memory, the oldest first. Items of the PPE
+//! wait in main memory. If the PPE reads an item of an SPE, it makes the SPE's MFC copy the item to
+//! main memory (proxy queue).
 
 mod carrier;
 mod choice;

@@ -59,8 +59,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         }
     }
 
-    /// Does work of the SPE handler: reads the mailbox of one SPE after the other, up to the SPE
-    /// `until`, which has a word. While no mailbox has a word, this work takes no simulated time.
+    /// Does work of the SPE handler: reads the mailboxes of the SPEs in turn, and stops at the SPE
+    /// `until`, which has sent the word that is handled next. While no mailbox has a word, this
+    /// work takes no simulated time.
     fn ask_in_turn(&self, until: SpeId) {
         loop {
             let turn = self.turn.get();
@@ -103,7 +104,7 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
 
     /// Does work of the SPE handler: tells the program of an SPE to start a process.
     fn pass_start_on(&self, at: SpeId) {
-        // Before the program has a waker, it checks for requests itself.
+        // A program that has registered no waker yet checks for requests before its first wait.
         let Some(program) = self.exchange.deliver_start(at) else {
             return;
         };
@@ -141,8 +142,9 @@ impl<'a, C: CellPpeCore> PpeCarrier<'a, C> {
         updated.expect("the lines of a network are in a region of its own");
     }
 
-    /// Reads a line, as an SPE does by `getllar`. The compare-and-swap never stores, because no
-    /// word has the expected value, so it affects neither reservations nor copies of the line.
+    /// Reads a line, as an SPE does by `getllar`. The compare-and-swap affects neither reservations
+    /// nor copies of the line: it never stores, because the word counts updates and never reaches
+    /// `u32::MAX`.
     fn read_line(&self, line: EffectiveAddress) {
         let never = AtomicOp::CompareAndSwap {
             expected: u32::MAX,
@@ -338,7 +340,7 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
 
     fn finish(&self) {
         for spe in &self.spes {
-            // The SPE may still wait for processes to fetch its items, and no process is left now.
+            // Wakes the SPE if it waits for processes to fetch its items: none is left now.
             self.core.notify(Processor::Spe(*spe));
         }
         self.set_signal_modes(SignalMode::Overwrite);

@@ -23,8 +23,8 @@ enum Request {
 struct StepPointer(NonNull<Step>);
 
 // SAFETY: a step uses the channel, items, and the frame of its process. The channel has a lock for
-// all processors, because steps at channels of one SPE are never asked for. Items are `Send`. Only
-// `perform` calls the step, while the process is in `ask` and does not use its frame.
+// all processors, because the steps of local channels are never requested from the PPE. Items are
+// `Send`. Only `perform` calls the step, while the process is in `ask` and does not use its frame.
 unsafe impl Send for StepPointer {}
 
 /// Takes a request back when the call of [`Requests::ask`] returns or unwinds.

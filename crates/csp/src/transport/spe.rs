@@ -71,9 +71,9 @@ pub(crate) struct SpeCarrier<'a, S: CellSpe> {
     exchange: &'a Exchange,
     /// The rooms of the items that wait in this local store, by item number, the oldest first.
     rooms: RefCell<BTreeMap<u32, LocalBuffer>>,
-    /// The number of running transfers from or to this local store. The end of each frees room.
+    /// The number of running DMA transfers of this local store. Each one frees room at its end.
     transfers: Cell<usize>,
-    /// The number of messages to the PPE that were begun. They are sent in the same order.
+    /// The number of calls of `send`. Messages to the PPE are sent in the order of these calls.
     messages: Cell<u64>,
     sent: Cell<u64>,
     /// How many processes wait to send, or for room in the local store.
@@ -197,8 +197,8 @@ impl<'a, S: CellSpe> SpeCarrier<'a, S> {
         }
     }
 
-    /// Asks the PPE for a step, and waits for the answer. No answer comes if the process has to
-    /// wait for another process after the step.
+    /// Asks the PPE for a step, and waits for the answer. If the step shows that the process has to
+    /// wait for another process, the PPE sends no answer, and this call returns after the step.
     fn ask(&self, asker: Asker<'_>, asked: Asked, step: &mut dyn FnMut() -> Stepped) {
         let (exchange, process) = (self.exchange, asker.number);
         exchange.take_arrived(process);
@@ -508,8 +508,8 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
     }
 }
 
-/// The destructor records, also after a panic, that the processes of an SPE, or the main process,
-/// have ended or will never begin.
+/// The end of the processes of an SPE, or of the main process. The destructor records this end,
+/// also after a panic or if the processes never began.
 pub(crate) struct EndOfProgram<'a>(pub Option<&'a Exchange>);
 
 impl Drop for EndOfProgram<'_> {

@@ -12,8 +12,9 @@
 //! 2. While the channel has no guards and has not ended: see [`crate::lock`].
 //!
 //! All ways have the same result as a step under the lock. A process that finds no partner
-//! [waits](wait). Calls that do not wait, or wait until a deadline, use the ring buffer or a step:
-//! see [`patience`]. Alternations use none of these ways: see [`crate::alternation`].
+//! [waits](wait). Calls that do not wait, or wait until a deadline, use only the ring buffer or a
+//! step, which a carrier performs if processors share no memory: see [`patience`]. Alternations
+//! call steps of the protocol themselves: see [`crate::alternation`].
 
 pub(crate) mod carrier;
 pub(crate) mod patience;
@@ -44,8 +45,8 @@ pub(crate) fn write<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes an item as [`write`] does, without the ring buffer. Inlined into the caller, because a
-/// CPU mispredicts each return after a switch of stacks.
+/// Writes an item as [`write`] does, without the ring buffer. Inlined into the caller, because this
+/// function may switch stacks, and a CPU mispredicts each return after a switch.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(

@@ -15,8 +15,8 @@
 //! before it waits, lists a guard of an alternation or ends the channel, and then checks the ring
 //! buffer again. [`Ring::let_in`] ends the exclusion.
 //!
-//! After the OS thread or the process of a side has changed, the side takes the lock. Two sides on
-//! one OS thread need no barrier.
+//! After the OS thread or the process of a side has changed, the side takes the lock once, to
+//! [register](Ring::register) the change. Two sides on one OS thread need no barrier.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -32,20 +32,23 @@ use crate::process::Process;
 use crate::side::{Side, User};
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Backoff, Ordering, UnsafeCell, barrier, spin};
 
-/// The largest ring buffer, in bytes. All slots are allocated at once. Larger buffers are queues.
+/// The largest ring buffer, in bytes. All slots are allocated at once. A larger buffer is a
+/// [`Buffer::Queue`], which is used under the lock.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The number of times that the writer or the reader polls the `count` of the other side before it
-/// takes the lock and waits. In loom, more than two polls show nothing new.
+/// takes the lock and waits. Two in loom, because more polls would only repeat the same steps.
 const POLLS: u32 = if cfg!(loom) { 2 } else { 64 };
 
 /// The largest number of pauses before a poll. A side that has found few items pauses, so that the
-/// next poll finds more: each poll moves a cache line, which takes longer than all other work. On
-/// the Zen 4 of docs/performance.md, a pause takes 26 ns, and an item takes 4 ns.
+/// next poll finds more: each poll moves a cache line between cores, which takes longer than all
+/// other work for an item. On the Zen 4 of docs/performance.md, a pause takes 26 ns, and the work
+/// for an item takes 4 ns.
 const MOST_PATIENCE: u32 = 16;
 
 /// After this many items of a ring buffer, a process lets the other processes of its core run once.
-/// A power of two. The number is smaller for other channels, because their items take more time.
+/// A power of two. Smaller for other channels (`process::TURN`), because their items take more
+/// time.
 const TURN: usize = 256;
 
 /// The memory for one item, which one thread at a time accesses.
@@ -67,8 +70,9 @@ struct End {
     /// The number of items that the writer has written, or that the reader has read. On a cache
     /// line of its own, because the other side polls this number.
     count: CachePadded<AtomicUsize>,
-    /// `count` plus one while the side is busy. Therefore the store that raises `count` also ends
-    /// the busy state, so that no second store has to wait for the store to the slot.
+    /// `count` plus one while the side is busy. The store that raises `count` also ends the busy
+    /// state, because `count` plus one is then greater than `intent`. A second store would have to
+    /// wait for the store to the slot.
     intent: AtomicUsize,
     /// The `count` that this side last read from the other side. Only this side uses this field.
     others: Cell<usize>,
@@ -84,9 +88,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot: a busy side that has read `takes_lock` as
-// false after it became busy, or a thread that has the channel's lock as each method requires.
-// `others` and `patience` belong to the exclusive user of a side. Items are `Send`.
+// SAFETY: only one thread at a time accesses a slot. Either it uses a side that is busy and has
+// then read `takes_lock` as false, or it has the channel's lock and meets the conditions in the
+// comment of the method. Only the registered user of a side uses its `others` and `patience`. Items
+// are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -207,8 +212,9 @@ impl<T> Ring<T> {
             return None;
         }
         let count = end.count.load(Ordering::Relaxed);
-        // `Release`, because a thread in `is_busy` may load this `intent` and an older `count`, and
-        // find the side not busy. This thread must then see all earlier stores of the side.
+        // `Release`, because a thread in `is_busy` may load this `intent` and an older `count`.
+        // These two do not match, so the thread finds the side not busy, and must see all earlier
+        // stores of the side.
         end.intent.store(count.wrapping_add(1), Ordering::Release);
         let busy = Busy { end, count };
         barrier::light();
@@ -229,11 +235,13 @@ impl<T> Ring<T> {
     fn known(&self, side: Side, own: usize) -> usize {
         let (_, end) = self.gate(side);
         let known = self.found(side, own, end.others.get());
-        // `others` is out of date if the reader has taken items under the lock.
+        // If the reader has taken items under the lock, its count may be above `others`, and the
+        // difference wraps around to more than `capacity`.
         if known <= self.capacity { known } else { 0 }
     }
 
-    /// Returns how many free slots or items a busy side finds. Returns 0 only if there is none.
+    /// Returns how many free slots a busy writer finds, or how many items a busy reader finds.
+    /// Polls the other side before it returns 0.
     #[inline(always)]
     fn available(&self, side: Side, own: usize) -> usize {
         match self.known(side, own) {
@@ -242,7 +250,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Returns the same as [`available`](Self::available), or a newer number if it is below `most`.
+    /// Returns the same as [`available`](Self::available), but polls for a newer number if the
+    /// known number is below `most`.
     fn available_for(&self, side: Side, own: usize, most: usize) -> usize {
         match self.known(side, own) {
             0 => self.poll_patiently(side, own),
@@ -376,8 +385,8 @@ impl<T> Ring<T> {
     }
 
     /// Polls at most [`POLLS`] times for room (as the writer) or an item (as the reader), and
-    /// returns whether some was found. Returns false at once if the other side is on the same OS
-    /// thread, or if this side must take the lock.
+    /// returns whether the side has found room or an item. Returns false at once if the other side
+    /// is on the same OS thread, or if this side must take the lock.
     #[cold]
     pub(crate) fn is_worth_another_try(&self, side: Side, user: User) -> bool {
         let (gate, end) = self.gate(side);
@@ -419,13 +428,15 @@ impl<T> Ring<T> {
         gate.process.store(user.process as usize, Ordering::Relaxed);
     }
 
-    /// Makes a side take the lock, and waits until it is not busy. `thread` is that of the caller.
+    /// Makes a side take the lock, and waits until the side is not busy. `thread` is the OS thread
+    /// of the caller.
     pub(crate) fn exclude(&self, side: Side, thread: usize) {
         let (gate, end) = self.gate(side);
         gate.takes_lock.store(true, Ordering::Relaxed);
         let its = gate.thread.load(Ordering::Relaxed);
-        // A side without a user is not busy. A user on this OS thread does not run now, so it is
-        // not busy. A later user on another OS thread first takes the lock.
+        // A side without a user is not busy. A side with a user on this OS thread is not busy
+        // either, because threads are not switched while a side is busy. A later user on another OS
+        // thread first takes the lock.
         if its == 0 || its == thread {
             return;
         }

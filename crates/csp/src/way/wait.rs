@@ -1,7 +1,7 @@
 //! The wait of a process that has found no partner at a channel.
 
-// Rejected: to decide how to poll only on an idle core, and to have separate code for a partner on
-// another core. A ping-pong between two cores took 60 ns and 77 ns instead of 44 ns (Zen 4).
+// Rejected: to decide how to poll only when the core is idle (60 ns), and separate code for a
+// partner on another core (77 ns). A ping-pong between two cores takes 44 ns now (Zen 4).
 
 use crate::end::Ended;
 use crate::lock::Lock;
@@ -15,9 +15,9 @@ use crate::side::Side;
 use crate::sync::Backoff;
 use crate::waiting::{ToRead, ToWrite, Why};
 
-/// The wait of a process at a channel, in the frame of the call that waits. When this call ends,
-/// the destructor takes the node out of the queue or the [word](crate::lock) of the channel, or
-/// waits until the process that has taken the node out has served the node.
+/// The wait of a process at a channel, on the stack of the call that waits. When this call ends,
+/// the destructor takes the node out of the channel's queue or [word](crate::lock). If another
+/// process has already taken the node out, the destructor waits until it is served.
 pub(super) struct InFrame<'a, T, L: Lock> {
     pub(super) channel: &'a RawChannel<T, L>,
     pub(super) side: Side,
@@ -107,7 +107,7 @@ pub(super) fn to_write<T, L: Lock, P: Place>(
     }
 }
 
-/// Waits until a writer or the buffer has put an item into `node`.
+/// Waits until a writer or an alternation has put an item into `node`.
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn to_read<T, L: Lock, P: Place>(
@@ -147,7 +147,7 @@ fn is_served<T, L: Lock, P: Place>(
     node.outcome() == Outcome::Served
 }
 
-/// Ends a wait. Returns false if the process was served or the channel has ended before.
+/// Ends a wait. Returns false if, before this call, the process was served or the channel ended.
 #[cold]
 #[inline(never)]
 pub(super) fn leave<T, L: Lock>(channel: &RawChannel<T, L>, side: Side, node: &Node<T>) -> bool {

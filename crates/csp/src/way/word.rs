@@ -1,7 +1,7 @@
 //! The way of an item through the word of a channel: see [`crate::lock`].
 
 // Rejected, because communications on one core did not become faster: fewer taken branches, fewer
-// stores, and other distances between stacks.
+// stores, and other distances in memory between the stacks of two processes.
 
 use super::wait;
 use crate::end::Ended;
@@ -16,9 +16,9 @@ use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
 
-/// The number of times that a writer polls for a waiting reader, if its last reader was on another
-/// core. Giving an item to a waiting reader takes less time than waiting until a reader fetches the
-/// item (docs/performance.md).
+/// The number of times that a writer polls for a waiting reader, if the reader of the writer's last
+/// item was on another core. Giving an item to a waiting reader takes less time than waiting until
+/// a reader fetches the item (docs/performance.md).
 const POLLS: u32 = 8;
 
 /// The reasons why a process did not exchange an item through the word.
@@ -37,8 +37,9 @@ fn prefetch<T, L: Lock>(channel: &RawChannel<T, L>, partner: Partner) {
     }
 }
 
-/// Counts a communication if the last partner was on another core, because such a partner may
-/// always be ready. A partner on this core becomes ready only while this process waits.
+/// Counts a communication if the last partner was on another core, because a partner there can be
+/// ready every time, so that this process never waits. A partner on this core becomes ready only
+/// while this process waits.
 #[inline(always)]
 fn count<L: Lock, P: Place>(process: &Process<'_, P>, partner: Partner) {
     if L::IS_SHARED && partner.is_elsewhere() {
