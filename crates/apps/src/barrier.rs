@@ -185,7 +185,8 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Wait until all programs have started, which takes far longer than a barrier.
+            // Wait until all programs have started. Otherwise the first barrier would include these
+            // starts, which take far longer than a barrier.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -214,7 +215,8 @@ struct Role {
     bit: u32,
     /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// The bit for other roots, if this SPE is a root. Every second barrier shifts the bit by 16.
+    /// The bit that this SPE sends to the other roots, if this SPE is a root. In every second
+    /// barrier, the bit that is sent is 16 places higher.
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
@@ -224,7 +226,7 @@ struct Role {
 #[derive(Default)]
 struct Memory {
     is_odd: bool,
-    /// The received bits of other roots that no barrier has used yet.
+    /// The bits that other roots have already sent for the next barrier.
     early: u32,
 }
 
@@ -324,7 +326,8 @@ impl Role {
 }
 
 /// A sender of signals, like `write_signal1` in IBM's "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices". All signals are sent from the same word.
+/// Architecture: Examples and Best Practices". All signals are sent from the same word of the local
+/// store.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,

@@ -48,11 +48,13 @@ pub struct Ratio {
 /// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The number of items that the channel to the first process buffers: all processes write first.
+/// The number of items that the channel to the first process buffers. In each step, every process
+/// writes before it reads. Without a buffer all processes would block forever.
 const BUFFERED: usize = 1;
 
-/// The number of steps before, and again after, the timed steps. Processes begin at different
-/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms longer.
+/// The number of steps before the timed steps, and also after them. Processes begin at different
+/// times. With only one step before them, the timed steps on 16 SPEs would take 0.55 ms longer,
+/// because a part of the difference would be measured.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
@@ -62,12 +64,14 @@ const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
 type Data = [f32; 4];
 
-/// The indices in `Data`: the computed number, the first process's position, the steps so far.
+/// The indices in `Data`: the computed number, the position of the process where the data began,
+/// and the number of steps so far.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// The largest number of steps. An `f32` holds every whole number only up to 2^24.
+/// The largest number of steps. Steps are counted in an `f32`, which cannot hold all whole numbers
+/// above 2^24.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
@@ -237,8 +241,9 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// The number that is added in each pair of operations. An odd number of pairs changes x to -8 - x,
-/// and an even number of pairs gives x again.
+/// The number that is added in each pair of operations. A pair is an addition and a multiplication
+/// by -1. An odd number of pairs changes x to -8 - x, and an even number of pairs does not change
+/// x.
 const ADDEND: f32 = 8.0;
 
 /// Does `pairs` pairs of operations. Each operation needs the result of the previous operation.

@@ -9,7 +9,8 @@ use crate::ProgramError;
 use crate::error::agree;
 
 pub(super) struct Points {
-    /// Coordinates from 0 to 255. As `i16`, many coordinates are multiplied by one instruction.
+    /// Coordinates from 0 to 255. Their type is `i16`, because one vector instruction then
+    /// multiplies many of them.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
@@ -172,7 +173,8 @@ mod tests {
         );
     }
 
-    /// There are more points than in a tile. For each point, the reference sorts all other points.
+    /// There are more points than a tile has. The expected neighbours of a point are found by
+    /// sorting all other points.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;
