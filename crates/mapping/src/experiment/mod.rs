@@ -1,9 +1,10 @@
-//! Experiments on the effect of the mapping of tasks to SPEs. The *start* of a run has the cycles
-//! that each task computes before its first packet, and the SPE of each thread.
+//! Experiments on the effect of the mapping of tasks to SPEs. A *start* is the random part of a
+//! run: the number of cycles that each task computes before its first packet, and the SPEs that the
+//! mapping uses.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start
-//!                                             │ run on a machine, each run by itself
+//!                                             │ one run at a time on a machine
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```
 
