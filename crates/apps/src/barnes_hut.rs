@@ -31,8 +31,7 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at the position of the body. Each node that has accelerated the
-    /// body since the body last moved contributes to the sum.
+    /// The gravitational potential at the body, summed over all nodes that accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,
@@ -47,8 +46,7 @@ pub const SOFTENING: f32 = 0.05;
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
 /// edition, section 2.3.1), without the outermost tenth of its mass. Bodies move nearly on circles.
-/// In the units of `position` and `velocity`, a body at a distance of 1 from the centre goes round
-/// the centre in a time of 10.6.
+/// A body at a distance of 1 goes round the centre in 10.6 units of time.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -97,8 +95,7 @@ pub fn kick(bodies: &mut [Body], step: f32) {
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
-        // The sum contains the potential energy of each pair of bodies twice, once for each body of
-        // the pair, so potentials are halved.
+        // Both bodies of a pair have the potential energy of the pair, so potentials are halved.
         f64::from(body.mass) * (x * x + y * y + f64::from(body.potential)) / 2.0
     };
     bodies.iter().map(of_body).sum()
@@ -193,8 +190,7 @@ mod tests {
         }
     }
 
-    /// With exact forces, the error of the energy is proportional to the square of the length of a
-    /// step.
+    /// With exact forces, the error of the energy is proportional to the squared length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

@@ -185,8 +185,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Wait until all programs have started. Otherwise the first barrier would include these
-            // starts, which take far longer than a barrier.
+            // Wait until all programs have started, so that no barrier includes their start.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -215,8 +214,8 @@ struct Role {
     bit: u32,
     /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// The bit that this SPE sends to the other roots, if this SPE is a root. In every second
-    /// barrier, the bit that is sent is 16 places higher.
+    /// The bit for the other roots, if this SPE is a root: 16 places higher in every second
+    /// barrier.
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
@@ -326,8 +325,7 @@ impl Role {
 }
 
 /// A sender of signals, like `write_signal1` in IBM's "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices". All signals are sent from the same word of the local
-/// store.
+/// Architecture: Examples and Best Practices". All signals are sent from `word`.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,

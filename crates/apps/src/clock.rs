@@ -22,8 +22,7 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The cycles of a timing. Reading the clock takes fewer cycles, and the time between two
-/// interrupts has more cycles.
+/// The cycles of a timing. A read of the clock is much shorter, and interrupts are farther apart.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The result is the shortest timing, because no interrupt lengthened it.
 const TIMED: usize = 5;

@@ -162,8 +162,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // The value `threads` is omitted if there is also a parameter `threads`, which is
-            // written as `4 threads`.
+            // The value `threads` is omitted if the name also contains its number: `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

@@ -31,8 +31,7 @@ impl<R> Gang<R> {
     }
 }
 
-/// A way to start all SPEs together. Each SPE calls `wait`, and the PPE calls `signal` for each
-/// SPE.
+/// A start signal. Each SPE waits for it with `wait`, and the PPE sends it with `signal`.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),

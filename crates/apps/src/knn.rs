@@ -7,11 +7,10 @@
 //! ```
 //!
 //! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
-//! home, and compares the home with every block that arrives. After all blocks have arrived, the
-//! process sends the neighbours of the points of its home to the PPE. Its next home is a block that
-//! was not the home of any process before. The channel from the last process to process 0 buffers
-//! the blocks that are in no local store. Of equally distant points, the point with the lower
-//! number is first.
+//! home, and compares the home with every block that arrives. After all blocks, the process sends
+//! the neighbours of its home to the PPE. Its next home is a block that no process has had as its
+//! home. The channel from the last process to process 0 buffers the blocks that are in no local
+//! store. Of equally distant points, the point with the lower number is first.
 
 mod data;
 mod home;
@@ -213,8 +212,7 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// Sends all blocks from the PPE to the first process, and receives the neighbours of the points of
-/// each block from the processes.
+/// Sends all blocks to the first process, and receives the neighbours from all processes.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -244,12 +242,10 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Received blocks would fragment the local store, so memory for a home is reserved before the
-    // first block arrives.
+    // Memory for a home is reserved before blocks arrive, which fragment the local store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // The channel closes when all writers are dropped. The PPE then stops waiting, even if a
-    // process has failed before its write.
+    // A channel without writers closes, so the PPE does not wait for a process that failed.
     drop(begun);
     let length = plan.length();
     let passed_on = match position + 1 == plan.processes {

@@ -133,8 +133,7 @@ pub trait Program:
     /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Returns an estimate of the address space of a run, in bytes. The estimate includes the data
-    /// and the stacks of threads.
+    /// Returns the estimated bytes of address space for the data and the stacks of a run.
     fn address_space_bytes(&self) -> usize {
         0
     }
@@ -160,8 +159,7 @@ pub trait Program:
     }
 
     /// Sets the parameters that the chosen programs leave unset, and adds the programs that
-    /// conclusions need. If the returned programs contain equal programs, only one of the equal
-    /// programs runs.
+    /// conclusions need. Of equal programs in the returned list, only one runs.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
@@ -197,16 +195,15 @@ pub trait Program:
 /// The names and values of parameters.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions. The default is larger on this computer than on a
-/// [steady](cellworks_machine::Capabilities::is_steady) machine, because times on this computer
-/// vary.
+/// The default number of repetitions. The default is larger on this computer than on a simulated
+/// machine, because times on this computer vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The name of the parameter that is the number of repetitions.
     pub parameter: &'static str,
     /// The default on this computer, as the text of a flag, such as `10k`.
     pub on_this_computer: &'static str,
-    /// The default on a simulated machine. Only simulated machines are steady.
+    /// The default on a simulated machine, on which times do not vary.
     pub simulated: &'static str,
 }
 
@@ -259,8 +256,7 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The value of the conclusion, with its name and unit.
     pub quantity: Quantity,
-    /// The parameters for which the conclusion holds. A conclusion may have fewer parameters than a
-    /// run.
+    /// The parameters for which the conclusion holds: all parameters of a run, or fewer.
     pub parameters: Parameters,
 }
 

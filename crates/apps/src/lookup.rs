@@ -5,8 +5,7 @@
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
 //!   prefetch     read, read, read ...   a queue of look-ups: wait for the node of the first one,
 //!                                       make its step, start its next read, append it again
-//!   interleave   the plain code in several threads; the number of threads with the shortest time
-//!                is found by trying
+//!   interleave   the plain code in several threads, as many as are fastest
 //! ```
 //!
 //! A `LookUp` defines how a look-up begins, and which step it makes when a node has been read. All
@@ -90,8 +89,7 @@ const BYTES_MAX: usize = 1 << 40;
 /// The largest number of look-ups. A run with this number takes hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The number of look-ups under way with [`Method::Prefetch`]. The number is larger than the number
-/// of cache misses that a core handles at a time.
+/// The look-ups under way with [`Method::Prefetch`]. A core handles fewer cache misses at a time.
 const BY_HAND: usize = 32;
 
 /// The cycles that a simulated SPU computes for a node. The number is an assumption.
@@ -405,8 +403,7 @@ impl HashJoin {
         }
     }
 
-    /// Returns the number from which [`mix`] makes the key of a look-up. The key of a number below
-    /// `rows` has a row. The other half of the possible numbers give keys without a row.
+    /// Returns the number that [`mix`] turns into a key. Only numbers below `rows` have a row.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
@@ -543,8 +540,8 @@ impl Graph {
 }
 
 impl LookUp for Graph {
-    /// The first element chooses the edges: each byte of it gives the edge of one step. Then come
-    /// the number of steps so far, and the sum of the values.
+    /// The bits that choose an edge in each step, the number of steps so far, and the sum of
+    /// values.
     type State = (u64, u32, u64);
 
     #[inline(always)]

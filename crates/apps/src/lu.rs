@@ -166,9 +166,8 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     column_part.len() as u64
 }
 
-/// Updates elements of a column below row k, in step k. Subtracts from each element the multiplier
-/// of the same row times `factor`, which is the element of the column in row k. Returns the number
-/// of floating-point operations.
+/// Updates a part of a column below row k, in step k. Subtracts each multiplier times `factor`,
+/// which is the column's element in row k. Returns the number of floating-point operations.
 ///
 /// # Panics
 ///
@@ -182,9 +181,8 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
     2 * column.len() as u64
 }
 
-/// The largest order for which [`residual`] multiplies the factors. For a larger matrix this would
-/// take too long, because multiplying needs as many operations as factoring, all of them in double
-/// precision.
+/// The largest order for which [`residual`] multiplies the factors. Multiplying takes as many
+/// operations as factoring, and always in double precision, so it is too slow for a larger matrix.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
 /// The number of random vectors for the residual of a larger matrix.
@@ -193,9 +191,8 @@ const VECTORS: usize = 4;
 /// Returns the Frobenius norm of A - LU divided by the norm of A, for the matrix A and its factors
 /// L and U. The result is 0 for exact factors, and NaN if an element of the factors is NaN.
 ///
-/// Above an order of 512 the result is an estimate. If x is a vector of random signs, the expected
-/// square of the length of (A - LU)x is the square of the norm of A - LU. The estimate is the mean
-/// of this square for 4 random vectors.
+/// Above an order of 512, the norm of A - LU is estimated. Its square is the mean square of the
+/// length of (A - LU)x for vectors x of random signs. The estimate uses 4 vectors.
 ///
 /// # Panics
 ///
@@ -286,8 +283,7 @@ mod tests {
     #[test]
     fn the_residual_is_the_relative_distance_of_the_product() {
         let (matrix, mut factors) = by_hand();
-        // The changed element is in the last row and first column of the lower factor. The change
-        // therefore adds half of the first row of the upper factor to the last row of the product.
+        // `elements[2]` is in row 2, column 0. Half of the first row of the upper factor is added.
         factors.elements[2] += 0.5;
         let squares: f32 = matrix
             .elements

@@ -8,9 +8,9 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! In the diagram, the vertical axis is the time for each byte, and the horizontal axis is the
-//! computation for each byte. The program is like [`Aes`](crate::Aes), but computes for a chosen
-//! time instead of encrypting.
+//! The vertical axis is the time for each byte, and the horizontal axis the computation for each
+//! byte. The program is like [`Aes`](crate::Aes), but computes for a chosen time instead of
+//! encrypting.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -206,8 +206,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// Returns the cycles a byte that the model predicts. `transfer` is the cycles a byte of a run
-    /// without computation.
+    /// Returns the cycles a byte that the model predicts, if transfers alone take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -261,8 +260,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// Returns a curve for each crossover. The curve has one point: the computation at the crossover,
-/// and the gain over single buffering that the model predicts there.
+/// Returns a curve for each crossover: a single point, with the gain that the model predicts.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

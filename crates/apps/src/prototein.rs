@@ -4,8 +4,7 @@
 //!                 ┌──► worker ──┐
 //!   PPE, the bag ─┼──► worker ──┼──► PPE, the best of all results
 //!                 └──► worker ──┘
-//!       tasks: foldings of       each worker sends the best
-//!       the first few beads      result of all of its tasks
+//!       tasks: first beads       each worker: its best result
 //! ```
 //!
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads on a square grid, with at most
@@ -262,8 +261,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid. On each side of the place in the middle there are 19 places for beads and
-/// one place for the border.
+/// The width of the grid: on each side of the middle, 19 places for beads and a border place.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -284,9 +282,8 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first bead. The first
-/// bead that is not on the line through these two beads is north of the line, because rotations and
-/// reflections count as one folding.
+/// The first beads of a chain on the grid. The second bead is east of the first. The first bead off
+/// the line through both is north of it, because rotations and reflections are one folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -339,8 +336,7 @@ impl<'a> Folding<'a> {
             let all = around
                 .iter()
                 .filter(|at| self.grid[**at] == Bead::Hydrophobic);
-            // The previous bead of the chain is beside the new bead, but beads that are neighbours
-            // in the chain have no contact.
+            // The previous bead of the chain is beside this bead, but not in contact with it.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
         self.grid[place] = match is_hydrophobic {
@@ -354,8 +350,7 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Lays further beads in all possible directions, and calls `f` with each folding that has
-    /// `beads` beads.
+    /// Lays further beads in all directions, and calls `f` with each folding of `beads` beads.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);

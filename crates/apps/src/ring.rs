@@ -91,8 +91,7 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// Returns the number of items that a channel buffers. The channel leads from process `from` to
-    /// the next process.
+    /// Returns the number of items that the channel from process `from` to the next one buffers.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }

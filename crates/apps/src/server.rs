@@ -9,9 +9,8 @@
 //!                        timer      main process, on the PPE: stop
 //! ```
 //!
-//! Names in capitals are identifiers of channels. A process passes such an identifier to get its
-//! end of the channel. The server has one alternation, in which the signal to stop has the highest
-//! priority.
+//! Names in capitals are identifiers with which processes get channel ends. The server has one
+//! alternation, in which the signal to stop has the highest priority.
 //!
 //! After the signal to stop, the server reads no more requests, sends the answers to all requests
 //! that it has read, and poisons all channels, which ends the other processes. At the end the
@@ -130,8 +129,7 @@ struct Served {
     /// The time from the first request to the signal to stop, and the answers in this time.
     span: Span,
     in_span: u64,
-    /// The number of timer signals, and the number of requests that waited in the server at these
-    /// signals, summed over all signals.
+    /// The number of timer signals, and the length of the server's queue, summed over the signals.
     looks: u64,
     queued: u64,
 }
@@ -398,8 +396,7 @@ fn send_requests<P: Place>(
             break;
         }
         sent += 1;
-        // If the read fails, the server has ended without sending this answer. The client then has
-        // more requests than answers, which the main process reports as an error.
+        // If the server ends without sending this answer, the counts differ at the end.
         let Ok(found) = answers.read(process) else {
             break;
         };

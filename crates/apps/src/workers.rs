@@ -52,9 +52,8 @@ pub struct Workers {
 }
 
 /// The time that a task on a simulated machine waits in addition to its transfers, if buffering is
-/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit.
-/// From these run times follows a wait of 12 to 14 us for each task, which does not depend on the
-/// size of its data. The cause is not known.
+/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit. In
+/// these tables a task waits 12 to 14 us, for any size of its data. The cause is not known.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");

@@ -1,14 +1,12 @@
 //! A lower bound of the cost of all placements.
 
 // Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` accepts only whole
-// numbers, and `lapjv` only square matrices. `lsap` accepts `f64`, also with fewer tasks than
-// places.
+// numbers, and `lapjv` only square matrices. `lsap` accepts `f64`, and fewer tasks than places.
 
 use crate::Problem;
 use crate::slots::Slots;
 
-/// A bound that is not a whole number is lowered by this fraction of the bound, because sums are
-/// rounded.
+/// The fraction of a bound by which the bound is lowered, if it is not whole, for rounded sums.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
@@ -17,9 +15,9 @@ impl Problem {
     /// Journal 10, 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9,
     /// 1963).
     ///
-    /// The least cost of a task at a place is the sum of volume times cost, if the largest volume
-    /// of the task is multiplied by the lowest cost of the place, the second largest by the second
-    /// lowest, and so on. The bound is the lowest sum of the least costs of all tasks.
+    /// The least cost of a task at a place is the sum of its volumes, from highest to lowest, times
+    /// the costs of the place, from lowest to highest. The bound is the lowest sum of the least
+    /// costs of all tasks.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;

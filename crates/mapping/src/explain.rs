@@ -2,8 +2,7 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The weight of the largest cost of a task in `contended_cost`, fitted to simulated times of a
-/// stencil of 16 tasks on a QS22.
+/// The factor of the busiest task's cost, fitted to a simulated stencil of 16 tasks on a QS22.
 const OF_A_TASK: f64 = 0.02;
 
 /// The volume that one task sends to another, and the cost of this volume with two placements.

@@ -22,8 +22,7 @@ pub(crate) struct Slots {
     pub costs: Vec<f64>,
     /// The skew-symmetric matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
-    /// At index i * n + t, the cost of the communication of item i in slot t with fixed tasks and
-    /// with itself.
+    /// At index i * n + t, the cost between item i, in slot t, and fixed tasks or the item itself.
     pub linear: Vec<f64>,
     pub places: Vec<Place>,
     /// The cost of the communication between fixed tasks.
@@ -124,8 +123,7 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// Returns the cost that item k adds in a slot. `slot_of` has the slots of the items 0 to k -
-    /// 1.
+    /// Returns the cost that item k adds in a slot. `slot_of` has the slots of all items before k.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];

@@ -56,8 +56,7 @@ const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 /// The number of bodies in a set. A set is 16 KB, as in section 5.2 of the paper.
 const SET: usize = 512;
 
-/// The smallest number of bodies in a part of a set. The task of each part transfers the section of
-/// the tree again.
+/// The smallest part of a set, in bodies. For each part a section of the tree is transferred again.
 const PART: usize = 64;
 
 /// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
@@ -66,22 +65,19 @@ const STEP: f32 = 0.01;
 /// The opening angle. The paper does not give its value.
 const THETA: f32 = 0.5;
 
-/// The cycles of an SPU when a body visits a node. Loading the node takes 6 cycles. Computing the
-/// difference between the position of the body and the centre of mass, squaring it and adding the
-/// squares take 6 cycles each. A comparison takes 2 cycles. Half of the branches are mispredicted,
-/// at 18 cycles each. Source: Cell BE Programming Tutorial, table of pipeline latencies.
+/// The cycles of an SPU when a body visits a node: load the node (6), subtract, square and add to
+/// get the squared distance (6 each), compare (2), and mispredict half of the branches (18 each).
+/// Source: Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body. Estimating the inverse of the distance and
-/// improving the estimate once takes 4 + 7 + 3 * 6 cycles. Cubing the inverse and multiplying the
-/// cube by the mass takes 3 * 6 cycles. Adding the product takes 6 cycles.
+/// The further cycles if the node acts upon the body: estimate and improve the inverse distance (4
+/// + 7 + 3 * 6), cube it and multiply it by the mass (3 * 6), and add the result (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// In each pair, the first element is the number of bodies of a simulation. The second element is
-/// the factor by which the cycles to accelerate a set are multiplied in this simulation. The
-/// factors are fitted to the run times of one worker without double buffering in the paper's table
-/// 5.2, because no constant number of cycles for a node fits all three times. With these factors a
-/// task takes 14 us plus 1.4 ns for each body of the simulation.
+/// Numbers of bodies, each with the factor by which the cycles to accelerate a set are multiplied.
+/// The factors are fitted to the run times of one worker without double buffering in the paper's
+/// table 5.2, because no constant number of cycles for a node fits all three times. A task then
+/// takes 14 us plus 1.4 ns for each body of the simulation.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles of an SPU to move a body: load velocity and position, change both, store them.
@@ -93,12 +89,10 @@ const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The largest number of bodies for which a simulated machine runs all phases. With this number, a
-/// run takes some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases. This takes seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The largest number of steps. With 10k bodies, this number of steps takes half a day on a real
-/// machine.
+/// The largest number of steps. With 10k bodies these steps take half a day on a real machine.
 const STEPS_MAX: usize = 1_000_000;
 
 const COMPARED: usize = 100;
@@ -138,8 +132,7 @@ impl Piece {
     }
 }
 
-/// A phase in which each set of bodies is accelerated by one piece of the tree. The index of the
-/// piece is the index of the set plus `places`, modulo the number of sets.
+/// A phase in which piece (i + `places`) modulo the number of sets accelerates set i, for each i.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
@@ -148,13 +141,12 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample. In the phases of the sample, the indices of set and piece
-    /// are mostly close, because phases with distant indices have less work.
+    /// Returns all phases, or a sample. The sample has few of the phases in which the indices of
+    /// set and piece are distant, because these phases take less work.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
-            // `away` is the distance between the indices of set and piece. The sample has the
-            // phases with the distances 0 to 4, 6, 8, 12, 16, 24 and so on.
+            // The sample has the phases with `away` = 0 to 4, 6, 8, 12, 16, 24 and so on.
             let unit = 1 << away.max(2).ilog2().saturating_sub(1);
             !is_sampled || away.is_multiple_of(unit)
         };
@@ -380,11 +372,9 @@ impl Program for BarnesHut {
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // The times of a sample stand for other phases only if equal work always takes equal time.
-        // This is so only on simulated machines.
+        // A sample is possible only if equal work takes equal times, as on simulated machines.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // A sample computes only a part of the forces. Bodies would move wrongly in the next steps,
-        // so only the first step runs.
+        // A sample computes only some forces, which would move bodies wrongly: one step runs.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

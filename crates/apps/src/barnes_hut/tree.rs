@@ -28,18 +28,16 @@ pub struct Node {
 /// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
-/// A quad-tree of bodies. Each position of a body has a leaf. A square has an inner node if at
-/// least two quarters of the square contain bodies. There are fewer than twice as many nodes as
-/// bodies.
+/// A quad-tree of bodies. Each position of a body has a leaf, and a square with bodies in at least
+/// two of its quarters has an inner node. There are fewer than twice as many nodes as bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
-/// Sections may act in any order. If a square is far from a body, the nodes inside the square do
-/// not act upon this body. The node of the square may be before the first node of the section. So a
-/// section also has the ancestors of its first node.
+/// Sections may act in any order. Nodes inside a square far from a body do not act upon the body,
+/// even if the section begins inside the square. So a section has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -210,8 +208,7 @@ fn spread(number: u32) -> u64 {
 /// The work of [`accelerate`], summed over all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of visits of bodies to nodes of the section and to the ancestors of its first
-    /// node.
+    /// The number of visits of bodies to nodes, including ancestors of the first node of a section.
     pub met: u64,
     /// The number of times that a node accelerated a body.
     pub interactions: u64,
@@ -275,10 +272,9 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section, node by node. After each node, a body near the node continues at
-/// the first child of the node, and a body far from the node continues at `next`. Bodies with an
-/// `at` behind the node do not visit the node. If no body continues at the first child, the loop
-/// continues at `next`.
+/// Takes bodies through a section, node by node. A body near the node continues at its first child,
+/// a body far away continues at `next`, and a body with a larger `at` does not visit the node. If
+/// no body continues at the first child, the loop continues at `next`.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     let mut inner = *lanes;
@@ -380,8 +376,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// The nodes are cut into sections at up to 500 random indices. Usually there are more cuts
-        /// than nodes, so most sections have one node or none.
+        /// There are usually more random cuts than nodes, so most sections have one node or none.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -419,9 +414,7 @@ mod tests {
                 prop_assert_eq!(accelerate(&mut bodies, section, theta).interactions, expected);
             }
             for (body, whole) in bodies.iter().zip(&whole) {
-                // The forces on a body may cancel each other, so the error is compared with the
-                // potential. The sum of the absolute values of all forces is at most the potential
-                // divided by `SOFTENING`.
+                // Forces may cancel each other, so errors are relative to the potential.
                 let bound = 1e-4 * whole.potential.abs();
                 prop_assert!((body.potential - whole.potential).abs() <= bound);
                 for (part, of_whole) in body.acceleration.iter().zip(whole.acceleration) {

@@ -68,9 +68,8 @@ impl Plan {
     /// first receives this block. Returns `None` if there are too few blocks. A process receives
     /// one block in each of its steps, which are numbered from 0.
     ///
-    /// Each process receives a block one step later than the previous process in the ring. The last
-    /// of P processes has block 0 as its first home, the process before it has block 1, and process
-    /// 0 has block P - 1. All processes therefore begin and end a home at the same time.
+    /// Process i + 1 receives each block one step later than process i, but its first home is one
+    /// block earlier. All homes therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -78,8 +77,8 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// Returns the number of steps of a process. After these steps, every home of every process has
-    /// been compared with all blocks.
+    /// Returns the number of steps of a process, until all homes have been compared with all
+    /// blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

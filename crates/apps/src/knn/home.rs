@@ -9,10 +9,9 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! A vector has the sums of several pairs of points, one sum in each lane. A pair in 72 dimensions
-//! takes 3 ns on a core of an EPYC with AVX2.
-//! Rejected: a vector with several coordinates of one pair of points. A pair took 9 ns instead of 3
-//! ns.
+//! A vector has the sums of several pairs of points. A pair in 72 dimensions takes 3 ns on a core
+//! of an EPYC with AVX2.
+//! Rejected: a vector with several coordinates of one pair of points, which takes 9 ns a pair.
 
 use std::array;
 
@@ -24,13 +23,11 @@ use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 /// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
 /// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair: a load (6), a comparison (2), and a branch that is predicted
-/// correctly (0).
+/// The further cycles of a pair: a load (6), a comparison (2), a correctly predicted branch (0).
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// The further cycles of a new neighbour, for a branch that was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// The cycles to move an element of a list of neighbours, when a new neighbour is inserted before
-/// the element: a load and a store.
+/// The cycles to move a list element behind an inserted neighbour: a load and a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// The number of points in a group of the home: one vector of AVX2, or two smaller vectors.

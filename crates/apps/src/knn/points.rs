@@ -9,8 +9,7 @@ use crate::ProgramError;
 use crate::error::agree;
 
 pub(super) struct Points {
-    /// Coordinates from 0 to 255. Their type is `i16`, because one vector instruction then
-    /// multiplies many of them.
+    /// Coordinates from 0 to 255, as `i16` so that one vector instruction multiplies many of them.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
@@ -173,8 +172,7 @@ mod tests {
         );
     }
 
-    /// There are more points than a tile has. The expected neighbours of a point are found by
-    /// sorting all other points.
+    /// There are more points than a tile has. The expected neighbours come from sorting all points.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;

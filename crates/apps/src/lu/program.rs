@@ -47,9 +47,8 @@ const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 /// the run times of one worker without double buffering in the paper's table 5.1.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles of an SPU to divide by the pivot. The number is an estimate for functions of IBM's
-/// SDK, which improve an approximate inverse. The estimate has little effect, because there are
-/// n²/2 divisions and n³/3 updates.
+/// The cycles of an SPU to divide by the pivot, estimated for functions of IBM's SDK that improve
+/// an approximate inverse. The estimate has little effect: n²/2 divisions, but n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest number of rows. A column of 4,096 rows is 16 KB, the largest DMA transfer.
@@ -61,8 +60,7 @@ const WHOLE_SIZE_MAX: usize = 512;
 /// The number of steps that a simulated machine runs for a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// In each step, the number of tasks that compute multipliers, divided by the number of workers.
-/// The paper has "a few more" tasks than workers.
+/// The tasks per worker that compute multipliers. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -82,8 +80,7 @@ enum End {
     Sampled { steps: usize },
 }
 
-/// A step of the factorization, and the number of steps that are assumed to take as long as this
-/// step.
+/// A step, and the number of steps that are assumed to take as long as this one.
 #[derive(Clone, Copy)]
 struct Step {
     number: usize,
@@ -106,9 +103,8 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. Each step ends before the next step begins. In a
-    /// sample, the time of a step stands for the times of neighbouring steps, because these have
-    /// nearly the same number and length of columns.
+    /// Factors by columns, in single precision. In a sample the time of a step stands for
+    /// neighbouring steps, which have nearly as many columns of nearly the same length.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -255,8 +251,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles in step `step`. `factored` is the column of tiles that has been
-/// factored in this step, and is further left.
+/// Updates a column of tiles by `factored`, the column of tiles that this step has factored.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],

@@ -25,8 +25,7 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. If the order is not a multiple of the size of a tile, the tiles
-    /// at the edges contain elements of the identity matrix outside of the matrix.
+    /// Makes the tiles of a matrix. Outside of it, tiles have elements of the identity matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -101,9 +100,8 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
     factor(diagonal.as_flattened_mut(), TILE)
 }
 
-/// Replaces a tile B of the upper factor by the solution X of LX = B. L is the lower factor of the
-/// diagonal tile in the same row. This is TRSM of BLAS with L on the left side. Returns the number
-/// of floating-point operations.
+/// Solves LX = B for a tile B of the upper factor, and replaces B by X. L is from the diagonal tile
+/// in the same row (TRSM of BLAS, left side). Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -163,8 +161,7 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
 }
 
 /// A part of a tile that stays in registers. Loops over a block contain only calls that are always
-/// inlined. With a call that is not inlined, the block would be kept in memory, and the speed would
-/// be halved.
+/// inlined, because any other call would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;

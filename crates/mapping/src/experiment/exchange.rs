@@ -9,11 +9,9 @@ pub struct ExchangeRun {
     pub exchange: Exchange,
     /// The number of measured rounds.
     pub rounds: u32,
-    /// The SPE of task 0, of task 1 and so on. All are different. There are up to 16 SPEs, and at
-    /// least 3 SPEs if the tasks form a ring.
+    /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, at least 3 SPEs for a ring.
     pub spes: Vec<SpeId>,
-    /// The number of cycles that task 0, task 1 and so on compute before their first packet. Empty
-    /// if no task computes.
+    /// The cycles that task 0, task 1 and so on compute before their first packet, or empty.
     pub start_cycles: Vec<u64>,
 }
 

@@ -12,8 +12,7 @@
 //! soon as the receiver's buffer is free. No packet goes through main memory.
 
 // Rejected: notifications in main memory, as in the ring. Polling intervals determined the times.
-// On the PS3 the mapping caused 0 to 35 % of the variance with notifications, and 56 to 100 % with
-// signals.
+// On the PS3 the mapping caused 0 to 35 % of the variance, and with signals 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -143,8 +142,7 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // The closures return an edge's index among the outputs or inputs of a task, and the offset
-        // of the edge's buffer.
+        // Both return an edge's index among a task's outputs or inputs, and its buffer's offset.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -239,9 +237,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// Returns the number of complete rounds: the number of packets that have arrived over each
-    /// edge to this task, at the slowest edge. If no edge leads to this task, returns the number of
-    /// packets that receivers have read, at the slowest receiver.
+    /// Returns the complete rounds: the least number of packets that have arrived over an incoming
+    /// edge or, without incoming edges, that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();

@@ -1,6 +1,5 @@
-//! Experiments on the effect of the mapping of tasks to SPEs. A *start* is the random part of a
-//! run: the number of cycles that each task computes before its first packet, and the SPEs that the
-//! mapping uses.
+//! Experiments on the effect of the mapping of tasks to SPEs. The random *start* of a run is the
+//! cycles that each task computes before its first packet, and the SPEs for the mapping.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start

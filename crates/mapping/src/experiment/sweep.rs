@@ -18,8 +18,7 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// A task computes a random number of cycles below this limit before its first packet. The limit is
-/// about one round on a Cell.
+/// The random number of cycles before a first packet is below this, about one round on a Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
@@ -168,8 +167,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the identity, and the mappings that Keller and Varbanescu name for this number of
-    /// tasks and SPEs.
+    /// Returns the identity, and the mappings of Keller and Varbanescu for these tasks and SPEs.
     ///
     /// # Panics
     ///

@@ -47,8 +47,7 @@ pub enum ReadError {
 /// Reads a problem of QAPLIB (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic
 /// Assignment Problem Library, Journal of Global Optimization 10, 1997): the size n, n times n
 /// volumes between tasks, and n times n costs between places, separated by blanks and ends of
-/// lines. In some files the costs are first. The optimal cost of the problem is the same with the
-/// matrices in either order.
+/// lines. If the file has the costs first, the optimal cost is the same as in the other order.
 ///
 /// # Errors
 ///

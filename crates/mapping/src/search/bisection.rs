@@ -93,7 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// Returns the parts of a cluster. Divides a part, too, if [`ABOUT_EQUAL`] says so.
+    /// Returns the parts of a cluster. Divides a part, too, as described at [`ABOUT_EQUAL`].
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -218,7 +218,7 @@ impl<'a> Division<'a> {
     /// Exchanges vertices of the two parts, each vertex at most once, even at a loss. Then goes
     /// back to the best division that was reached. Returns whether this division is better than the
     /// initial one (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving
-    /// network partitions, 19th Design Automation Conference, 1982.)
+    /// network partitions, 19th Design Automation Conference, 1982).
     fn improve(&mut self) -> bool {
         let mut moved = vec![false; self.in_first.len()];
         let mut turned = Vec::new();

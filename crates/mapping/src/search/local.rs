@@ -20,9 +20,8 @@ const CLOSE: usize = 16;
 
 /// Improves the best assignment of several bisections until the run ends, by iterated local search
 /// (H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of Metaheuristics, 2003). When no exchange
-/// is a gain, the search moves a few random items close to items with which they communicate, and
-/// then makes exchanges that are a gain. If the cost is higher at the end, the search undoes all of
-/// these exchanges.
+/// is a gain, the search moves a few items close to items with which they communicate, and improves
+/// the assignment again. If the cost is then higher, the search undoes all of this.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {

@@ -23,10 +23,9 @@ const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 const SHORTEST: u64 = 5;
 
 /// Searches until the run ends, like Benlic and Hao (Memetic search for the quadratic assignment
-/// problem, Expert Systems with Applications 42, 2015). An offspring inherits the slots of the
-/// items that have the same slot in both parents, and a tabu search improves the offspring. The
-/// first population has one assignment by bisection. All other members of populations start from
-/// random assignments.
+/// problem, Expert Systems with Applications 42, 2015). An offspring inherits the slots that items
+/// have in both parents, and a tabu search improves the offspring. The first population has one
+/// assignment by bisection. All other members of populations start from random assignments.
 ///
 /// A population without gain is replaced. The tabu searches of population r (from 1) have the
 /// shortest number of iterations times the largest power of two that divides r. Short searches find

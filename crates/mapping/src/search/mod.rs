@@ -38,9 +38,8 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Returns the largest fraction of the cost that a better placement could save, from 0 to 1:
-    /// (cost - bound) / cost. `bound` is a [`Problem::lower_bound`]. The result is 0 if the cost is
-    /// 0 or optimal.
+    /// Returns the largest fraction of the cost that can be saved, from 0 to 1: (cost - bound) /
+    /// cost. `bound` is a [`Problem::lower_bound`]. The result is 0 if the cost is 0 or optimal.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
         if self.cost == 0.0 {

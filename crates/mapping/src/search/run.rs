@@ -93,8 +93,7 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// Returns a limit just below `cost`. A cost from the limit to `cost` may differ from `cost`
-    /// only by rounding.
+    /// Returns a limit just below `cost`. A smaller difference to `cost` may be due to rounding.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }
