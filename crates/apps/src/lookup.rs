@@ -403,7 +403,8 @@ impl HashJoin {
         }
     }
 
-    /// Returns the number that [`mix`] turns into a key. Only numbers below `rows` have a row.
+    /// Returns the number that [`mix`] turns into the key of a look-up. Half of the keys have a
+    /// row: those of numbers below `rows`.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }

@@ -91,8 +91,8 @@ impl<T: Element> Matrix<T> {
     }
 
     /// Returns a random matrix that can be factored without pivoting. Elements are from -1 to 1,
-    /// except on the diagonal. The element on the diagonal is 1 plus the absolute values of all
-    /// other elements in the same column. The same seed gives the same matrix.
+    /// except on the diagonal. The element on the diagonal is 1 plus the sum of the absolute values
+    /// of the other elements in its column. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -191,8 +191,8 @@ const VECTORS: usize = 4;
 /// Returns the Frobenius norm of A - LU divided by the norm of A, for the matrix A and its factors
 /// L and U. The result is 0 for exact factors, and NaN if an element of the factors is NaN.
 ///
-/// Above an order of 512, the norm of A - LU is estimated. Its square is the mean square of the
-/// length of (A - LU)x for vectors x of random signs. The estimate uses 4 vectors.
+/// Above an order of 512, the norm of A - LU is estimated. Its square is the expected squared
+/// length of (A - LU)x for a vector x of random signs, and the estimate is the mean of 4 vectors.
 ///
 /// # Panics
 ///

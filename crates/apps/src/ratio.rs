@@ -68,7 +68,7 @@ const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// The largest number of steps. Above 2^24, an `f32` cannot hold all whole numbers.
+/// The largest number of steps. Above 2^24, the count of steps in an `f32` would not be exact.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {

@@ -6,7 +6,7 @@
 use crate::Problem;
 use crate::slots::Slots;
 
-/// The fraction of a bound by which the bound is lowered, if it is not whole, for rounded sums.
+/// The fraction by which a bound is lowered if it is not a whole number, because sums are rounded.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
@@ -15,9 +15,9 @@ impl Problem {
     /// Journal 10, 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9,
     /// 1963).
     ///
-    /// The least cost of a task at a place is the sum of its volumes, from highest to lowest, times
-    /// the costs of the place, from lowest to highest. The bound is the lowest sum of the least
-    /// costs of all tasks.
+    /// The least cost of a task at a place is a sum of products: the highest volume of the task
+    /// times the lowest cost of the place, the second highest times the second lowest, and so on.
+    /// The bound is the lowest sum of the least costs of all tasks.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;

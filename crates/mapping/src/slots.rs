@@ -142,7 +142,7 @@ impl Slots {
         self.constant + costs.sum::<f64>()
     }
 
-    /// Returns the average cost of all assignments. The sum of the products of H and B is then 0.
+    /// Returns the average cost of all assignments, to which the products of H and B add 0.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;

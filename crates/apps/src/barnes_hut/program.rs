@@ -70,8 +70,8 @@ const THETA: f32 = 0.5;
 /// Source: Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body: estimate and improve the inverse distance (4
-/// + 7 + 3 * 6), cube it and multiply it by the mass (3 * 6), and add the result (6).
+/// The further cycles if the node acts upon the body: estimate the inverse distance and improve it
+/// once (4 + 7 + 3 * 6), cube it and multiply it by the mass (3 * 6), and add the result (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
 /// Numbers of bodies, each with the factor by which the cycles to accelerate a set are multiplied.
@@ -132,7 +132,7 @@ impl Piece {
     }
 }
 
-/// A phase in which piece (i + `places`) modulo the number of sets accelerates set i, for each i.
+/// A phase in which each set i is accelerated by piece (i + `places`) modulo the number of sets.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,

@@ -103,8 +103,9 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. In a sample the time of a step stands for
-    /// neighbouring steps, which have nearly as many columns of nearly the same length.
+    /// Factors by columns, in single precision, one step after the other. In a sample the time of a
+    /// step stands for neighbouring steps, which have nearly as many columns of nearly the same
+    /// length.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,

@@ -25,7 +25,8 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix. Outside of it, tiles have elements of the identity matrix.
+    /// Makes the tiles of a matrix. Outside of the matrix, tiles contain elements of the identity
+    /// matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);

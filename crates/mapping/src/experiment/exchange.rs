@@ -11,7 +11,8 @@ pub struct ExchangeRun {
     pub rounds: u32,
     /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, at least 3 SPEs for a ring.
     pub spes: Vec<SpeId>,
-    /// The cycles that task 0, task 1 and so on compute before their first packet, or empty.
+    /// The cycles that task 0, task 1 and so on compute before their first packet. Empty if no task
+    /// computes.
     pub start_cycles: Vec<u64>,
 }
 

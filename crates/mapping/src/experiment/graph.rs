@@ -237,8 +237,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// Returns the complete rounds: the least number of packets that have arrived over an incoming
-    /// edge or, without incoming edges, that a receiver has read.
+    /// Returns the number of complete rounds: the least number of packets that have arrived over an
+    /// incoming edge or, without incoming edges, that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();

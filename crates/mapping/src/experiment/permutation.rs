@@ -55,7 +55,7 @@ impl Mapping {
         }
     }
 
-    /// Returns all mappings in lexicographic order. In this order `-` is after all tasks.
+    /// Returns all mappings in lexicographic order. In this order an SPE's `-` is after all tasks.
     ///
     /// # Panics
     ///

@@ -13,9 +13,9 @@
 //! is free. Threads are numbered in the order of their SPEs.
 
 // Rejected: sends that wait until their buffer is free. With one receive buffer, 86 to 98 of 100
-// mappings deadlock. With eight buffers, runs of one mapping differ as much as runs of several.
-// Rejected: polling at fixed times. The slowest mapping should take 3.4 times as long as the
-// fastest. This needs an interval chosen for it, and after 3,000 rounds the ratio is 1.9.
+// mappings deadlock. With eight, runs of one mapping differ as much as runs of two mappings.
+// Rejected: polling at fixed times. The published ratio of 3.4, slowest to fastest mapping, needs
+// an interval chosen for it, and after 3,000 rounds the ratio is 1.9.
 // Rejected: one send buffer for both neighbours. One direction starves, and this ratio is 1.55
 // (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all assumptions.
 

@@ -18,7 +18,8 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The random number of cycles before a first packet is below this, about one round on a Cell.
+/// The random number of cycles before a first packet is below this limit: about one round on a
+/// Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
@@ -90,8 +91,8 @@ impl Traffic {
 pub enum Threads {
     /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run places the threads on random SPEs, as an operating system may do. The first run of
-    /// each mapping uses the same SPEs, and so on.
+    /// Each run places the threads on random SPEs, as an operating system may do. Run i of each
+    /// mapping has the same SPEs as run i of all other mappings.
     Placed,
 }
 
@@ -270,7 +271,7 @@ impl Sweep {
     }
 
     fn start(&self, run: usize) -> Start {
-        // The seed and the index are in different halves, so small seeds and indices never collide.
+        // The index is in the upper half, so small seeds and indices always give different numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

@@ -93,7 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// Returns the parts of a cluster. Divides a part, too, as described at [`ABOUT_EQUAL`].
+    /// Returns the parts of a cluster. [`ABOUT_EQUAL`] defines when a part is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();

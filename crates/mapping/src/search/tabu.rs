@@ -114,7 +114,7 @@ impl Table {
 
     /// Updates the table after an exchange that adds the outer product of vectors x and y to the
     /// potentials. For items u and v in slots s and t, adds `(x[v] - x[u]) (y[s] - y[t])` to their
-    /// element. Computes elements of the items `exchanged` from the potentials.
+    /// element of `deltas`. Computes elements of the items `exchanged` from the potentials.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {
