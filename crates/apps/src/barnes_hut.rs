@@ -31,14 +31,14 @@ pub struct Body {
     pub velocity: [f32; 2],
     /// The sum of all accelerations since the body last moved.
     pub acceleration: [f32; 2],
-    /// The gravitational potential at the body, of all nodes that have accelerated the body.
+    /// The gravitational potential at the body, summed over all nodes that accelerated the body.
     pub potential: f32,
     /// The mass of the body, more than 0.
     pub mass: f32,
 }
 
-/// A distance in a third dimension that is added between any two bodies. Without this distance,
-/// bodies that come close would throw each other far away.
+/// The distance in a third dimension that any two bodies have in addition to their distance in the
+/// plane. Without the additional distance, bodies that come close would throw each other far away.
 pub const SOFTENING: f32 = 0.05;
 
 /// Returns the bodies of a disc that rotates around (0, 0), with a total mass of 1. The same seed
@@ -46,7 +46,7 @@ pub const SOFTENING: f32 = 0.05;
 ///
 /// The disc is a Kuzmin disc of scale length 1 (Binney and Tremaine, *Galactic Dynamics*, second
 /// edition, section 2.3.1), without the outermost tenth of its mass. Bodies move nearly on circles.
-/// At a distance of 1, a body goes round the centre in a time of 10.6.
+/// A body at a distance of 1 goes round the centre in 10.6 units of time.
 pub fn disc(bodies: usize, seed: u64) -> Vec<Body> {
     let mut random = Rng::with_seed(seed);
     let body = |_| {
@@ -95,7 +95,7 @@ pub fn kick(bodies: &mut [Body], step: f32) {
 pub fn energy(bodies: &[Body]) -> f64 {
     let of_body = |body: &Body| {
         let [x, y] = body.velocity.map(f64::from);
-        // The potential energy of a pair is in the potential of both bodies, so it is halved.
+        // Both bodies of a pair have the potential energy of the pair, so potentials are halved.
         f64::from(body.mass) * (x * x + y * y + f64::from(body.potential)) / 2.0
     };
     bodies.iter().map(of_body).sum()
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// With exact forces, the error is proportional to the square of the length of a step.
+    /// With exact forces, the error of the energy is proportional to the squared length of a step.
     #[test]
     fn energy_drifts_little() {
         let drift = |theta: f32, steps: usize| {

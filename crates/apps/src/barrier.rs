@@ -185,7 +185,7 @@ impl<M: Machine> OnCell<M> for &Barrier {
                     ppe.spawn(*spe, move |spe| role.run(spe, barriers, come))
                 })
                 .collect();
-            // Wait until all programs have started, which takes far longer than a barrier.
+            // Wait until all programs have started, so that no barrier includes their start.
             for spe in &spes {
                 ppe.read_out_mbox(*spe, Outbound::Plain);
             }
@@ -214,7 +214,8 @@ struct Role {
     bit: u32,
     /// The other members of the group, if this SPE is a root.
     members: Vec<SpeId>,
-    /// The bit for other roots, if this SPE is a root. Every second barrier shifts the bit by 16.
+    /// The bit for the other roots, if this SPE is a root: 16 places higher in every second
+    /// barrier.
     bit_of_root: u32,
     /// The other roots, if this SPE is a root.
     peers: Vec<SpeId>,
@@ -224,7 +225,7 @@ struct Role {
 #[derive(Default)]
 struct Memory {
     is_odd: bool,
-    /// The received bits of other roots that no barrier has used yet.
+    /// The bits that other roots have already sent for the next barrier.
     early: u32,
 }
 
@@ -324,7 +325,7 @@ impl Role {
 }
 
 /// A sender of signals, like `write_signal1` in IBM's "Programming the Cell Broadband Engine
-/// Architecture: Examples and Best Practices". All signals are sent from the same word.
+/// Architecture: Examples and Best Practices". All signals are sent from `word`.
 struct Signals<'a, S: CellSpe> {
     spe: &'a S,
     word: LocalBuffer,

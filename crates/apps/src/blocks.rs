@@ -73,8 +73,9 @@ impl Staging {
     }
 
     /// Completes the parameter `threads` of each program. A program with the buffering `threads`
-    /// but without a number of threads becomes one program for each of the `usual` numbers. If at
-    /// least one program has this buffering, the number is removed from all others.
+    /// but without a number of threads becomes one program for each number in `usual`. If at least
+    /// one program has this buffering, all programs with another buffering lose their number of
+    /// threads.
     pub(crate) fn complete<P: Clone>(
         mut chosen: Vec<P>,
         usual: &[usize],
@@ -134,8 +135,8 @@ fn single<S: Spe>(
     Ok(())
 }
 
-/// Changes the blocks of one thread without waiting for puts: the MFC orders the next get behind
-/// the put (`mfc_getb` in the listings). A wait would delay the next get until other threads yield.
+/// Changes the blocks of one thread without waiting for puts, because the MFC orders the next get
+/// behind the put (`mfc_getb` in the listings). A wait would let other threads run before this get.
 fn of_thread<S: Spe>(
     spe: &S,
     part: &mut [u8],

@@ -7,7 +7,7 @@ use cellworks_machine::{Cycles, Span, Spe};
 /// The cycles of an iteration in [`spend`]: 1 for the shift, 1 for the xor, 3 for the product.
 const LINK_CYCLES: u64 = 5;
 
-/// An odd number, so that a multiplication loses no bits.
+/// An odd number, so that different numbers have different products modulo 2^64.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Computes for about `cycles` cycles. On a real machine each operation waits for the previous one.
@@ -22,7 +22,7 @@ pub(crate) fn spend<S: Spe>(spe: &S, cycles: u64) {
     black_box(link);
 }
 
-/// The cycles of a timing: more than reading the clock takes, fewer than between two interrupts.
+/// The cycles of a timing. A read of the clock is much shorter, and interrupts are farther apart.
 const TIMED_CYCLES: u64 = 20_000;
 /// The number of timings. The result is the shortest timing, because no interrupt lengthened it.
 const TIMED: usize = 5;

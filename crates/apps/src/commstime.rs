@@ -147,7 +147,8 @@ impl Program for CommsTime {
         ])
     }
 
-    /// Returns the gain of each run with direct channels over the same run through the coordinator.
+    /// Returns the gain of each run with direct channels: the time with [`Transport::Coordinator`],
+    /// divided by the time of the same run with [`Transport::Direct`].
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
         let of_coordinator = |one: &Done<Self>| {
             let placement = Placement {

@@ -30,7 +30,7 @@ pub enum ParameterError {
         /// The title of the machine.
         machine: String,
     },
-    /// The number of bytes is not a multiple of `of`.
+    /// The number of bytes is not a multiple of the number that the program needs.
     #[error("{} are not a multiple of {of}, {why}; use {}", in_words(*bytes), in_flags(*nearest))]
     Multiple {
         /// The name of the parameter.
@@ -39,7 +39,7 @@ pub enum ParameterError {
         bytes: usize,
         /// The number of bytes of which `bytes` should be a multiple.
         of: usize,
-        /// The meaning of `of`, such as `a block of AES`.
+        /// A name for a unit of `of` bytes, such as `a block of AES`.
         why: &'static str,
         /// The next larger multiple.
         nearest: usize,
@@ -80,7 +80,7 @@ impl ParameterError {
         }
     }
 
-    /// Returns the name of the refused parameter, as in
+    /// Returns the name of the parameter that is not allowed, as in
     /// [`Program::parameters`](crate::Program::parameters).
     pub fn parameter(&self) -> &'static str {
         match self {

@@ -35,9 +35,9 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Returns figures of `metric`: one over each parameter that differs between the runs and has an
-/// `axis`. A figure has a curve for each combination of the other differing parameters. A figure is
-/// omitted if none of its curves has two points.
+/// Returns figures of `metric`. There is a figure for each parameter that differs between the runs
+/// and for which `axis` returns a horizontal axis. A figure has a curve for each combination of the
+/// other differing parameters. A figure is omitted if none of its curves has two points.
 pub fn against<P: Program>(
     done: &[Done<P>],
     title: &str,
@@ -162,7 +162,7 @@ fn name_of<'a>(parameters: impl Iterator<Item = &'a (String, Value)> + Clone) ->
             (name, Value::String(text)) if text == "on" || text == "off" => {
                 Some(format!("{name} {text}"))
             }
-            // The value `threads` is omitted beside a number of threads, such as `4 threads`.
+            // The value `threads` is omitted if the name also contains its number: `4 threads`.
             (_, Value::String(text)) => (!is_counted(text)).then(|| text.clone()),
             ("spes", count) => Some(counted(count.as_u64()? as usize, "SPE")),
             ("threads", count) => Some(counted(count.as_u64()? as usize, "thread")),

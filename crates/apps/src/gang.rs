@@ -19,7 +19,7 @@ pub(crate) struct Gang<R> {
 }
 
 impl<R> Gang<R> {
-    /// Returns the cycles of an SPE for a byte, if all SPEs together processed `bytes` bytes.
+    /// Returns the cycles that an SPE needed for each byte of its own share of the `bytes` bytes.
     pub fn cycles_per_byte(&self, bytes: usize) -> f64 {
         let spes = self.results.len() as f64;
         self.span.as_seconds_f64() * self.clock_hz * spes / bytes as f64
@@ -31,7 +31,7 @@ impl<R> Gang<R> {
     }
 }
 
-/// The way in which an SPE waits for the start signal (`wait`) and the PPE sends it (`signal`).
+/// A start signal. Each SPE waits for it with `wait`, and the PPE sends it with `signal`.
 struct Start<M: Machine> {
     wait: fn(&M::Spe, &AtomicBool),
     signal: fn(&Ppe<'_, '_, M>, SpeId, &AtomicBool),

@@ -8,9 +8,9 @@
 //!
 //! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
 //! home, and compares the home with every block that arrives. After all blocks, the process sends
-//! the neighbours to the PPE, and takes the next block that no process has as its home. The channel
-//! from the last process to process 0 buffers the blocks that are in no local store. Of equally
-//! distant points, the point with the lower number is first.
+//! the neighbours of its home to the PPE. Its next home is a block that no process has had as its
+//! home. The channel from the last process to process 0 buffers the blocks that are in no local
+//! store. Of equally distant points, the point with the lower number is first.
 
 mod data;
 mod home;
@@ -67,7 +67,7 @@ const RATE: Metric = Metric::new("rate", "pairs/s");
 
 /// The largest number of dimensions. Coordinates are whole numbers up to 255, so the square of a
 /// distance is at most 256 * 255² = 16,646,400, and an `f32` holds every whole number up to
-/// 16,777,216. Sums in any order therefore give the same neighbours.
+/// 16,777,216. Sums are therefore exact in any order, and always give the same neighbours.
 const DIMENSIONS_MAX: usize = 256;
 
 /// The largest number of points. In 72 dimensions a run takes a day and a half on an SPE.
@@ -212,7 +212,7 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// Sends all blocks to the first process, and receives the neighbours for each block.
+/// Sends all blocks to the first process, and receives the neighbours from all processes.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -242,10 +242,10 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Blocks would fragment the local store, so memory for a home is reserved first.
+    // Memory for a home is reserved before blocks arrive, which fragment the local store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
-    // Dropped writers close the channel, so the PPE does not wait for a failed process.
+    // A channel without writers closes, so the PPE does not wait for a process that failed.
     drop(begun);
     let length = plan.length();
     let passed_on = match position + 1 == plan.processes {

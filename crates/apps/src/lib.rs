@@ -133,7 +133,7 @@ pub trait Program:
     /// Returns the [`ParameterError`] for a wrong parameter.
     fn check(&self, topology: &Topology) -> Result<(), ParameterError>;
 
-    /// Returns the estimated address space of a run in bytes: data, and the stacks of threads.
+    /// Returns the estimated bytes of address space for the data and the stacks of a run.
     fn address_space_bytes(&self) -> usize {
         0
     }
@@ -159,7 +159,7 @@ pub trait Program:
     }
 
     /// Sets the parameters that the chosen programs leave unset, and adds the programs that
-    /// conclusions need. Equal programs in the result run once.
+    /// conclusions need. Of equal programs in the returned list, only one runs.
     fn complete(chosen: Vec<Self>) -> Vec<Self> {
         chosen
     }
@@ -195,15 +195,15 @@ pub trait Program:
 /// The names and values of parameters.
 pub type Parameters = Vec<(String, Value)>;
 
-/// The default number of repetitions: larger on this computer, because times vary, than on a
-/// [steady](cellworks_machine::Capabilities::is_steady) machine.
+/// The default number of repetitions. The default is larger on this computer than on a simulated
+/// machine, because times on this computer vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeats {
     /// The name of the parameter that is the number of repetitions.
     pub parameter: &'static str,
     /// The default on this computer, as the text of a flag, such as `10k`.
     pub on_this_computer: &'static str,
-    /// The default on a steady machine. All steady machines are simulated.
+    /// The default on a simulated machine, on which times do not vary.
     pub simulated: &'static str,
 }
 
@@ -256,7 +256,7 @@ pub struct Done<P> {
 pub struct Conclusion {
     /// The value of the conclusion, with its name and unit.
     pub quantity: Quantity,
-    /// The parameters for which the conclusion holds, which may be fewer than those of a run.
+    /// The parameters for which the conclusion holds: all parameters of a run, or fewer.
     pub parameters: Parameters,
 }
 

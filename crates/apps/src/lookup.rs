@@ -3,13 +3,13 @@
 //!
 //! ```text
 //!   plain        read ─ wait ─ step, read ─ wait ─ step, ...    then the next look-up
-//!   prefetch     read, read, read ...   a queue of look-ups: the oldest one waits, makes a step,
-//!                                       and goes to the end of the queue again
-//!   interleave   the plain code in several threads; their number is the fastest one
+//!   prefetch     read, read, read ...   a queue of look-ups: wait for the node of the first one,
+//!                                       make its step, start its next read, append it again
+//!   interleave   the plain code in several threads, as many as are fastest
 //! ```
 //!
-//! A `LookUp` defines how a look-up begins, and which step follows from a node. All three methods
-//! make the same steps.
+//! A `LookUp` defines how a look-up begins, and which step it makes when a node has been read. All
+//! three methods make the same steps.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, Range};
@@ -89,7 +89,7 @@ const BYTES_MAX: usize = 1 << 40;
 /// The largest number of look-ups. A run with this number takes hours on any machine.
 const PROBES_MAX: u64 = 1_000_000_000_000;
 
-/// The number of look-ups under way by [`Method::Prefetch`]. A core has fewer misses under way.
+/// The look-ups under way with [`Method::Prefetch`]. A core handles fewer cache misses at a time.
 const BY_HAND: usize = 32;
 
 /// The cycles that a simulated SPU computes for a node. The number is an assumption.
@@ -403,7 +403,8 @@ impl HashJoin {
         }
     }
 
-    /// Returns the number that [`mix`] turns into a look-up's key. Half of the numbers have no row.
+    /// Returns the number that [`mix`] turns into the key of a look-up. Half of the keys have a
+    /// row: those of numbers below `rows`.
     fn wanted(&self, probe: u64) -> u64 {
         probe.wrapping_mul(2_654_435_761) % (2 * self.rows)
     }
@@ -471,7 +472,7 @@ impl Tree {
             let below = keys / nodes as u64;
             let apart = match level + 1 == begins.len() {
                 true => 1,
-                // An inner node has the first key of each child, except of the leftmost child.
+                // An inner node has the first key of each child except the leftmost child.
                 false => below / FANOUT as u64,
             };
             let is_inner = u64::from(apart > 1);
@@ -540,7 +541,8 @@ impl Graph {
 }
 
 impl LookUp for Graph {
-    /// The number that chooses the edges, the number of steps so far, and the sum of the values.
+    /// The bits that choose an edge in each step, the number of steps so far, and the sum of
+    /// values.
     type State = (u64, u32, u64);
 
     #[inline(always)]

@@ -1,5 +1,6 @@
-//! LU factorization without pivoting (Jack Rabbit, section 5.1): a matrix as the product of a lower
-//! triangular matrix with ones on its diagonal and an upper triangular matrix.
+//! LU factorization without pivoting (Jack Rabbit, section 5.1). A matrix is the product of two
+//! factors. The lower factor is a lower triangular matrix with ones on its diagonal, and the upper
+//! factor is an upper triangular matrix.
 //!
 //! ```text
 //!   by columns, step k                        in tiles, step k
@@ -90,8 +91,8 @@ impl<T: Element> Matrix<T> {
     }
 
     /// Returns a random matrix that can be factored without pivoting. Elements are from -1 to 1,
-    /// and an element of the diagonal is 1 more than the sum of the absolute values of the other
-    /// elements of its column. The same seed gives the same matrix.
+    /// except on the diagonal. The element on the diagonal is 1 plus the sum of the absolute values
+    /// of the other elements in its column. The same seed gives the same matrix.
     ///
     /// # Panics
     ///
@@ -156,8 +157,8 @@ fn factor<T: Element>(elements: &mut [T], order: usize) -> u64 {
     operations
 }
 
-/// Divides a part of a column below the diagonal by the pivot, the element on the diagonal. The
-/// results are the multipliers. Returns the number of floating-point operations.
+/// Divides elements below the diagonal by `pivot`, which is the element on the diagonal of their
+/// column. The results are the multipliers. Returns the number of floating-point operations.
 pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     for element in &mut *column_part {
         *element = *element / pivot;
@@ -165,8 +166,8 @@ pub fn multipliers<T: Element>(column_part: &mut [T], pivot: T) -> u64 {
     column_part.len() as u64
 }
 
-/// Updates a part of a column below row k, in step k: subtracts the multipliers times `factor`, the
-/// column's element in row k. Returns the number of floating-point operations.
+/// Updates a part of a column below row k, in step k. Subtracts each multiplier times `factor`,
+/// which is the column's element in row k. Returns the number of floating-point operations.
 ///
 /// # Panics
 ///
@@ -181,7 +182,7 @@ pub fn update<T: Element>(column: &mut [T], multipliers: &[T], factor: T) -> u64
 }
 
 /// The largest order for which [`residual`] multiplies the factors. Multiplying takes as many
-/// operations as factoring, in double precision.
+/// operations as factoring, and always in double precision, so it is too slow for a larger matrix.
 const MULTIPLIED_ORDER_MAX: usize = 512;
 
 /// The number of random vectors for the residual of a larger matrix.
@@ -190,8 +191,8 @@ const VECTORS: usize = 4;
 /// Returns the Frobenius norm of A - LU divided by the norm of A, for the matrix A and its factors
 /// L and U. The result is 0 for exact factors, and NaN if an element of the factors is NaN.
 ///
-/// Above an order of 512 the result is an estimate from 4 vectors x of random signs: the expected
-/// square of the length of (A - LU)x is the square of the norm of A - LU.
+/// Above an order of 512, the norm of A - LU is estimated. Its square is the expected squared
+/// length of (A - LU)x for a vector x of random signs, and the estimate is the mean of 4 vectors.
 ///
 /// # Panics
 ///
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn the_residual_is_the_relative_distance_of_the_product() {
         let (matrix, mut factors) = by_hand();
-        // The change adds half of the first row of the upper factor to the last row of the product.
+        // `elements[2]` is in row 2, column 0. Half of the first row of the upper factor is added.
         factors.elements[2] += 0.5;
         let squares: f32 = matrix
             .elements

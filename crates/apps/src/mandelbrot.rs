@@ -1,9 +1,9 @@
 //! The Mandelbrot set (Jack Rabbit, section 5.3). The count of a pixel with the complex number c is
 //! the number of iterations of z² + c, from z = 0, until z leaves the circle of radius 2.
 //!
-//! Rows are independent of each other, but rows through the set take much longer. All operations
-//! are rounded to `f32`, which is fast on an SPE, so every processor finds the same counts. Unlike
-//! in the paper, tasks make no gray picture.
+//! Rows are independent of each other, but rows that cross the set take much longer than others.
+//! All operations are rounded to `f32`, so every processor finds the same counts. Unlike in the
+//! paper, tasks make no gray picture.
 
 mod program;
 
@@ -14,7 +14,7 @@ use multiversion::multiversion;
 pub use self::program::Mandelbrot;
 use crate::Picture;
 
-/// A view of the whole set: real parts from -2 to 1, and imaginary parts to fit square pixels.
+/// A view of the whole set. Real parts are from -2 to 1, and pixels are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// The number of pixels in a row.
@@ -89,10 +89,10 @@ impl View {
     }
 }
 
-/// The number of points that are iterated together: two vectors of AVX-512, used in turn.
+/// The number of points that are iterated together: two independent vectors of AVX-512.
 const LANES: usize = 32;
 
-/// The number of iterations between two checks for points inside the circle.
+/// The number of iterations between two checks whether any point is still inside the circle.
 const AT_ONCE: u16 = 8;
 
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
@@ -154,7 +154,7 @@ mod tests {
         count
     }
 
-    /// The width and the iterations are no multiples of [`LANES`] and [`AT_ONCE`].
+    /// The width is no multiple of [`LANES`], and the iterations are no multiple of [`AT_ONCE`].
     #[test]
     fn points_side_by_side_have_the_counts_of_single_ones() {
         let (counts, sums) = all(&SMALL);

@@ -8,8 +8,9 @@
 //!                                    crossover: computation takes as long as transfers
 //! ```
 //!
-//! The diagram shows the time for each byte over the computation for each byte. The program is like
-//! [`Aes`](crate::Aes), but computes for a chosen time instead of encrypting.
+//! The vertical axis is the time for each byte, and the horizontal axis the computation for each
+//! byte. The program is like [`Aes`](crate::Aes), but computes for a chosen time instead of
+//! encrypting.
 
 use cellworks_machine::{Machine, Topology};
 use clap::Args;
@@ -205,7 +206,7 @@ impl Overlap {
         Self { staging, ..self }
     }
 
-    /// Returns the cycles a byte that the model predicts for transfers of `transfer` cycles a byte.
+    /// Returns the cycles a byte that the model predicts, if transfers alone take `transfer`.
     fn expected(&self, transfer: f64) -> f64 {
         match self.staging.buffering {
             Buffering::Single => transfer + self.cycles_per_byte,
@@ -259,7 +260,7 @@ fn crossovers(done: &[Done<Overlap>]) -> impl Iterator<Item = (Overlap, f64)> {
         .filter_map(|one| Some((one.program, one.value(TAKEN.name)?)))
 }
 
-/// Returns a curve of one point for each crossover, with the gain that the model predicts.
+/// Returns a curve for each crossover: a single point, with the gain that the model predicts.
 fn crossover_points(done: &[Done<Overlap>]) -> Vec<Curve> {
     crossovers(done)
         .filter_map(|(program, transfer)| {

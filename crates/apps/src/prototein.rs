@@ -4,7 +4,7 @@
 //!                 ┌──► worker ──┐
 //!   PPE, the bag ─┼──► worker ──┼──► PPE, the best of all results
 //!                 └──► worker ──┘
-//!       folds of a few beads     each: the best of its tasks
+//!       tasks: first beads       each worker: its best result
 //! ```
 //!
 //! A prototein is a chain of hydrophobic (`H`) and polar (`P`) beads on a square grid, with at most
@@ -261,7 +261,7 @@ const NORTH: Directions = 1;
 const WEST: Directions = 2;
 const SOUTH: Directions = 3;
 
-/// The width of the grid: 19 places on each side of the middle, and a border of one place.
+/// The width of the grid: on each side of the middle, 19 places for beads and a border place.
 const WIDTH: usize = 2 * PROTOTEIN_BEADS_MAX + 1;
 
 const MIDDLE: usize = WIDTH * WIDTH / 2;
@@ -282,8 +282,8 @@ enum Bead {
     Hydrophobic,
 }
 
-/// The first beads of a chain on the grid. The second bead is east of the first, and the first bead
-/// off this line is north of the line, because rotations and reflections count as one folding.
+/// The first beads of a chain on the grid. The second bead is east of the first. The first bead off
+/// the line through both is north of it, because rotations and reflections are one folding.
 struct Folding<'a> {
     chain: &'a [bool],
     grid: [Bead; WIDTH * WIDTH],
@@ -336,7 +336,7 @@ impl<'a> Folding<'a> {
             let all = around
                 .iter()
                 .filter(|at| self.grid[**at] == Bead::Hydrophobic);
-            // The previous bead of the chain is no contact.
+            // The previous bead of the chain is beside this bead, but not in contact with it.
             contacts = all.count() as u32 - u32::from(self.chain[self.beads - 1]);
         }
         self.grid[place] = match is_hydrophobic {
@@ -350,7 +350,7 @@ impl<'a> Folding<'a> {
         contacts
     }
 
-    /// Lays further beads in all ways, and calls `f` with each folding of `beads` beads.
+    /// Lays further beads in all directions, and calls `f` with each folding of `beads` beads.
     fn each_of(&mut self, beads: usize, f: &mut impl FnMut(&Self)) {
         if self.beads == beads {
             return f(self);

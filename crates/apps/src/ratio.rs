@@ -48,11 +48,12 @@ pub struct Ratio {
 /// BE Programming Tutorial, table of pipeline latencies, class SP).
 const CYCLES_PER_OPERATION: u64 = 6;
 
-/// The number of items that the channel to the first process buffers: all processes write first.
+/// The number of items that the channel to the first process buffers. All processes write before
+/// they read. Without a buffer all would block forever.
 const BUFFERED: usize = 1;
 
-/// The number of steps before, and again after, the timed steps. Processes begin at different
-/// times: with one step before, the timed steps on 16 SPEs would take 0.55 ms longer.
+/// The number of steps that are not timed, before and after the timed steps. Processes begin at
+/// different times. With one such step, the timed steps on 16 SPEs would take 0.55 ms longer.
 const NOT_TIMED: u64 = 8;
 
 const TIME: Metric = Metric::new("time_per_step", "ns");
@@ -62,12 +63,12 @@ const OPERATIONS_MAX: u64 = 1_000_000_000_000;
 
 type Data = [f32; 4];
 
-/// The indices in `Data`: the computed number, the first process's position, the steps so far.
+/// Indices in `Data`: the computed number, the process that sent the data first, and the steps.
 const VALUE: usize = 0;
 const ORIGIN: usize = 1;
 const STEPS: usize = 2;
 
-/// The largest number of steps. An `f32` holds every whole number only up to 2^24.
+/// The largest number of steps. Above 2^24, the count of steps in an `f32` would not be exact.
 const STEPS_MAX: u64 = (1 << 24) - 2 * NOT_TIMED;
 
 impl Ratio {
@@ -237,8 +238,8 @@ fn go_round<S: Spe>(
     Ok(role.results.write(process, last)?)
 }
 
-/// The number that is added in each pair of operations. An odd number of pairs changes x to -8 - x,
-/// and an even number of pairs gives x again.
+/// The number that is added in each pair of operations, before the sum is negated. An odd number of
+/// pairs changes x to -8 - x, and an even number of pairs gives x again.
 const ADDEND: f32 = 8.0;
 
 /// Does `pairs` pairs of operations. Each operation needs the result of the previous operation.

@@ -91,7 +91,7 @@ impl Ring {
         self.order == Order::Together && self.spe_of(from) == self.spe_of(self.next(from))
     }
 
-    /// Returns the buffer size, in items, of the channel from process `from` to the next process.
+    /// Returns the number of items that the channel from process `from` to the next one buffers.
     fn room(self, from: usize) -> usize {
         let closes = self.next(from) == 0;
         if closes { self.buffered } else { 0 }
@@ -139,7 +139,7 @@ impl Ring {
             let body = body.clone();
             network.group(SpeId::new(at as u16), move |group| {
                 let count = together.len();
-                // Local channels connect the processes of the group in order. If the whole ring is
+                // Local channels connect the processes of this SPE in order. If the whole ring is
                 // on one SPE, a local channel also connects the last process with the first.
                 let mut inputs: Vec<Option<Input<T>>> = Vec::with_capacity(count);
                 let mut outputs: Vec<Option<Output<T>>> = Vec::with_capacity(count);

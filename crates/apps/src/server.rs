@@ -9,7 +9,7 @@
 //!                        timer      main process, on the PPE: stop
 //! ```
 //!
-//! Names in capitals are the numbers by which processes find the channels. The server has one
+//! Names in capitals are identifiers with which processes get channel ends. The server has one
 //! alternation, in which the signal to stop has the highest priority.
 //!
 //! After the signal to stop, the server reads no more requests, sends the answers to all requests
@@ -129,7 +129,7 @@ struct Served {
     /// The time from the first request to the signal to stop, and the answers in this time.
     span: Span,
     in_span: u64,
-    /// The number of timer signals, and the sum of the queue's lengths at these signals.
+    /// The number of timer signals, and the length of the server's queue, summed over the signals.
     looks: u64,
     queued: u64,
 }
@@ -349,7 +349,7 @@ fn serve<P: Place>(
         }
     }
     drop(any);
-    // These channels have no buffer, so no item is lost.
+    // These channels have no buffer, so poisoning them loses no item.
     requests.poison(process);
     tasks.poison(process);
     results.poison(process);
@@ -396,7 +396,7 @@ fn send_requests<P: Place>(
             break;
         }
         sent += 1;
-        // If the server ends without this answer, the counts differ at the end.
+        // If the server ends without sending this answer, the counts differ at the end.
         let Ok(found) = answers.read(process) else {
             break;
         };

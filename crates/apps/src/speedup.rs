@@ -4,8 +4,9 @@ use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, ag
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 
-/// Returns the speed-up in `time` of each run over its base, which `base_of` returns: the same
-/// program with one SPE and one thread. A run has no speed-up if its base is not in `done`.
+/// Returns for each run the `time` of its base divided by its `time`. `base_of` returns the base:
+/// the same program with one SPE and one thread. A run has no speed-up if its base is not in
+/// `done`.
 pub(crate) fn conclusions<P: Program>(
     done: &[Done<P>],
     base_of: impl Fn(&P) -> P,

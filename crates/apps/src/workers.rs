@@ -52,8 +52,8 @@ pub struct Workers {
 }
 
 /// The time that a task on a simulated machine waits in addition to its transfers, if buffering is
-/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit: by
-/// these times each task waits 12 to 14 us, for any size of its data. The cause is not known.
+/// off. The time is fitted to the run times of one worker in tables 5.1 and 5.2 of Jack Rabbit. In
+/// these tables a task waits 12 to 14 us, for any size of its data. The cause is not known.
 const WAIT_FOR_TRANSFERS: Cycles = Cycles(39_000);
 
 pub(crate) const RUN_TIME: Metric = Metric::new("run_time", "s");
@@ -94,7 +94,7 @@ impl Workers {
         }
     }
 
-    /// Checks that the machine has the scheduler, and that the scheduler supports the other flags.
+    /// Checks that the scheduler is available on the machine, and that it supports the other flags.
     fn check_scheduler(self, topology: &Topology) -> Result<(), ParameterError> {
         let refused = |parameter, why| Err(ParameterError::Refused { parameter, why });
         match self.scheduler {

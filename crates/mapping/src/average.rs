@@ -4,9 +4,9 @@ use crate::Problem;
 use crate::slots::Slots;
 
 impl Problem {
-    /// Returns the average cost of random placements. Each free task is equally likely in each free
-    /// slot, and a place for several tasks has several slots. Allocates 32 to 64 bytes for each
-    /// pair of slots.
+    /// Returns the average cost of random placements. A place for k tasks has k slots, and each
+    /// task that is not fixed is equally likely in each free slot. Allocates 32 to 64 bytes for
+    /// each pair of slots.
     pub fn average_cost(&self) -> f64 {
         Slots::new(self).average()
     }

@@ -36,7 +36,7 @@ impl Binding {
         }
     }
 
-    /// Binds task 0 to the first CPU, task 1 to the second CPU, and so on.
+    /// Binds task 0 to the CPU `cpus[0]`, task 1 to the CPU `cpus[1]`, and so on.
     pub fn to(cpus: Vec<usize>) -> Self {
         Self { cpus }
     }
@@ -62,9 +62,9 @@ impl Binding {
         ranges.collect::<Vec<_>>().join(",")
     }
 
-    /// Returns the value of `OMP_PLACES`, as in `{6},{4},{2}`: a place for each thread of an OpenMP
-    /// program. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the number of tasks, thread
-    /// i is bound to the CPU of task i (OpenMP API 5.2).
+    /// Returns the value of `OMP_PLACES`, as in `{6},{4},{2}`: for each thread of an OpenMP
+    /// program, the CPU in braces. With `OMP_PROC_BIND=close` and `OMP_NUM_THREADS` set to the
+    /// number of tasks, thread i is bound to the CPU of task i (OpenMP API 5.2).
     pub fn openmp(&self) -> String {
         self.joined(|cpu| format!("{{{cpu}}}"))
     }

@@ -1,12 +1,12 @@
 //! A lower bound of the cost of all placements.
 
-// Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` takes only whole
-// numbers, and `lapjv` only square matrices. `lsap` takes fractions, and fewer tasks than places.
+// Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` accepts only whole
+// numbers, and `lapjv` only square matrices. `lsap` accepts `f64`, and fewer tasks than places.
 
 use crate::Problem;
 use crate::slots::Slots;
 
-/// The fraction by which a bound with a fractional part is lowered, because its sum was rounded.
+/// The fraction by which a bound is lowered if it is not a whole number, because sums are rounded.
 const ROUNDING: f64 = 1e-12;
 
 impl Problem {
@@ -15,8 +15,9 @@ impl Problem {
     /// Journal 10, 1962; E.L. Lawler, The quadratic assignment problem, Management Science 9,
     /// 1963).
     ///
-    /// The least cost of a task at a place is the sum of volume times cost, if the largest volume
-    /// has the lowest cost, and so on. The bound is the lowest sum of the least costs of all tasks.
+    /// The least cost of a task at a place is a sum of products: the highest volume of the task
+    /// times the lowest cost of the place, the second highest times the second lowest, and so on.
+    /// The bound is the lowest sum of the least costs of all tasks.
     pub fn lower_bound(&self) -> f64 {
         let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
@@ -55,7 +56,7 @@ fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {
 }
 
 impl Slots {
-    /// Returns the volumes above 0 that an item sends to the other items, the largest first.
+    /// Returns the volumes above 0 that an item (see [`Slots`]) sends to others, the largest first.
     fn volumes_from(&self, item: usize) -> Vec<f64> {
         let row = item * self.n..(item + 1) * self.n;
         let mut volumes: Vec<f64> = match &self.skew {

@@ -5,8 +5,8 @@ use crate::ids::Place;
 use crate::volumes::square;
 
 /// The cost of a unit of volume from each place to each place, in a unit of the caller's choice,
-/// such as nanoseconds or hops. Tasks that share a place, or send to themselves, have the cost from
-/// the place to itself.
+/// such as nanoseconds or hops. The cost from a place to itself is for tasks that share the place,
+/// and for a task that sends to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     places: usize,

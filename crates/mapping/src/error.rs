@@ -74,7 +74,7 @@ pub enum ProblemError {
         /// The length of this row.
         length: usize,
     },
-    /// The problem has more tasks than its places take.
+    /// The problem has more tasks than its places have room for.
     #[error(
         "{tasks} tasks do not fit on {places} places (forbidden: {forbidden}; tasks on each other place: {capacity}): \
          allow more tasks a place (`capacity`), or use fewer tasks"

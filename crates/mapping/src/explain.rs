@@ -2,7 +2,7 @@
 
 use crate::{Place, Placement, Problem, Task};
 
-/// The weight of the busiest task, fitted to simulated times of a stencil of 16 tasks on a QS22.
+/// The factor of the busiest task's cost, fitted to a simulated stencil of 16 tasks on a QS22.
 const OF_A_TASK: f64 = 0.02;
 
 /// The volume that one task sends to another, and the cost of this volume with two placements.
@@ -87,9 +87,9 @@ impl Problem {
     }
 
     /// Returns the cost of a placement if transfers wait for each other: the cost of the busiest
-    /// link plus a fiftieth of the cost of the busiest task. The cost of a task is that of all
-    /// volumes that the task sends and receives. `links` has the cost of a unit of volume on each
-    /// link, and `way` is as for [`loads`](Self::loads).
+    /// link plus a fiftieth of the cost of the busiest task. The cost of a task is the cost of all
+    /// volumes that the task sends and receives, and the busiest task has the highest cost. `links`
+    /// has the cost of a unit of volume on each link, and `way` is as for [`loads`](Self::loads).
     ///
     /// On two linked Cells this cost ranks placements by their simulated times better than
     /// [`cost`](Self::cost) does, but not in all patterns.

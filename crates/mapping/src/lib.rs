@@ -6,8 +6,8 @@
 //! Koopmans and Beckmann (Assignment problems and the location of economic activities, Econometrica
 //! 25, 1957). A place can take several tasks or be forbidden, and a task can be fixed to a place.
 //!
-//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost, which is
-//! never below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.
+//! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No cost is
+//! below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -16,7 +16,7 @@ pub enum Pattern {
     Stencil,
     /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 has the sum.
     Tree,
-    /// Task i sends to the tasks with numbers that differ from i in one bit, as in an FFT.
+    /// Task i sends to each task j for which j differs from i in one bit, as in an FFT.
     Butterfly,
 }
 

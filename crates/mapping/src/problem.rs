@@ -2,7 +2,7 @@
 
 use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
 
-/// Tasks that need places with the least sum of volume times cost.
+/// Tasks, and the places to which they can be assigned, with volumes and costs.
 #[derive(Clone, Debug)]
 pub struct Problem {
     volumes: Volumes,

@@ -1,7 +1,7 @@
 //! A problem as a permutation problem: each item has its own slot, and all slots have an item.
 //!
-//! A place that takes several tasks has several slots. A fixed task removes one slot. The items are
-//! the free tasks and, for slots that stay empty, items without volume.
+//! A place for several tasks has several slots, without those of the tasks that are fixed to it.
+//! The items are the free tasks and, for slots that stay empty, items without volume.
 
 use crate::{Place, Placement, Problem, Task};
 
@@ -22,7 +22,7 @@ pub(crate) struct Slots {
     pub costs: Vec<f64>,
     /// The skew-symmetric matrices H and B, if neither of them is 0.
     pub skew: Option<(Vec<f64>, Vec<f64>)>,
-    /// The cost of item i in slot t with fixed tasks and with itself, at index i * n + t.
+    /// At index i * n + t, the cost between item i, in slot t, and fixed tasks or the item itself.
     pub linear: Vec<f64>,
     pub places: Vec<Place>,
     /// The cost of the communication between fixed tasks.
@@ -123,7 +123,7 @@ impl Slots {
         (0..self.n).map(row).collect()
     }
 
-    /// Returns the cost that the next item adds in a slot. `slot_of` has the earlier items' slots.
+    /// Returns the cost that item k adds in a slot. `slot_of` has the slots of all items before k.
     pub(crate) fn next_cost(&self, slot_of: &[usize], slot: usize) -> f64 {
         let row = slot_of.len() * self.n;
         let mut cost = self.linear[row + slot];
@@ -142,7 +142,7 @@ impl Slots {
         self.constant + costs.sum::<f64>()
     }
 
-    /// Returns the average cost of all assignments, in which the skew products cancel each other.
+    /// Returns the average cost of all assignments, to which the products of H and B add 0.
     pub(crate) fn average(&self) -> f64 {
         let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
         let n = self.n as f64;

@@ -53,10 +53,10 @@ const ENERGY_DRIFT: Metric = Metric::new("energy_drift", "of the energy");
 const FORCE_ERROR: Metric = Metric::new("force_error", "of the force");
 const PHASES_SIMULATED: Metric = Metric::new("phases_simulated", "phases");
 
-/// The number of bodies in a set: 16 KB, as in section 5.2 of the paper, where tasks move bodies.
+/// The number of bodies in a set. A set is 16 KB, as in section 5.2 of the paper.
 const SET: usize = 512;
 
-/// The smallest part of a set, in bodies. Each part transfers the section of the tree again.
+/// The smallest part of a set, in bodies. For each part a section of the tree is transferred again.
 const PART: usize = 64;
 
 /// The length of a step of time. A body at a distance of 1 goes round in 1,060 steps.
@@ -65,19 +65,19 @@ const STEP: f32 = 0.01;
 /// The opening angle. The paper does not give its value.
 const THETA: f32 = 0.5;
 
-/// The cycles of an SPU when a body visits a node. The node is loaded (6). The difference to its
-/// centre of mass is computed, squared and added (6 each), and compared (2). Every other branch is
-/// mispredicted (18). Source: Cell BE Programming Tutorial, table of pipeline latencies.
+/// The cycles of an SPU when a body visits a node: load the node (6), subtract, square and add to
+/// get the squared distance (6 each), compare (2), and mispredict half of the branches (18 each).
+/// Source: Cell BE Programming Tutorial, table of pipeline latencies.
 const CYCLES_PER_NODE: u64 = 6 + 3 * 6 + 2 + 18 / 2;
 
-/// The further cycles if the node acts upon the body. The inverse of the distance is estimated and
-/// improved once (4 + 7 + 3 * 6), cubed and multiplied by the mass (3 * 6), and added (6).
+/// The further cycles if the node acts upon the body: estimate the inverse distance and improve it
+/// once (4 + 7 + 3 * 6), cube it and multiply it by the mass (3 * 6), and add the result (6).
 const CYCLES_PER_INTERACTION: u64 = 4 + 7 + 3 * 6 + 3 * 6 + 6;
 
-/// Pairs of a number of bodies and a factor for the cycles of accelerating a set. The factors are
-/// fitted to the run times of one worker without double buffering in the paper's table 5.2, because
-/// no constant number of cycles for a node fits all three times. By these times a task takes 14 us,
-/// and 1.4 ns more for each body of the simulation.
+/// Numbers of bodies, each with the factor by which the cycles to accelerate a set are multiplied.
+/// The factors are fitted to the run times of one worker without double buffering in the paper's
+/// table 5.2, because no constant number of cycles for a node fits all three times. A task then
+/// takes 14 us plus 1.4 ns for each body of the simulation.
 const FITTED: [(f64, f64); 3] = [(1e4, 0.0041), (1e5, 2.517), (1e6, 44.96)];
 
 /// The cycles of an SPU to move a body: load velocity and position, change both, store them.
@@ -89,10 +89,10 @@ const CYCLES_PER_NODE_BUILT: u64 = 700;
 
 const BODIES_MAX: usize = 1_000_000;
 
-/// The largest number of bodies for which a simulated machine runs all phases, in some seconds.
+/// The largest number of bodies for which a simulated machine runs all phases. This takes seconds.
 const WHOLE_BODIES_MAX: usize = 50_000;
 
-/// The largest number of steps. With 10k bodies, such a run takes half a day on this computer.
+/// The largest number of steps. With 10k bodies these steps take half a day on a real machine.
 const STEPS_MAX: usize = 1_000_000;
 
 const COMPARED: usize = 100;
@@ -132,7 +132,7 @@ impl Piece {
     }
 }
 
-/// A phase that accelerates each set i by the piece i + `places`, modulo the number of sets.
+/// A phase in which each set i is accelerated by piece (i + `places`) modulo the number of sets.
 #[derive(Clone, Copy)]
 struct Rotation {
     places: usize,
@@ -141,11 +141,12 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Returns all phases, or a sample with few phases of distant sections, which take less work.
+    /// Returns all phases, or a sample. The sample has few of the phases in which the indices of
+    /// set and piece are distant, because these phases take less work.
     fn all(sets: usize, is_sampled: bool) -> Vec<Self> {
         let is_in_sample = |places: &usize| {
             let away = *places.min(&(sets - places));
-            // The distances 0 to 4, 6, 8, 12, 16, 24 and so on are in the sample.
+            // The sample has the phases with `away` = 0 to 4, 6, 8, 12, 16, 24 and so on.
             let unit = 1 << away.max(2).ilog2().saturating_sub(1);
             !is_sampled || away.is_multiple_of(unit)
         };
@@ -371,9 +372,9 @@ impl Program for BarnesHut {
     ) -> Result<Vec<Quantity>, ProgramError> {
         let topology = machine.topology();
         self.check(topology)?;
-        // A sample needs times that repeat, which only simulated machines have.
+        // A sample is possible only if equal work takes equal times, as on simulated machines.
         let is_sampled = topology.capabilities().repeats && self.bodies > WHOLE_BODIES_MAX;
-        // A sample computes incomplete forces, so only the first step runs.
+        // A sample computes only some forces, which would move bodies wrongly: one step runs.
         let steps = if is_sampled { 1 } else { self.steps };
         let mut bodies = disc(self.bodies, SEED);
         let (mut energy_before, mut error, mut phases) = (0.0, 0.0, 0);

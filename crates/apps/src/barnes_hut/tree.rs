@@ -19,7 +19,7 @@ pub struct Node {
     /// The side of the square, or 0 for a leaf. A leaf has one body, or several bodies that are
     /// closer together than 2^-32 times the side of the root's square.
     pub size: f32,
-    /// The index after this node and all nodes inside it.
+    /// The index of the first node that follows this node and all nodes inside this node.
     pub next: u32,
     /// The number of bodies in the square.
     pub bodies: u32,
@@ -28,16 +28,16 @@ pub struct Node {
 /// The largest number of ancestors of a node, because squares are halved 32 times.
 pub const ANCESTORS_MAX: usize = 32;
 
-/// A quad-tree of bodies, with a leaf for each position with a body, and an inner node for each
-/// square with bodies in several quarters. There are fewer than twice as many nodes as bodies.
+/// A quad-tree of bodies. Each position of a body has a leaf, and a square with bodies in at least
+/// two of its quarters has an inner node. There are fewer than twice as many nodes as bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     nodes: Vec<Node>,
 }
 
 /// A contiguous part of the nodes of a tree, which acts upon bodies without the rest of the tree.
-/// Sections may act in any order. Nodes inside a square that is far from a body are skipped. A
-/// section may begin inside such a square, so the section has the ancestors of its first node.
+/// Sections may act in any order. Nodes inside a square far from a body do not act upon the body,
+/// even if the section begins inside the square. So a section has the ancestors of its first node.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// The index of the section's first node in the tree.
@@ -181,7 +181,8 @@ impl Square {
         }
     }
 
-    /// Returns the Morton key of a body: two bits for each quarter, from the largest quarter down.
+    /// Returns the Morton key of a body. The highest two bits choose a quarter of the square, the
+    /// next two bits choose a quarter of this quarter, and so on.
     fn key(&self, body: &Body) -> u64 {
         let [x, y] = array::from_fn(|at| {
             let part = (f64::from(body.position[at]) - self.corner[at]) / self.size;
@@ -204,10 +205,10 @@ fn spread(number: u32) -> u64 {
     masks.into_iter().fold(u64::from(number), spread)
 }
 
-/// The counts of an acceleration, summed over all bodies.
+/// The work of [`accelerate`], summed over all bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of times that a body visited a node, or an ancestor of a section.
+    /// The number of visits of bodies to nodes, including ancestors of the first node of a section.
     pub met: u64,
     /// The number of times that a node accelerated a body.
     pub interactions: u64,
@@ -271,9 +272,9 @@ struct Lanes {
     interactions: [u32; LANES],
 }
 
-/// Takes bodies through a section, node by node. A body near a node continues at the first child,
-/// and a body far from the node continues at `next`. A body with a later `at` skips the node. If no
-/// body continues at the first child, all skip the nodes inside the node.
+/// Takes bodies through a section, node by node. A body near the node continues at its first child,
+/// a body far away continues at `next`, and a body with a larger `at` does not visit the node. If
+/// no body continues at the first child, the loop continues at `next`.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 fn go_through(lanes: &mut Lanes, section: Section<'_>, theta_squared: f32) {
     let mut inner = *lanes;
@@ -375,7 +376,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(50))]
 
-        /// Usually there are more cuts than nodes, so most sections have one node or none.
+        /// There are usually more random cuts than nodes, so most sections have one node or none.
         #[test]
         fn sections_act_as_the_whole_tree(
             mut bodies in some_bodies(),
@@ -413,7 +414,7 @@ mod tests {
                 prop_assert_eq!(accelerate(&mut bodies, section, theta).interactions, expected);
             }
             for (body, whole) in bodies.iter().zip(&whole) {
-                // Forces may cancel each other, so the error is relative to a bound of the forces.
+                // Forces may cancel each other, so errors are relative to the potential.
                 let bound = 1e-4 * whole.potential.abs();
                 prop_assert!((body.potential - whole.potential).abs() <= bound);
                 for (part, of_whole) in body.acceleration.iter().zip(whole.acceleration) {

@@ -68,8 +68,8 @@ impl Plan {
     /// first receives this block. Returns `None` if there are too few blocks. A process receives
     /// one block in each of its steps, which are numbered from 0.
     ///
-    /// Each process receives a block one step later than the previous process, and the last process
-    /// takes the first block as its home. All homes therefore begin and end at the same time.
+    /// Process i + 1 receives each block one step later than process i, but its first home is one
+    /// block earlier. All homes therefore begin and end at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -77,7 +77,8 @@ impl Plan {
         (home < self.blocks).then_some((home, at))
     }
 
-    /// Returns the number of blocks that a process receives until no process needs more blocks.
+    /// Returns the number of steps of a process, until all homes have been compared with all
+    /// blocks.
     pub fn length(&self) -> usize {
         let last = self.blocks - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

@@ -9,9 +9,9 @@
 //!   ...                                   z0 z1 z2 ...
 //! ```
 //!
-//! A vector has the sums of several pairs. A pair in 72 dimensions takes 3 ns on a core of an EPYC
-//! with AVX2.
-//! Rejected: a vector with several coordinates of one pair, because a pair took 9 ns.
+//! A vector has the sums of several pairs of points. A pair in 72 dimensions takes 3 ns on a core
+//! of an EPYC with AVX2.
+//! Rejected: a vector with several coordinates of one pair of points, which takes 9 ns a pair.
 
 use std::array;
 
@@ -23,11 +23,11 @@ use super::data::{Block, Found, HEADER_BYTES, Neighbour, Plan};
 /// The cycles of an SPU for a coordinate of a pair, without SIMD as in the paper: a multiply-add
 /// that waits for the previous one (Cell BE Programming Tutorial, table of pipeline latencies).
 const CYCLES_PER_COORDINATE: u64 = 6;
-/// The further cycles of a pair: a load (6), a comparison (2), and a well predicted branch.
+/// The further cycles of a pair: a load (6), a comparison (2), a correctly predicted branch (0).
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// The further cycles of a new neighbour, for a branch that was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// The cycles for each neighbour that a new neighbour moves in the list: a load and a store.
+/// The cycles to move a list element behind an inserted neighbour: a load and a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// The number of points in a group of the home: one vector of AVX2, or two smaller vectors.
@@ -47,7 +47,7 @@ pub(super) struct Home {
 
 /// Points of the home that are compared together, one in each lane of a vector.
 struct Group {
-    /// The coordinates of all points, by dimension.
+    /// The coordinates of the points of the group. Each array has one coordinate of all points.
     coordinates: Vec<[f32; LANES]>,
     /// For each point, the squared distance that a new neighbour must not exceed: infinite until
     /// the list is full. A lane without a point accepts no neighbour.
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(moved, [Some(0), Some(1), Some(0), Some(2), None, Some(2)]);
     }
 
-    /// The blocks have fewer points than [`LANES`] and [`AT_ONCE`].
+    /// Each block has 3 points. This is less than [`LANES`], and also less than [`AT_ONCE`].
     #[test]
     fn a_comparison_takes_what_its_pairs_and_new_neighbours_take() {
         let plan = Plan {

@@ -9,7 +9,7 @@ use crate::ProgramError;
 use crate::error::agree;
 
 pub(super) struct Points {
-    /// Coordinates from 0 to 255. As `i16`, many coordinates are multiplied by one instruction.
+    /// Coordinates from 0 to 255, as `i16` so that one vector instruction multiplies many of them.
     coordinates: Vec<i16>,
     dimensions: usize,
 }
@@ -172,7 +172,7 @@ mod tests {
         );
     }
 
-    /// There are more points than in a tile. For each point, the reference sorts all other points.
+    /// There are more points than a tile has. The expected neighbours come from sorting all points.
     #[test]
     fn brute_force_finds_the_nearest() {
         const COUNT: usize = 2 * TILE + 5;

@@ -1,4 +1,4 @@
-//! The program `lu`, in which each task changes a column of the matrix or of its tiles.
+//! The program `lu`, in which each task changes a column of the matrix, or a column of tiles.
 
 use cellworks_machine::{Cycles, Machine, PpeCore, Spe, Topology};
 use cellworks_tasks::{Main, Phase, Priority, Read, TaskError, Update, Value, Worker};
@@ -47,8 +47,8 @@ const STEPS_SIMULATED: Metric = Metric::new("steps_simulated", "steps");
 /// the run times of one worker without double buffering in the paper's table 5.1.
 const CYCLES_PER_UPDATE: u64 = 16;
 
-/// The cycles of an SPU to divide by the pivot: an estimate of the functions of IBM's SDK, which
-/// improve an approximate inverse. There are n²/2 divisions, but n³/3 updates.
+/// The cycles of an SPU to divide by the pivot, estimated for functions of IBM's SDK that improve
+/// an approximate inverse. The estimate has little effect: n²/2 divisions, but n³/3 updates.
 const CYCLES_PER_MULTIPLIER: u64 = 40;
 
 /// The largest number of rows. A column of 4,096 rows is 16 KB, the largest DMA transfer.
@@ -60,7 +60,7 @@ const WHOLE_SIZE_MAX: usize = 512;
 /// The number of steps that a simulated machine runs for a larger matrix.
 const SAMPLED_STEPS: usize = 24;
 
-/// The number of tasks for multipliers per worker. The paper has "a few more" tasks than workers.
+/// The tasks per worker that compute multipliers. The paper has "a few more" tasks than workers.
 const MULTIPLIER_TASKS: usize = 2;
 
 const SEED: u64 = 1;
@@ -80,7 +80,7 @@ enum End {
     Sampled { steps: usize },
 }
 
-/// A step of the factorization, and the number of steps that are assumed to take as long.
+/// A step, and the number of steps that are assumed to take as long as this one.
 #[derive(Clone, Copy)]
 struct Step {
     number: usize,
@@ -103,8 +103,9 @@ impl Lu {
         (0..count).map(middle).collect()
     }
 
-    /// Factors by columns, in single precision. Each step has a barrier. In a sample the time of a
-    /// step stands for the steps around it, which have nearly the same columns.
+    /// Factors by columns, in single precision, one step after the other. In a sample the time of a
+    /// step stands for neighbouring steps, which have nearly as many columns of nearly the same
+    /// length.
     fn by_columns<M: Machine>(
         &self,
         main: &Main<'_, M>,
@@ -251,7 +252,7 @@ fn factor_column<S: Spe>(worker: &Worker<'_, S>, column: &mut [Tile<f64>], step:
     });
 }
 
-/// Updates a column of tiles by the column `factored` on its left, which this step has factored.
+/// Updates a column of tiles by `factored`, the column of tiles that this step has factored.
 fn update_column<S: Spe>(
     worker: &Worker<'_, S>,
     column: &mut [Tile<f64>],

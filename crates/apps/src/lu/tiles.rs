@@ -25,7 +25,8 @@ pub struct Tiles<T> {
 }
 
 impl<T: Element> Tiles<T> {
-    /// Makes the tiles of a matrix, filled up with elements of the identity matrix.
+    /// Makes the tiles of a matrix. Outside of the matrix, tiles contain elements of the identity
+    /// matrix.
     pub fn of(matrix: &Matrix<T>) -> Self {
         let order = matrix.order();
         let count = order.div_ceil(TILE);
@@ -100,8 +101,8 @@ pub fn factor_tile<T: Element>(diagonal: &mut Tile<T>) -> u64 {
     factor(diagonal.as_flattened_mut(), TILE)
 }
 
-/// Divides a tile of the upper factor by the lower factor of the diagonal tile in the same row,
-/// like TRSM of BLAS from the left. Returns the number of floating-point operations.
+/// Solves LX = B for a tile B of the upper factor, and replaces B by X. L is from the diagonal tile
+/// in the same row (TRSM of BLAS, left side). Returns the number of floating-point operations.
 #[multiversion(targets("x86_64+avx512f", "x86_64+avx2"))]
 pub fn solve_row<T: Element>(right: &mut Tile<T>, diagonal: &Tile<T>) -> u64 {
     for column in (0..TILE).step_by(COLUMNS) {
@@ -161,7 +162,7 @@ pub fn subtract_product<T: Element>(target: &mut Tile<T>, lower: &Tile<T>, upper
 }
 
 /// A part of a tile that stays in registers. Loops over a block contain only calls that are always
-/// inlined: another call would keep the block in memory and halve the speed.
+/// inlined, because any other call would keep the block in memory and halve the speed.
 type Block<T> = [[T; ROWS]; COLUMNS];
 
 const ROWS: usize = 16;

@@ -9,9 +9,10 @@ pub struct ExchangeRun {
     pub exchange: Exchange,
     /// The number of measured rounds.
     pub rounds: u32,
-    /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, and at least 3 in a ring.
+    /// The SPE of task 0, of task 1 and so on: up to 16 different SPEs, at least 3 SPEs for a ring.
     pub spes: Vec<SpeId>,
-    /// The cycles that each task computes before its first packet. Empty if no task computes.
+    /// The cycles that task 0, task 1 and so on compute before their first packet. Empty if no task
+    /// computes.
     pub start_cycles: Vec<u64>,
 }
 
@@ -49,7 +50,7 @@ impl ExchangeRun {
         self.spes[usize::from(task)]
     }
 
-    /// Returns the tasks in ascending order of their SPEs, which is the order of threads.
+    /// Returns the tasks in ascending order of their SPEs.
     pub(super) fn tasks(&self) -> Vec<u8> {
         let mut tasks: Vec<u8> = (0..self.spes.len() as u8).collect();
         tasks.sort_by_key(|task| self.spe_of(*task));

@@ -3,8 +3,8 @@
 //! ```text
 //!   PPE                                          each SPE
 //!   spawns its program ────────────────────────► prepares its local store
-//!   waits for all     ◄── outbound mailbox ───── two words: an effective address
-//!   replies to each   ─── inbound mailbox ─────► the words that the SPE expects
+//!   waits for all     ◄── outbound mailbox ───── reports the effective address of its data
+//!   replies to each   ─── inbound mailbox ─────► reads the addresses that it needs
 //! ```
 //!
 //! The SPEs do not poll. Polling until all programs have started would need more simulated events
@@ -78,7 +78,7 @@ pub fn join<R, M: CellMachine>(
         .collect()
 }
 
-/// Returns the reason why a run of a machine gave no result.
+/// Returns an error as text. The text is the reason why a run gave no result.
 pub fn failed(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

@@ -11,8 +11,8 @@
 //! A task begins a round when it has all packets of the previous round, and sends each packet as
 //! soon as the receiver's buffer is free. No packet goes through main memory.
 
-// Rejected: notifications in main memory, as in the ring. Polling intervals determined the times,
-// and on the PS3 the mapping caused 0 to 35 % of the variance, but 56 to 100 % with signals.
+// Rejected: notifications in main memory, as in the ring. Polling intervals determined the times.
+// On the PS3 the mapping caused 0 to 35 % of the variance, and with signals 56 to 100 %.
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag, TagMask};
 use cellworks_machine::{
@@ -26,8 +26,9 @@ use super::gather::{address, check_spes, failed, gather, join, prepare, send_add
 /// The first bit for packets that were read. Lower bits are for packets that have arrived.
 const READ: usize = 16;
 
-/// The first tags: of packets and the signals behind them, and of signals that a packet was read.
+/// The first tag of packets, which is also for the signals behind the packets.
 const PACKETS: usize = 0;
+/// The first tag of signals that report that a packet was read.
 const SIGNALS: usize = 16;
 
 pub(super) struct Graph<'a> {
@@ -117,9 +118,9 @@ struct End {
     /// The task at the other end of the edge.
     task: u8,
     bytes: u32,
-    /// The offset of the edge's buffer in the buffers of this task.
+    /// The distance in bytes from this task's first buffer to the edge's buffer.
     at: u32,
-    /// The offset of the edge's buffer in the buffers of the other task.
+    /// The distance in bytes from the other task's first buffer to the edge's buffer.
     at_other: u32,
     /// The index of the edge among the inputs or outputs of the other task.
     number_there: usize,
@@ -141,7 +142,7 @@ impl Plan {
                 (number + 1, bytes + other.bytes)
             })
         };
-        // An edge's index among the outputs or inputs of a task, and the offset of its buffer.
+        // Both return an edge's index among a task's outputs or inputs, and its buffer's offset.
         let at_sender = |edge: &Edge| before(edge, &|other| other.from == edge.from);
         let at_receiver = |edge: &Edge| {
             let outgoing = edges.iter().filter(|other| other.from == edge.to);
@@ -176,8 +177,8 @@ impl Plan {
         ends.map(|end| end.bytes).sum()
     }
 
-    /// Returns the offset of the word that signal `number` sends. Signals for outgoing packets come
-    /// first. The word is at offset 12 of its quadword, as signal registers are.
+    /// Returns the offset of the word that is sent as signal `number`. Signals for outgoing packets
+    /// come first. The word is at offset 12 of its quadword, as signal registers are.
     fn word(&self, number: usize) -> u32 {
         self.packets_bytes() + number as u32 * 16 + 12
     }
@@ -236,8 +237,8 @@ impl<S: CellSpe> Task<'_, S> {
         Ok(end.since(begin).as_nanoseconds_f64() / f64::from(self.packets - WARM_UP))
     }
 
-    /// Returns the lowest number of packets that have arrived over an edge to this task. If no edge
-    /// leads to this task, returns the lowest number of packets that a receiver has read.
+    /// Returns the number of complete rounds: the least number of packets that have arrived over an
+    /// incoming edge or, without incoming edges, that a receiver has read.
     fn rounds(&self) -> u32 {
         let received = self.inputs.iter().map(|input| input.received).min();
         let read = || self.outputs.iter().map(|output| output.read).min();

@@ -1,9 +1,10 @@
-//! Experiments on the effect of the mapping of tasks to SPEs. The *start* of a run has the cycles
-//! that each task computes before its first packet, and the SPE of each thread.
+//! Experiments on the effect of the mapping of tasks to SPEs. The random *start* of a run is the
+//! cycles that each task computes before its first packet, and the SPE of each thread, to which the
+//! mapping assigns a task.
 //!
 //! ```text
 //!   Sweep ── plan ──► SweepPlan ── runs ──► ExchangeRun, each with a mapping and a start
-//!                                             │ run on a machine, each run by itself
+//!                                             │ run, each one alone on a machine
 //!   Times, mapping_share ◄── averages ◄── the time of a round
 //! ```
 

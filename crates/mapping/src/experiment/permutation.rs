@@ -9,8 +9,8 @@ const IDLE: char = '-';
 /// The largest number of tasks that are written as one digit each.
 const DIGITS: usize = 10;
 
-/// The task of each SPE. SPE 0 always has task 0, because renumbering equal tasks does not change
-/// the distances of neighbours.
+/// The task of each SPE. SPE 0 always has task 0: in a ring of equal tasks, a mapping with another
+/// task on SPE 0 differs only in the numbers of the tasks.
 ///
 /// As text, a mapping is the task of SPE 0, of SPE 1 and so on: `02467531`. An SPE without a task
 /// is `-`. If there are more than 10 tasks, blanks separate the tasks.
@@ -55,7 +55,7 @@ impl Mapping {
         }
     }
 
-    /// Returns all mappings in lexicographic order. An SPE without a task comes last.
+    /// Returns all mappings in lexicographic order. In this order an SPE's `-` is after all tasks.
     ///
     /// # Panics
     ///
@@ -172,8 +172,8 @@ impl Mapping {
 
     /// Returns the next mapping in lexicographic order.
     fn next(&self) -> Option<Self> {
-        // The longest descending tail is the last permutation of its elements. The element before
-        // it is exchanged with the next larger element of the tail.
+        // The longest descending tail has no next permutation. So the element before the tail is
+        // exchanged with the smallest larger element of the tail, and the tail is then sorted.
         let tasks = &self.of_spe;
         let at = (1..tasks.len().saturating_sub(1))
             .rev()

@@ -2,21 +2,21 @@
 //!
 //! ```text
 //!   sender                main memory: a row for each thread           receiver
-//!   packet in its buffer
-//!   put notification ──────────► row of the receiver ◄──────────────── get of its row, again and again
-//!                     ◄──────────────────────────────────────────────── get of the packet
-//!   get of its row ────────────► row of the sender ◄─────────────────── put acknowledgement
-//!   its buffer is free
+//!   packet in a buffer
+//!   put notification ──────────► row of the receiver ◄──────────────── get of this row, repeated
+//!                     ◄─────────────────────────────────────────────── get of the packet
+//!   get of this row ───────────► row of the sender ◄────────────────── put acknowledgement
+//!   buffer is free
 //! ```
 //!
 //! A task copies an arrived packet to the outgoing buffer for the other neighbour when this buffer
 //! is free. Threads are numbered in the order of their SPEs.
 
 // Rejected: sends that wait until their buffer is free. With one receive buffer, 86 to 98 of 100
-// mappings deadlock. With eight, runs of one mapping differ as much as mappings do.
-// Rejected: polling at fixed times. Only intervals of eight times the time between two starts give
-// about the published ratio of 3.4 between mappings, and after 3,000 rounds the ratio is 1.9.
-// Rejected: one send buffer for both neighbours. One direction starves, and the ratios are 1.55
+// mappings deadlock. With eight, runs of one mapping differ as much as runs of two mappings.
+// Rejected: polling at fixed times. The published ratio of 3.4, slowest to fastest mapping, needs
+// an interval chosen for it, and after 3,000 rounds the ratio is 1.9.
+// Rejected: one send buffer for both neighbours. One direction starves, and this ratio is 1.55
 // (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all assumptions.
 
 use std::iter;
@@ -35,8 +35,8 @@ pub(super) struct Ring<'a> {
 
 /// The bytes between the rows of two threads in main memory. Rows share no cache line.
 const ROW_STRIDE: usize = 128;
-/// The size in bytes of a row's entry for another thread: the number of packets that the other
-/// thread has sent and, from [`ACKNOWLEDGED`] on, the number that the other thread has received.
+/// The size in bytes of an entry of a row, which has an entry for each thread. The entry counts the
+/// packets that this thread has sent and, at offset [`ACKNOWLEDGED`], received.
 const ENTRY_BYTES: u32 = 8;
 const ACKNOWLEDGED: u32 = 4;
 
@@ -153,7 +153,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// The size of the copy of this task's row, and of the words for put commands behind the copy.
+    /// The size of a copy of this task's row, and of a quadword for each word that is put.
     const WORDS_BYTES: u32 = ROW_STRIDE as u32 + 2 * DIRECTIONS as u32 * 16;
 
     const fn outgoing(self, direction: usize) -> u32 {
@@ -168,8 +168,8 @@ impl Buffers {
         2 * DIRECTIONS as u32 * self.packet_bytes
     }
 
-    /// Returns the offset of a quadword for the word of a put command. The word has the same offset
-    /// in the quadword as in main memory.
+    /// Returns the offset of the quadword for the word that a put command transfers. In its
+    /// quadword the word has the same offset as at the target in main memory.
     const fn word(self, number: usize) -> u32 {
         self.row() + ROW_STRIDE as u32 + number as u32 * 16
     }
@@ -210,7 +210,7 @@ impl<S: CellSpe> Task<'_, S> {
         let mut begin = self.spe.now();
         let mut end = begin;
         for direction in 0..self.directions {
-            // A packet contains the number of its first task, which `verify` checks.
+            // A packet contains the number of the task that first sent it, which `verify` checks.
             let at = self.buffers.at(self.buffers.outgoing(direction));
             let origin = vec![self.task; self.packet_bytes as usize];
             self.spe.local_store().write(at, &origin);

@@ -71,8 +71,9 @@ impl Times {
 }
 
 /// Returns the share of the variance of single runs that is due to the mapping, from 0 to 1. The
-/// rest is due to the starts of the runs. `runs` has the times of each mapping. Returns `None` with
-/// fewer than two mappings, with fewer than two runs of a mapping, or if all times are equal.
+/// rest is due to the random starts of the runs. `runs` has the times of each mapping. Returns
+/// `None` with fewer than two mappings, with fewer than two runs of a mapping, or if all times are
+/// equal.
 ///
 /// The share is the intraclass correlation ICC(1) of Shrout and Fleiss (Intraclass correlations:
 /// uses in assessing rater reliability, Psychological Bulletin 86, 1979), but at least 0.

@@ -9,7 +9,7 @@ use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
 use crate::Volumes;
 
-/// The largest number of mappings that a sweep runs.
+/// The largest number of mappings if a sweep runs all of them.
 const EXHAUSTIVE_MAX: u64 = 50_000;
 
 /// The largest number of tasks, because a row of notifications has room for 16 tasks.
@@ -18,7 +18,8 @@ const TASKS_MAX: usize = 16;
 /// The largest packet in bytes that one DMA command moves.
 const PACKET_BYTES_MAX: u32 = 16 << 10;
 
-/// The limit of the random cycles before a task's first packet: about one round on a Cell.
+/// The random number of cycles before a first packet is below this limit: about one round on a
+/// Cell.
 const START_CYCLES: u64 = 4_096;
 
 /// Tasks that exchange packets, run with many mappings of tasks to SPEs. The tasks form a ring
@@ -40,7 +41,7 @@ pub struct Sweep {
     pub runs: usize,
     /// The seed of the starts of runs and of the random mappings.
     pub seed: u64,
-    /// The SPEs of the threads to which tasks are mapped.
+    /// The SPE of each thread. A mapping assigns tasks to threads.
     pub threads: Threads,
     /// The number of random mappings, or `None` to run all mappings.
     pub sample: Option<usize>,
@@ -56,8 +57,8 @@ pub enum Traffic {
         /// Whether packets go around in one direction only.
         one_way: bool,
     },
-    /// The tasks form a graph, and a packet goes over each edge in each round. Packets of edges
-    /// with the largest volume have the size of the sweep. Other packets are smaller in proportion
+    /// The tasks form a graph, and a packet goes over each edge in each round. A packet of an edge
+    /// with the largest volume has the size `packet_bytes`. Other packets are smaller in proportion
     /// to the volume, rounded up to whole quadwords.
     Graph(Volumes),
 }
@@ -85,13 +86,13 @@ impl Traffic {
     }
 }
 
-/// The SPEs of the threads to which tasks are mapped.
+/// The SPE of each thread. A mapping assigns tasks to threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// Thread i is on SPE i, so a mapping assigns tasks to SPEs.
     Pinned,
-    /// Each run places the threads on random SPEs, as an operating system may do. The SPEs of a run
-    /// are the same for all mappings.
+    /// Each run places the threads on random SPEs, as an operating system may do. Run i of each
+    /// mapping has the same SPEs as run i of all other mappings.
     Placed,
 }
 
@@ -167,7 +168,7 @@ impl Sweep {
         }
     }
 
-    /// Returns the identity, and the mappings that Keller and Varbanescu name for these numbers.
+    /// Returns the identity, and the mappings of Keller and Varbanescu for these tasks and SPEs.
     ///
     /// # Panics
     ///
@@ -270,7 +271,7 @@ impl Sweep {
     }
 
     fn start(&self, run: usize) -> Start {
-        // Runs with consecutive seeds or indices need independent random numbers.
+        // The index is in the upper half, so small seeds and indices always give different numbers.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

@@ -12,8 +12,8 @@
 //! </topology>
 //! ```
 
-// Rejected: `quick-xml`, which reports events. This code would have to build the tree from which
-// the objects of distances are read, and to count the lines for errors.
+// Rejected: `quick-xml`, which reports events. To look up the objects between which distances are
+// given, this code would have to build a tree. It would also have to count lines for errors.
 
 use roxmltree::{Document, Error, Node, ParsingOptions};
 

@@ -1,7 +1,7 @@
 //! A matrix of measured latencies.
 
-// Rejected: the CSV of `stats --matrix` as costs. Unlike the JSON of the same run, the CSV contains
-// neither the machine nor the list of omitted CPUs.
+// Rejected: the CSV of `stats --matrix` as costs. Unlike the JSON of the same run, the CSV lacks
+// the machine and the list of omitted CPUs, so the CPU of a row is unknown.
 
 use super::text::{TextError, amount};
 use crate::Costs;

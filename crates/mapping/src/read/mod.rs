@@ -47,7 +47,7 @@ pub enum ReadError {
 /// Reads a problem of QAPLIB (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic
 /// Assignment Problem Library, Journal of Global Optimization 10, 1997): the size n, n times n
 /// volumes between tasks, and n times n costs between places, separated by blanks and ends of
-/// lines. If the first matrix has the costs, the optimal cost is the same.
+/// lines. If the file has the costs first, the optimal cost is the same as in the other order.
 ///
 /// # Errors
 ///
@@ -92,9 +92,9 @@ pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
 }
 
 /// Reads latencies between CPUs from XML of hwloc 2, such as [`write::hwloc`](crate::write::hwloc)
-/// writes: the distances of kind latency between PUs (CPUs), or else between cores. Returns the
-/// costs in the unit of the file, and the CPU of each place. The CPU of a core is the first of its
-/// PUs.
+/// writes. Reads distances of the kind latency between PUs (CPUs). If there are none, reads those
+/// between cores. Returns the costs in the unit of the file, and the CPU of each place. The CPU of
+/// a core is the first of its PUs.
 ///
 /// # Errors
 ///

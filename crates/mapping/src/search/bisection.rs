@@ -11,8 +11,8 @@ const TRIES: usize = 8;
 /// An improvement pass ends after this number of consecutive exchanges without a gain.
 const EXCHANGES_WITHOUT_GAIN: usize = 64;
 
-/// A part of a cluster is divided, too, if the distance between its own parts is at least this
-/// fraction of the distance between the parts of the cluster.
+/// Let d be the distance between the two parts of a cluster. A part is divided, too, if the two
+/// halves of the part have at least a distance of d times this number.
 const ABOUT_EQUAL: f64 = 0.95;
 
 /// Assigns each item a slot, so that items that communicate much are close.
@@ -55,7 +55,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
 /// Clusters of slots that are close. A cluster with a number below `slots` is a single slot.
 struct Tree {
     slots: usize,
-    /// For each cluster with parts: the two parts, their distance, and the cluster's size.
+    /// For each cluster of several slots: the two parts, their distance, and the cluster's size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 
@@ -93,7 +93,7 @@ impl Tree {
             .map_or(1, |index| self.clusters[index].2)
     }
 
-    /// Returns the parts of a cluster. A part on the same level of the machine is divided, too.
+    /// Returns the parts of a cluster. [`ABOUT_EQUAL`] defines when a part is divided, too.
     fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
@@ -123,7 +123,7 @@ impl Tree {
     }
 }
 
-/// Some of the items, numbered from 0, and the volumes between them.
+/// Some items, which have new numbers from 0 in this graph, and the volumes between them.
 struct Graph {
     neighbours: Vec<Vec<(usize, f64)>>,
 }
@@ -169,7 +169,8 @@ struct Division<'a> {
 }
 
 impl<'a> Division<'a> {
-    /// Grows the first part from `start`, by vertices that add least to the volume between parts.
+    /// Grows the first part from `start`. Always adds the vertex with which the volume between the
+    /// parts is least.
     fn grow(graph: &'a Graph, size: usize, start: usize) -> Self {
         let none = vec![false; graph.neighbours.len()];
         let total =
@@ -214,10 +215,10 @@ impl<'a> Division<'a> {
         }
     }
 
-    /// Exchanges vertices of the two parts, each vertex at most once, even at a loss. Then undoes
-    /// the exchanges after the best division. Returns whether the division is better than before.
-    /// (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving network
-    /// partitions, 19th Design Automation Conference, 1982.)
+    /// Exchanges vertices of the two parts, each vertex at most once, even at a loss. Then goes
+    /// back to the best division that was reached. Returns whether this division is better than the
+    /// initial one (C.M. Fiduccia and R.M. Mattheyses, A linear-time heuristic for improving
+    /// network partitions, 19th Design Automation Conference, 1982).
     fn improve(&mut self) -> bool {
         let mut moved = vec![false; self.in_first.len()];
         let mut turned = Vec::new();

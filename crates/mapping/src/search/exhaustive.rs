@@ -11,7 +11,8 @@ pub(super) fn is_small(slots: &Slots) -> bool {
     choices.fold(1, u64::saturating_mul) <= ASSIGNMENTS_MAX
 }
 
-/// Evaluates all assignments, but skips those that cost too much or only repeat others.
+/// Finds the best assignment. Skips assignments of which the first items already cost too much, and
+/// assignments that differ from others only in slots of the same place.
 pub(super) fn search(slots: &Slots, run: &mut Run<'_>) {
     let none = vec![false; slots.n];
     let best = f64::INFINITY;

@@ -15,13 +15,13 @@ const STARTS: usize = 16;
 /// The largest number of random exchanges that disturb a local optimum.
 const KICKS_MAX: usize = 4;
 
-/// The number of slots near a neighbour from which a random exchange chooses one.
+/// A random exchange moves an item to one of this number of slots close to a communicating item.
 const CLOSE: usize = 16;
 
 /// Improves the best assignment of several bisections until the run ends, by iterated local search
 /// (H.R. Lourenço, O.C. Martin and T. Stützle, Handbook of Metaheuristics, 2003). When no exchange
-/// is a gain, the search moves some items close to neighbours and improves the disturbed items. If
-/// the cost is then higher than before, the search undoes these exchanges.
+/// is a gain, the search moves a few items close to items with which they communicate, and improves
+/// the assignment again. If the cost is then higher, the search undoes all of this.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let (first, _) = (0..STARTS)
         .map_while(|start| {

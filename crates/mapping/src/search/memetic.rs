@@ -1,9 +1,9 @@
 //! Memetic search: tabu search improves the offspring of a population of good assignments.
 
 // Rejected: tabu search of one placement until the limit. Memetic search reaches the best known
-// cost of sko42 in an 18th of the time, and of tai30b in a 45th (`docs/performance.md`).
-// Rejected: tabu searches that take twice as long with each new population. With two of three seeds
-// their result was 0.1 % too high on tai50b after 10 s.
+// costs in less time: 1/18 of the time for sko42, 1/45 for tai30b (`docs/performance.md`).
+// Rejected: tabu searches twice as long in each population as in the one before. The cost of tai50b
+// after 10 s was 0.1 % too high with two of three seeds.
 
 use fastrand::Rng;
 
@@ -19,17 +19,17 @@ const POPULATION: usize = 8;
 /// The number of offspring without a new best assignment, after which a population is replaced.
 const OFFSPRING_WITHOUT_GAIN: u32 = 30;
 
-/// The number of iterations of the shortest tabu searches, divided by the number of items.
+/// The shortest tabu searches have this number of iterations for each item of the problem.
 const SHORTEST: u64 = 5;
 
 /// Searches until the run ends, like Benlic and Hao (Memetic search for the quadratic assignment
-/// problem, Expert Systems with Applications 42, 2015). An offspring inherits the common slots of
-/// its two parents, and a tabu search improves the offspring. The first population has one
+/// problem, Expert Systems with Applications 42, 2015). An offspring inherits the slots that items
+/// have in both parents, and a tabu search improves the offspring. The first population has one
 /// assignment by bisection. All other members of populations start from random assignments.
 ///
-/// A population without gain is replaced. In every second population the tabu searches take twice
-/// the shortest time, in every fourth population four times, and so on. Short searches find more if
-/// good assignments have much in common, and long searches find more in random problems.
+/// A population without gain is replaced. The tabu searches of population r (from 1) have the
+/// shortest number of iterations times the largest power of two that divides r. Short searches find
+/// more if good assignments have much in common, and long searches find more in random problems.
 pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
     let mut first = Some(bisection::assign(slots, random));
     for round in 1_u64.. {

@@ -1,7 +1,7 @@
 //! The search for a placement with a low cost.
 
-// Rejected: minimising `Problem::contended_cost`. In six of six problems on both Cells of a QS22,
-// the placements with the lowest cost also had the lowest contention.
+// Rejected: minimising `Problem::contended_cost`. In all six problems that were tried on the two
+// Cells of a QS22, the placements with the lowest cost also had the lowest contention.
 
 mod bisection;
 mod exhaustive;
@@ -38,7 +38,7 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Returns the fraction of the cost that may be unnecessary, from 0 to 1: (cost - bound) /
+    /// Returns the largest fraction of the cost that can be saved, from 0 to 1: (cost - bound) /
     /// cost. `bound` is a [`Problem::lower_bound`]. The result is 0 if the cost is 0 or optimal.
     pub fn gap(&self, bound: f64) -> f64 {
         let bound = if self.optimal { self.cost } else { bound };
@@ -53,8 +53,8 @@ impl Solution {
 /// A search for a placement with a low cost.
 ///
 /// A problem of at most 10! (3,628,800) placements is solved by evaluating all placements,
-/// regardless of the limit. For a larger problem tabu searches improve a population of placements.
-/// If the places have room for more than 256 tasks, a local search improves one placement.
+/// regardless of the limit. For a larger problem with room for at most 256 tasks, tabu searches
+/// improve a population of placements. With more room, a local search improves one placement.
 ///
 /// ```
 /// use std::ops::ControlFlow;

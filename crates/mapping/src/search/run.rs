@@ -1,7 +1,7 @@
 //! A run of a search, with its limit and the best placement so far.
 
-// Rejected: a search on each CPU. The result of a seed would depend on the number of CPUs, and one
-// search reaches the best known cost in 0.3 s for instances that are allowed 10 s.
+// Rejected: a search on each CPU. The result with a seed would depend on the number of CPUs, and
+// one search needs only 0.3 s for the best known costs of instances that may take 10 s.
 // Rejected: a search that waits for the lower bound. For 4,096 places the bound takes longer than
 // the default time of the search. The command computes the bound in a second thread.
 
@@ -93,7 +93,7 @@ impl<'a> Run<'a> {
         self.stopped
     }
 
-    /// Returns a limit just below `cost`: a cost above the limit may differ only by rounding.
+    /// Returns a limit just below `cost`. A smaller difference to `cost` may be due to rounding.
     pub(super) fn better_than(&self, cost: f64) -> f64 {
         cost - cost.abs() * ROUNDING
     }

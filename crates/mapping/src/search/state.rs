@@ -6,8 +6,8 @@ use crate::slots::Slots;
 
 /// An assignment, and its potentials: the cost of each item in each slot if no other item moves.
 ///
-/// The change of cost by an exchange follows from the potentials of both items in both slots. An
-/// exchange adds the outer product of two vectors to the n times n potentials.
+/// The potentials of two items in their two slots determine how an exchange of the items changes
+/// the cost. An exchange adds the outer product of two vectors to the n times n potentials.
 pub(super) struct State<'a> {
     pub slots: &'a Slots,
     pub slot_of: Vec<usize>,
@@ -20,8 +20,8 @@ pub(super) struct State<'a> {
 }
 
 /// The amount that an exchange of items r and s adds to the potentials: for item i and slot t the
-/// product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same product of
-/// H and B. [`Slots`] defines these matrices.
+/// product of `G[i][r] - G[i][s]` and `T[t][slot of s] - T[t][slot of r]`, plus the same product
+/// with H instead of G and B instead of T. [`Slots`] defines these matrices.
 #[derive(Default)]
 pub(super) struct Change {
     pub symmetric: Outer,

@@ -6,7 +6,7 @@ use multiversion::multiversion;
 use super::run::Run;
 use super::state::{Outer, State};
 
-/// The number of changes of cost that one vector instruction compares.
+/// The number of elements of `deltas` that one vector instruction compares.
 const LANES: usize = 8;
 
 /// Searches from an assignment for some iterations. Returns the best assignment and its cost.
@@ -69,7 +69,7 @@ struct Table {
     deltas: Vec<f64>,
     /// A lower bound of the elements of each row.
     lowest: Vec<f64>,
-    /// The element of the last exchange's slot vector for the slot of each item.
+    /// For the slot of each item, the element of [`Outer::slots`] of the last exchange.
     at_items: Vec<f64>,
 }
 
@@ -113,8 +113,8 @@ impl Table {
     }
 
     /// Updates the table after an exchange that adds the outer product of vectors x and y to the
-    /// potentials. Adds `(x[v] - x[u]) (y[s] - y[t])` to the change of cost by an exchange of u and
-    /// v in slots s and t. Computes the changes by exchanges of the items `exchanged` anew.
+    /// potentials. For items u and v in slots s and t, adds `(x[v] - x[u]) (y[s] - y[t])` to their
+    /// element of `deltas`. Computes elements of the items `exchanged` from the potentials.
     fn update(&mut self, state: &State<'_>, exchanged: [usize; 2]) {
         let (symmetric, skew) = (&state.change.symmetric, &state.change.skew);
         for Outer { items, slots } in std::iter::once(symmetric).chain(skew) {
