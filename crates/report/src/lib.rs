@@ -77,8 +77,8 @@ pub struct Envelope {
     pub schema_version: u32,
     /// The machine that was measured or simulated. If there are several, this is the first one.
     pub machine: MachineInfo,
-    /// The program and the computer that measured or simulated, and the time. If there were several
-    /// runs, these are the values of the first run.
+    /// The program that measured or simulated the machine, the computer on which the program ran,
+    /// and the time. If there were several runs, these are the values of the first run.
     pub environment: Environment,
     /// The command, such as `stats`.
     pub command: String,
@@ -92,22 +92,23 @@ pub struct Envelope {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// What all results have in common.
+    /// The part that the results of all commands have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// The measurements that are missing, and the reasons.
     pub not_measured: Vec<NotMeasured>,
     /// The measurements of single operations, in the order in which they were taken.
     pub measurements: Vec<Measurement>,
-    /// Times between all pairs of SPEs.
+    /// The matrices of one-way times. Each matrix has the time from every SPE to every other SPE.
     pub matrices: Vec<Matrix>,
     /// The latency and the bandwidth of reading each memory module. `None` if the user did not ask
-    /// for them, and in files of older commands.
+    /// for them, or if an older version of the command wrote the file.
     #[serde(default)]
     pub memory_matrix: Option<MemoryMatrix>,
-    /// The time of one pair of SPEs, measured repeatedly during the run. It is `None` in four
-    /// cases: operations of the machine always take the same time, the machine has one SPE, the
-    /// user gave a number of iterations, or the file is of an older command.
+    /// The times of two reference operations between two SPEs, measured repeatedly during the run.
+    /// It is `None` in four cases: operations of the machine always take the same time, the machine
+    /// has one SPE, the user gave a number of iterations, or an older version of the command wrote
+    /// the file.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// Findings that follow from several measurements.
@@ -136,8 +137,9 @@ pub struct MachineInfo {
     /// The place of each SPE, such as `CPU 3`.
     pub spe_places: Vec<String>,
     /// The memory module that is nearest to each SPE. On this computer it is the module of the
-    /// SPE's CPU. The SPEs of a Cell differ if their last-level cache covers several NUMA nodes.
-    /// Empty for a matrix of costs, and in files of older commands.
+    /// SPE's CPU. The SPEs of one Cell can have different nearest modules if their last-level cache
+    /// covers several NUMA nodes. Empty for a matrix of costs, and in files that an older version
+    /// of the command wrote.
     #[serde(default)]
     pub spe_memory_modules: Vec<usize>,
     /// The place of the PPE, such as `CPU 0`. `None` if it has no name, and in older files.
@@ -170,7 +172,8 @@ pub struct CellInfo {
     pub nearest_memory_module: usize,
 }
 
-/// The program and the computer that measured, and the time.
+/// The program that measured or simulated a machine, the computer on which the program ran, and the
+/// time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
@@ -295,8 +298,9 @@ pub struct Counters {
     pub events: u64,
 }
 
-/// The use of time by an SPE and its MFC. An SPE waits when all threads of its program wait. The
-/// kind of the wait is that of the thread that began to wait last.
+/// The time that an SPE spent in each activity, and the work of its MFC. An SPE waits while all
+/// threads of its program wait. If the threads wait for different things, the time counts as a wait
+/// for the thing that the last thread began to wait for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeCounters {
@@ -326,11 +330,12 @@ pub struct SpeCounters {
 pub struct ResourceCounters {
     /// The name, such as `Cell 0, ring 2`.
     pub name: String,
-    /// The number of packets, or of lines of memory.
+    /// The number of packets that the part transferred. For a memory module, it is the number of
+    /// lines that were read or written.
     pub packets: u64,
     /// The number of bytes of data.
     pub bytes: u64,
-    /// The time in which at least one packet was on the part.
+    /// The time in which the part transferred at least one packet or line.
     pub busy_ns: f64,
 }
 

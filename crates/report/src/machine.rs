@@ -44,7 +44,8 @@ pub struct MachineReport {
 pub struct CpuInfo {
     /// The number of the CPU.
     pub cpu: u32,
-    /// The SPE on this CPU. `None` if the quota does not allow another SPE.
+    /// The SPE on this CPU. `None` if the CPU has no SPE, for example because a quota allows fewer
+    /// SPEs than CPUs.
     pub spe: Option<usize>,
     /// Whether the main thread, which is the PPE, runs on this CPU.
     pub has_ppe: bool,

@@ -15,18 +15,19 @@ use crate::{ProgramReport, program};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepReport {
     /// The numbers, and the curves of the sorted times. The time of a mapping is the average of its
-    /// runs. For all mappings with packets of one size: `worst_to_best` and `median_to_best` are
-    /// the longest and the median time divided by the shortest. `best`, `average` and `worst` are
-    /// times in nanoseconds per round. `mapping_share` is the share of the variance of single runs
-    /// that is due to the mapping, in per cent; the rest is due to the starts of the runs. For each
-    /// mapping with a name, for the best and for the worst: `rank` is its rank among all mappings,
-    /// 1 for the fastest. `to_best` is its time divided by the shortest. `time` is in nanoseconds
-    /// per round.
+    /// runs. Some numbers are for all mappings with packets of one size: `worst_to_best` is the
+    /// longest time divided by the shortest, and `median_to_best` is the median time divided by the
+    /// shortest. `best`, `average` and `worst` are the shortest, the average and the longest time,
+    /// in nanoseconds per round. `mapping_share` is the share of the variance of single runs that
+    /// is due to the mapping, in per cent. The rest of the variance is due to the random start
+    /// times of the tasks in each run. Other numbers are for one mapping, which is the fastest, the
+    /// slowest or a named mapping: `rank` is its rank among all mappings, 1 for the fastest.
+    /// `to_best` is its time divided by the shortest. `time` is its time in nanoseconds per round.
     #[serde(flatten)]
     pub found: ProgramReport,
     /// The runs that were planned.
     pub sweep: SweepInfo,
-    /// The times of the mappings, if all runs of the mapping have ended.
+    /// The times of each mapping of which all runs have ended.
     pub mappings: Vec<MappingTimes>,
 }
 
@@ -49,7 +50,8 @@ pub struct SweepInfo {
     pub rounds: u32,
     /// The number of runs of each mapping.
     pub runs: usize,
-    /// The seed of the random starts of tasks, random mappings, and random SPEs of threads.
+    /// The seed of the random numbers, which determine the start times of tasks, the random
+    /// mappings, and the random SPEs of threads.
     pub seed: u64,
     /// `pinned`: thread i is on SPE i. `default`: each run has its threads on random SPEs.
     pub placement: String,

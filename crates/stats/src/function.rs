@@ -46,7 +46,7 @@ pub enum Function {
     WakeUp,
     /// Copying a block of main memory to another place in main memory, by an SPE.
     Copy,
-    /// Following chains of pointers at random through a table in main memory.
+    /// Following chains of pointers, which lead in random order through a table in main memory.
     Chase,
     /// Creating a thread of the operating system that does nothing, and joining it. On a computer,
     /// [`MkThread`](Self::MkThread) creates no thread: it uses threads that wait for programs.
@@ -55,8 +55,9 @@ pub enum Function {
     /// [`Matrix`](crate::Matrix), so no [`Measurement`](crate::Measurement) has this function.
     #[serde(skip)]
     Matrix(Primitive),
-    /// Reading every memory module from every Cell or NUMA node that has SPEs: the latency of a
-    /// load, and the bandwidth of one SPE. The result is a [`MemoryMatrix`](crate::MemoryMatrix).
+    /// Reading every memory module from every Cell or NUMA node that has SPEs. The latency of a
+    /// load instruction and the bandwidth at which one SPE reads are measured. The result is a
+    /// [`MemoryMatrix`](crate::MemoryMatrix).
     #[serde(skip)]
     Memory,
 }
@@ -248,8 +249,8 @@ pub enum Primitive {
 pub enum Polling {
     /// The SPE reads the variable until it has the expected value, and then writes the answer.
     Reads,
-    /// The SPE repeats a compare-and-swap of the expected value with the answer until the swap
-    /// succeeds, as the tool core-to-core-latency does.
+    /// The SPE repeats a compare-and-swap, which replaces the expected value by the answer, until
+    /// the swap succeeds. The tool core-to-core-latency waits in the same way.
     CompareAndSwap,
 }
 

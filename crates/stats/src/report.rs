@@ -15,33 +15,38 @@ pub struct Measurement {
     pub function: Function,
     /// The circumstances of the measurement.
     pub parameters: Parameters,
-    /// The number of times that each SPE did the operation in the timed loops. In an exchange, the
-    /// SPE that answers does the operation.
+    /// The number of times that each SPE did the operation in the timed loops. For exchanges, it is
+    /// the number of exchanges with each SPE that answers.
     pub iterations: u64,
-    /// The number of timed loops. If the request gave the number of iterations, each visit has one
-    /// loop. Otherwise there are loops until their medians agree or the time is over.
+    /// The number of timed loops. If the request gave the number of iterations, each visit (one
+    /// separate run of the measurement) has one loop. Otherwise, a computer repeats the loop until
+    /// the interval of the median is narrow or the planned time is over. A simulated machine
+    /// repeats the loop until the medians of two successive loops agree, but at most 8 times.
     pub rounds: u32,
     /// The number of samples. All latencies except the mean follow from the samples. A sample is the
     /// time of a batch of operations, without the time of reading the clock, divided by the number
     /// of operations.
     pub samples: usize,
-    /// The number of outliers. An outlier is a sample beyond Tukey's far fences: it lies outside of
-    /// the quartiles by more than three times their distance. The latencies include the outliers.
+    /// The number of outliers. An outlier is a sample beyond Tukey's far fences: it is below the
+    /// lower quartile or above the upper quartile by more than three times the distance between the
+    /// two quartiles. The latencies include the outliers.
     pub outliers: usize,
     /// The time of one operation.
     pub latency_ns: Latency,
-    /// The interval of the median, from the medians of the rounds. On a computer the interval comes
-    /// from order statistics. If the rounds are independent of each other, it contains the median
-    /// with a probability of at least 95 %. `None` if there were fewer than six rounds. Rounds of
-    /// one visit (one separate run of the measurement) are not independent, so the interval is
-    /// widened to hold the median of each visit. After a single visit, the interval does not show
-    /// what the rounds of that visit have in common. On a simulated machine every run has the same
-    /// rounds, and the interval is the range of the rounds' medians, or `None` after one round.
+    /// The interval of the median, which follows from the medians of the rounds (timed loops). On a
+    /// computer, the interval comes from order statistics, and is `None` if there were fewer than
+    /// six rounds. If the rounds are independent of each other, the interval contains the true
+    /// median with a probability of at least 95 %. Rounds of one visit (one separate run of the
+    /// measurement) are not independent, so the interval is widened to include the median of each
+    /// visit. After a single visit, the interval does not show how much another visit might differ.
+    /// On a simulated machine every run has the same rounds, so the interval is the range of the
+    /// medians of the rounds, or `None` after one round.
     pub median_interval_ns: Option<Interval>,
     /// The bytes that all SPEs moved in the timed loops, divided by the time of the loops. A loop
-    /// lasts from the first start of an SPE to the last end. `None` if the function moves no
-    /// blocks. All SPEs move the same number of bytes. Fast SPEs wait at the end of each loop for
-    /// slow ones, such as the small cores of a computer, so the fast ones could have moved more.
+    /// lasts from the time at which the first SPE starts to the time at which the last SPE ends.
+    /// `None` if the function moves no blocks. All SPEs move the same number of bytes. At the end
+    /// of each loop, fast SPEs wait for slow SPEs, such as the small cores of a computer, so the
+    /// fast SPEs could have moved more.
     pub bandwidth_bytes_per_s: Option<u64>,
     /// All samples in the order in which they were taken: first those of the first SPE, next those
     /// of the second, and so on. `None` if the request did not ask for samples.
@@ -60,9 +65,10 @@ pub struct Measurement {
     /// sizes are not known.
     #[serde(default)]
     pub lies_in: Option<Storage>,
-    /// The median of the measured atomic operation as one instruction of the processor, without the
-    /// library around it. The numbers of SPEs and variables are the same. `None` for other
-    /// operations, for variables of several words, and on a machine without caches.
+    /// The median time of the atomic operation without the library: one instruction of the
+    /// processor. It was measured with the same number of SPEs and of variables as the operation of
+    /// the library. `None` for other operations, for variables of several words, and on a machine
+    /// without caches.
     #[serde(default)]
     pub bare_ns: Option<f64>,
     /// The share of the buffers or of the table that lay in huge pages of 2 MB, 0 to 1. The rest
@@ -128,14 +134,14 @@ pub struct Interval {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parameters {
-    /// The number of SPEs that take part. In a transfer between SPEs, one of them is SPE 0, which
-    /// only lends its local store.
+    /// The number of SPEs that take part. In a transfer between SPEs, the number includes SPE 0,
+    /// which only provides its local store.
     pub spes: usize,
     /// The Cell whose SPEs were taken first.
     pub cell: usize,
     /// The memory module that holds the buffers or variables.
     pub module: Option<usize>,
-    /// The two ends of the communication.
+    /// The two ends of the communication, such as the PPE at one end and SPEs at the other end.
     pub between: Between,
     /// Whether all SPEs use one buffer or variable, or each has its own.
     pub buffers: Option<Buffers>,
@@ -174,8 +180,8 @@ pub enum Buffers {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
-    /// The mean, which the paper reports: the time of all loops, without the time of reading the
-    /// clock in them, divided by the number of their operations.
+    /// The mean, which the paper reports: the time of all loops divided by the number of operations
+    /// in the loops. The time that the loops spent reading the clock is not included.
     pub mean: f64,
     /// The fastest sample.
     pub min: f64,
@@ -197,7 +203,7 @@ pub struct Finding {
     pub value: f64,
     /// The unit of the value, such as `bytes`.
     pub unit: String,
-    /// The circumstances for which the value holds, with their names and values.
+    /// The parameters for which the quantity has this value, each with its name.
     pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
@@ -270,8 +276,8 @@ pub struct MatrixClass {
 pub struct Home {
     /// The memory module. `None` if each pair used the module nearest to the sending SPE.
     pub module: Option<usize>,
-    /// Whether the machine confirmed that the data is in that module. `None` if the machine cannot
-    /// tell this.
+    /// Whether the machine confirmed that every variable or block is in the intended memory module.
+    /// `None` if the machine cannot tell this.
     pub verified: Option<bool>,
 }
 
@@ -290,7 +296,7 @@ pub struct MemoryMatrix {
     /// The number of memory modules, including those that are nearest to no SPE.
     pub modules: usize,
     /// The figures, with a row for each reading place, and a column for each memory module. A
-    /// figure is `None` if the time was over before its measurement.
+    /// figure is `None` if the run ended before the figure was measured.
     pub cells: Vec<Vec<Option<MemoryCell>>>,
 }
 
@@ -310,9 +316,9 @@ pub struct MemoryRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryCell {
-    /// The median time of a load from a random address in the block. Each address depends on the
-    /// load before. On a machine whose SPEs read memory only by DMA, it is the time to get a node
-    /// of 64 bytes.
+    /// The median time of a load from a random address in the block. The address of each load
+    /// depends on the result of the previous load. On a machine whose SPEs read memory only by DMA,
+    /// `latency_ns` is the time to get a node of 64 bytes.
     pub latency_ns: f64,
     /// The interval of `latency_ns`, from the medians of the rounds. On a machine whose times
     /// repeat, `None` if there was one round. On other machines, `None` if there were fewer than

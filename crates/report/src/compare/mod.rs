@@ -36,19 +36,21 @@ pub use views::{csv, table};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// What all results have in common.
+    /// The part that the results of all commands have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// The names of the reports, such as those of their files.
     pub compared: Compared,
     /// The machine and the circumstances of B.
     pub other: Other,
-    /// Sentences about other circumstances, which may explain differences between the numbers.
+    /// Sentences about circumstances that differ between A and B, or between several runs of A or
+    /// of B. These circumstances may explain differences between the numbers.
     pub notes: Vec<String>,
     /// All measurements, or results of a program, in a few numbers.
     pub summary: Summary,
     /// The ratios of measurements, then of findings, then of matrices, each in the order of A. In a
-    /// comparison of programs, the ratios of results, sorted by name in the order of A.
+    /// comparison of programs, the ratios of results, grouped by name. The names, and the results
+    /// of each name, are in the order of A.
     pub results: Vec<Ratio>,
     /// The values that are in A and not in B.
     pub only_in_a: Vec<String>,
@@ -102,10 +104,11 @@ pub struct Summary {
     pub median_deviation: Option<f64>,
     /// The largest distance of a ratio from 1.
     pub largest_deviation: Option<f64>,
-    /// The number of values that are faster in B, if the intervals of A and B do not overlap. Each
-    /// interval describes one run: the same machine may be in another state the next day.
+    /// The number of values that are faster in B and have intervals in A and B that do not overlap.
+    /// The intervals describe only the compared runs: the same machine may be in another state the
+    /// next day.
     pub faster: usize,
-    /// The number of values that are slower in B, if the intervals of A and B do not overlap.
+    /// The number of values that are slower in B and have intervals in A and B that do not overlap.
     pub slower: usize,
     /// The number of other values: their intervals overlap, or an interval is not known.
     pub undecided: usize,
@@ -117,16 +120,19 @@ pub struct Summary {
 pub struct Ratio {
     /// The kind of the value.
     pub kind: Kind,
-    /// The name of the function, the finding or the result, or of the carrier of data of a matrix.
+    /// The name of the function, the finding or the result. For a matrix, it is the name of the
+    /// primitive that carries the data, such as `mailbox`.
     pub name: String,
     /// The ratio: B divided by A. It is above 0.
     pub value: f64,
     /// The unit: `ratio`.
     pub unit: String,
-    /// The circumstances: names and values. Parameters without a meaning here are left out.
+    /// The parameters of the value, each with its name. Parameters that have no meaning for this
+    /// value are left out.
     pub parameters: BTreeMap<String, Value>,
-    /// The value in A. If the value is a time, it is the median of a run. For several runs it is
-    /// the median of their values.
+    /// The value in A. For a measurement, it is the median of the samples. For a matrix, it is the
+    /// median of the times of the pairs. If several runs of A have the value, it is the median of
+    /// the values of these runs.
     pub a: f64,
     /// The value in B.
     pub b: f64,
@@ -136,9 +142,10 @@ pub struct Ratio {
     pub spread_of_b: Option<Spread>,
     /// The unit of both values, such as `ns`.
     pub value_unit: String,
-    /// The smallest and the largest possible ratio if both medians are in their intervals. With
-    /// several runs, the interval of a side covers the values of all runs and their intervals.
-    /// `None` if a median has no interval.
+    /// The smallest and the largest possible ratio if the true value of A and the true value of B
+    /// are both in their intervals. If A has several runs, the interval of A covers the values of
+    /// all these runs and their intervals. The same holds for B. `None` if the value in A or the
+    /// value in B has no interval.
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
@@ -154,8 +161,9 @@ pub struct RatioInterval {
     pub high: f64,
 }
 
-/// Whether a time or a rate of B differs from that of A by more than the intervals. If each side
-/// has one run, the verdict compares two runs, which need not show a difference of the machines.
+/// Whether a time or a rate of B differs from that of A by more than the intervals. If A and B have
+/// one run each, the verdict is about these two runs. A difference between two runs need not be a
+/// difference between the machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

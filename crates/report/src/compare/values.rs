@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::median::median;
 use crate::{Measured, Report};
 
-/// The kind of the values of a ratio.
+/// The kind of the two values that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// The medians of a measurement.
+    /// The medians of the same measurement in A and in B.
     Measurement,
     /// The values of a finding.
     Finding,

@@ -24,7 +24,8 @@ pub use views::{csv, html, table};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationReport {
-    /// What all results have in common. The machine has an SPE for each place.
+    /// The part that the results of all commands have in common. The machine has an SPE for each
+    /// place.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// The file with the tasks, as the user named it, or the name of a pattern.
@@ -32,19 +33,23 @@ pub struct ExplanationReport {
     /// The file or machine with the costs. `None` if the file with the tasks contains the costs.
     pub costs: Option<String>,
     /// `cost_a` and `cost_b`: the costs of the placements. `difference`: `cost_b` minus `cost_a`.
-    /// `ratio`: `cost_b` divided by `cost_a`; it is missing if A costs nothing. If links are known,
-    /// `contended_a` and `contended_b`: the cost of the busiest link plus a fiftieth of the cost of
-    /// the task with the highest cost.
+    /// `ratio`: `cost_b` divided by `cost_a`; it is missing if A costs nothing. If the links
+    /// between places are known, `contended_a` and `contended_b`: estimates of the costs if
+    /// transfers wait for each other on links. Each estimate is the sum of two terms: the cost of
+    /// the busiest link, and a fiftieth of the cost of all data that the busiest task sends and
+    /// receives.
     pub results: Vec<Finding>,
     /// Placement A, and then placement B.
     pub placements: Vec<ExplainedPlacement>,
-    /// The cost of each pair of tasks that communicates. The pairs with the largest differences
-    /// come first.
+    /// The costs of each pair of tasks that communicates. The pairs with the largest differences
+    /// between `cost_a` and `cost_b` come first.
     pub pairs: Vec<ExplainedPair>,
     /// The load of each link and of the ports of each place. The links and ports with the largest
-    /// differences come first. Links and ports that neither placement uses are left out.
+    /// differences between `load_a` and `load_b` come first. Links and ports that neither placement
+    /// uses are left out.
     pub links: Vec<LinkLoad>,
-    /// All places in the order of the picture, in which near places are neighbours.
+    /// All places in the order in which the picture shows them. On a machine with rings, it is the
+    /// order of the elements on the rings.
     pub around: Vec<usize>,
 }
 
@@ -52,7 +57,8 @@ pub struct ExplanationReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedPlacement {
-    /// The name of the placement: a file, a list or a mapping.
+    /// The placement as the user named it: the name of a file, a list of places such as `0,2,4,3`,
+    /// or a mapping such as `[0213]`.
     pub name: String,
     /// The place of task 0, of task 1 and so on.
     pub placement: Vec<usize>,
@@ -80,9 +86,9 @@ pub struct ExplainedPair {
 pub struct LinkLoad {
     /// The name, such as `link from SPE 1 to SPE 3`, `out of CPU 2` or `into CPU 2`.
     pub name: String,
-    /// The sum of the volumes that pass with placement A.
+    /// The sum of the volumes that pass through the link or port with placement A.
     pub load_a: f64,
-    /// The sum of the volumes that pass with placement B.
+    /// The sum of the volumes that pass through the link or port with placement B.
     pub load_b: f64,
 }
 

@@ -26,7 +26,8 @@ pub use views::{csv, html, table};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementReport {
-    /// What all results have in common. The machine has an SPE for each place.
+    /// The part that the results of all commands have in common. The machine has an SPE for each
+    /// place.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// The problem: the tasks and the places.
@@ -39,10 +40,11 @@ pub struct PlacementReport {
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
     /// average cost of a random placement. `time_to_best`: when the search found the placement.
     /// `time`: when the search ended. `iterations`: the number of exchanges of two tasks. If a
-    /// command was run, `time_unbound` and `time_bound` are the medians of its times without a
-    /// binding and with the placement. `gain` is the median of the ratios of these times.
-    /// `gain_at_least` and `gain_at_most` are an interval that contains `gain` with a probability
-    /// of 98 %. If a run was interrupted, unknown values are left out.
+    /// command was run, `time_unbound` is its median time without a binding to CPUs, and
+    /// `time_bound` is its median time with the placement. `gain` is the median speed-up of all
+    /// rounds. The speed-up of a round is the time without a binding divided by the time with the
+    /// placement. `gain_at_least` and `gain_at_most` are an interval that contains the true median
+    /// speed-up with a probability of 98 %. If a run was interrupted, unknown values are left out.
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
@@ -51,8 +53,9 @@ pub struct PlacementReport {
     /// The CPUs of the tasks, for programs that bind tasks to CPUs. `None` if the places are not
     /// CPUs of a computer.
     pub binding: Option<CpuBinding>,
-    /// The times of a command with the cheapest placements. `None` if no command was run. If there
-    /// are times, `placement` is the placement with which the command was fastest.
+    /// The times of a command with each of the cheapest placements that were found. `None` if no
+    /// command was run. If a command was run, `placement` is the placement with which the command
+    /// was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
 }
@@ -63,7 +66,7 @@ pub struct PlacementReport {
 pub struct PlacementProblem {
     /// The file with the tasks, as the user named it, or the name of a pattern.
     pub file: String,
-    /// The file with the costs. `None` if `file` contains the costs.
+    /// The file or machine with the costs. `None` if `file` contains the costs.
     pub costs: Option<String>,
     /// The unit of the costs between places, such as `ns`. `None` if the unit is unknown.
     #[serde(default)]

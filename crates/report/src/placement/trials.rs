@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::median::median;
 
-/// The times of a command with several placements, and without a binding to CPUs. Each round runs
-/// the command once in each of these ways. Runs of one round have the same index.
+/// The times of a command with several placements, and without a binding to CPUs. In each round,
+/// the command runs once without a binding and once with each placement. The times of one round
+/// have the same index in `unbound_ns` and in the `ns` of each placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementTrials {

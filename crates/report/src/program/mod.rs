@@ -22,7 +22,7 @@ pub use views::{csv, table};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramReport {
-    /// What all results have in common.
+    /// The part that the results of all commands have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// The name of the program, such as `aes`.

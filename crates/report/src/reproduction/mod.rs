@@ -24,12 +24,12 @@ pub(crate) use views::CSV_HEADER;
 pub use views::{csv, table};
 
 /// Published numbers of papers, with the numbers of simulated machines. `machine` is the machine of
-/// the first paper. `trust` and `complete` hold if every simulation gave a number. If some numbers
-/// were left out, `complete` does not hold.
+/// the first paper. `trust.trustworthy` and `complete` are true if every simulation gave a number.
+/// If the run ended before all numbers were simulated, `complete` is false.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduction {
-    /// What all results have in common.
+    /// The part that the results of all commands have in common.
     #[serde(flatten)]
     pub envelope: Envelope,
     /// Machines other than `machine`. The `parameters` of a result name its machine.
@@ -38,7 +38,8 @@ pub struct Reproduction {
     pub papers: Vec<PaperInfo>,
     /// A summary of all numbers.
     pub summary: ReproductionSummary,
-    /// The numbers, in the order of the papers and of each paper.
+    /// The published numbers with their simulated values, paper by paper. The numbers of one paper
+    /// are in the order of that paper.
     pub results: Vec<Reproduced>,
     /// The figures of the papers, from simulated numbers. Empty if the user did not ask for them.
     pub figures: Vec<ReproducedFigure>,
@@ -62,7 +63,8 @@ pub struct PaperInfo {
 pub struct Reproduced {
     /// The name of the number, which is unique in its paper.
     pub name: String,
-    /// The simulated value. `None` if the number was not simulated. For a shape it is the ratio.
+    /// The simulated value. `None` if the number was not simulated. If `shape` is given, it is the
+    /// simulated ratio.
     pub value: Option<f64>,
     /// The unit of the simulated and of the published value.
     pub unit: String,
@@ -83,7 +85,7 @@ pub struct Reproduced {
     pub shape: Option<ShapeRange>,
     /// Whether the simulated ratio is in the range of the shape.
     pub holds: Option<bool>,
-    /// Whether a parameter was chosen to reproduce the number: `relation` is `fitted`.
+    /// Whether a parameter was chosen to reproduce the number. If so, `relation` is `fitted`.
     pub served_for_calibration: bool,
     /// The distance of the simulated value from the published value, in per cent of the published
     /// value. It is above 0 if the simulated value is larger, and 0 if the reading allows the
@@ -101,14 +103,15 @@ pub struct Reproduced {
     pub follows_from: Option<String>,
 }
 
-/// The origin of the simulated value of a known number.
+/// The origin of the simulated value of a published number that was not kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// A parameter was chosen to reproduce the number.
     Fitted,
-    /// The number repeats a parameter or another number, or follows from them by arithmetic.
+    /// The simulated value repeats a parameter or another published number, or follows by
+    /// arithmetic from parameters or other published numbers.
     Derived,
     /// The number is neither fitted nor derived. Only these numbers show how good the model is.
     Independent,
@@ -133,7 +136,8 @@ pub enum Published {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShapeRange {
-    /// The values of the ratio, and the range in which the ratio must be.
+    /// The ratio and the range in which the ratio must be, in words. The words name the two values
+    /// that are divided.
     pub rule: String,
     /// The lower end of the range of the ratio. The range includes the end.
     pub at_least: Option<f64>,
@@ -189,7 +193,8 @@ pub struct Errors {
 pub struct ReproducedFigure {
     /// The name of the paper.
     pub paper: String,
-    /// The number of the figure in the paper, or the listings from which it is drawn.
+    /// The number of the figure in the paper. If the figure is drawn from listings of the paper,
+    /// the field names these listings instead.
     pub number: String,
     /// The title.
     pub title: String,
@@ -230,7 +235,8 @@ pub struct CurvePoint {
     pub latency_ns: f64,
     /// The number of bytes per second that all SPEs together move.
     pub bandwidth_bytes_per_s: Option<f64>,
-    /// The speed-up over this program with one process on one SPE, if the figure shows it.
+    /// The speed-up of the program over the same program with one process on one SPE. It is left
+    /// out if the figure does not show speed-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
 }

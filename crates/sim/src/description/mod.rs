@@ -72,7 +72,8 @@ pub enum Certainty {
     Derived,
     /// The number was recalled, or comes from a weak source.
     Uncertain,
-    /// The number was chosen so that a published number comes out, which `fitted_to` names.
+    /// The number was chosen so that the simulation reproduces a published number. `fitted_to`
+    /// names the published number.
     Fitted,
 }
 
@@ -88,8 +89,8 @@ pub struct Description {
     pub title: String,
     /// The clocks.
     pub clock: Clock,
-    /// The chips, `[[cell]]`, from Cell 0 on. Rings can connect the elements of one or two Cells.
-    /// With another interconnect there is one Cell.
+    /// The chips, `[[cell]]`, from Cell 0 on. A machine with rings has one or two Cells. A machine
+    /// with a mesh, a crossbar or a matrix has one Cell.
     #[serde(rename = "cell")]
     pub cells: Vec<Cell>,
     /// The memory modules, `[[memory]]`, from module 0 on. On rings, a Cell has at most one module.
@@ -159,7 +160,8 @@ pub struct Cell {
 pub struct MemoryModule {
     /// The number of the Cell to which the module is attached.
     pub cell: u16,
-    /// The column and row of the module's tile on a mesh. Elsewhere the key is left out.
+    /// The column and row of the module's tile on a mesh. With other kinds of interconnect, the key
+    /// is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tile: Option<[u16; 2]>,
     /// The size of the module, in bytes.
@@ -178,10 +180,11 @@ pub struct MemoryModule {
     pub bank_read_ps: Quantity,
     /// How long a bank is busy with a write.
     pub bank_write_ps: Quantity,
-    /// The time that the data pins lose when a read follows a write, or a write a read.
+    /// The time that the data pins lose when a read follows a write, or when a write follows a
+    /// read.
     pub turnaround_ps: Quantity,
-    /// The number of writes that the controller collects to save turnarounds. The controller begins
-    /// earlier if it has no read to do.
+    /// The number of writes that the controller collects before it begins to write, to save
+    /// turnarounds. If no read waits, the controller begins with fewer writes.
     pub write_batch_lines: Quantity,
     /// The number of writes that the controller accepts before they are in a bank.
     pub write_queue_lines: Quantity,
