@@ -20,8 +20,8 @@ use crate::{
     Quantity, Repeats, against, speedup,
 };
 
-/// Measures the speed-up of a ring of processes for different amounts of computation for each
-/// communication, as in figure 9 of DSMCBE.
+/// Measures a ring of processes with different amounts of computation for each communication, as in
+/// figure 9 of DSMCBE.
 ///
 /// In each step all processes share the operations, and each process gives 16 bytes to the next. If
 /// the program also runs on one SPE with one thread, the results contain the speed-ups over that
