@@ -103,8 +103,8 @@ pub(crate) struct StatsArgs {
     pub cell: Option<u16>,
 
     /// The memory module of the buffers and variables; on the host, the NUMA node. With -s the
-    /// buffers are in local stores, and the module has only the messages by which the PPE controls
-    /// the SPEs [default: the nearest to the Cell]
+    /// buffers are in local stores, and the module has only the messages in which the PPE describes
+    /// the work of the SPEs [default: the nearest to the Cell]
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
