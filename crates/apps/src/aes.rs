@@ -19,7 +19,7 @@ const CIPHER_BLOCK_BYTES: usize = 16;
 /// The key, which does not influence the time.
 const KEY: [u8; 16] = *b"a key of AES-128";
 
-/// Encrypts a buffer by AES-128, block by block in local stores: CellMT's listings 7 to 9.
+/// Encrypts a buffer by AES-128, block by block in local stores, as in listings 7 to 9 of CellMT.
 ///
 /// The result is compared with the result of encrypting the whole buffer at once.
 #[derive(Args, Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -42,8 +42,9 @@ pub struct Aes {
     #[arg(long = "block", default_value = "4k")]
     pub block_bytes: usize,
 
-    /// The cycles that a simulated SPU computes for each byte; 11.7 are those of AES-128 by Bos,
-    /// Osvik and Stefan ("Fast Implementations of AES on Various Platforms", 2009, abstract).
+    /// The cycles that a simulated SPU computes for each byte. Bos, Osvik and Stefan report 11.7
+    /// cycles a byte for AES-128 ("Fast Implementations of AES on Various Platforms", 2009,
+    /// abstract).
     #[arg(long, default_value = "11.7")]
     pub cycles_per_byte: f64,
 }

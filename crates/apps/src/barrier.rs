@@ -30,8 +30,8 @@ use crate::{
     against,
 };
 
-/// Measures a barrier of SPEs by signals, with one root or with one in each Cell: CellStats'
-/// section 5.2.
+/// Measures a barrier in which SPEs send signals to one root, or to a root in each Cell, as in
+/// section 5.2 of CellStats.
 ///
 /// No SPE leaves a barrier before all have come to it. Some barriers run before the timed ones. In
 /// these barriers each SPE checks that all others have come.

@@ -46,7 +46,7 @@ pub struct CommsTime {
     #[serde(flatten)]
     pub placement: Placement,
 
-    /// How many rounds are timed; a tenth as many run before, without being timed.
+    /// How many rounds are timed. Before the timed rounds, a tenth as many run that are not timed.
     #[arg(long)]
     pub rounds: u64,
 }

@@ -33,9 +33,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Structure {
-    /// rows in chains, found by a hash; every second key has a row
+    /// rows in chains, found by a hash; half of the keys that are looked up have a row
     HashJoin,
-    /// a tree with 9 children a node; every second key is there
+    /// a tree with 9 children a node; half of the keys that are looked up are in the tree
     BTree,
     /// a graph with 7 edges a node; each look-up follows 8 edges, one after the other
     GraphWalk,

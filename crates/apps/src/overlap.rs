@@ -28,8 +28,8 @@ use crate::{
     Quantity, against,
 };
 
-/// Compares single buffering, double buffering and threads with a model, by computation a byte.
-/// Finds the crossover, where computation takes as long as transfers.
+/// Compares single buffering, double buffering and threads with a model, for different amounts of
+/// computation for each byte. Finds the crossover, where computation takes as long as transfers.
 ///
 /// The programs change each block once, and the result is checked for this change. The model starts
 /// from a run without computation, which measures the time t of the transfers. With c cycles of
@@ -42,8 +42,8 @@ use crate::{
     false => flag,
 }))]
 pub struct Overlap {
-    /// The cycles of computation for each byte; of a range, 1, 2 and 5 times each power of 10 are
-    /// taken. A run with 0, which only transfers, is always added.
+    /// The cycles of computation for each byte. A range such as 0.1-100 stands for 1, 2 and 5 times
+    /// each power of 10 in it. A run with 0, which only transfers, is always added.
     #[arg(long, default_value = "0.1-100,11.7")]
     pub cycles_per_byte: f64,
 

@@ -9,19 +9,19 @@ use crate::ParameterError;
 use crate::figure::counted;
 use crate::gang::check_spes;
 
-/// How many processes a network has, where, and how they reach each other.
+/// How many processes a network has, on which SPEs they run, and how they reach each other.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Placement {
     /// How many SPEs have processes, from SPE 0 on.
     #[arg(long, default_value = "1")]
     pub spes: usize,
 
-    /// Processes on each SPE.
+    /// How many processes run on each SPE.
     #[arg(long, default_value = "1")]
     pub threads: usize,
 
-    /// How processes of different SPEs reach each other on a simulated machine; on this computer
-    /// they share memory, and this makes no difference.
+    /// How processes of different SPEs reach each other on a simulated machine. On this computer
+    /// they share memory, and the flag has no effect.
     #[arg(long, value_enum, default_value = "direct")]
     pub transport: Transport,
 }

@@ -47,7 +47,8 @@ pub struct Prototein {
     #[arg(long, default_value = "HPHPPHHPHPPHPHHP")]
     pub prototein: String,
 
-    /// How many beads of each task are placed, 2 to all [default: 9, or all of a shorter prototein]
+    /// How many beads are already placed when a task begins, from 2 to all [default: 9, or all of a
+    /// shorter prototein]
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placed: Option<usize>,

@@ -20,8 +20,8 @@ use crate::{
     Quantity, Repeats, against, speedup,
 };
 
-/// Finds how much computation a communication needs beside it, in a ring of processes: DSMCBE's
-/// figure 9.
+/// Measures a ring of processes with different amounts of computation for each communication, as in
+/// figure 9 of DSMCBE.
 ///
 /// In each step all processes share the operations, and each process gives 16 bytes to the next. If
 /// the program also runs on one SPE with one thread, the results contain the speed-ups over that

@@ -34,12 +34,13 @@ use crate::{
     Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
 };
 
-/// Measures what a request costs at a server that waits at once, by one alternation, for clients,
-/// workers, a timer and the signal to stop.
+/// Measures what a request costs at a server that waits at the same time for clients, workers, a
+/// timer and the signal to stop, by one alternation.
 ///
-/// The server and the timer are on SPE 0. The workers, and after them the clients, are on the other
-/// SPEs in turn. When the first client has all of its answers, the server gets the signal to stop.
-/// The other clients still send requests then.
+/// The server and the timer are on SPE 0. The workers, and then the clients, are placed one by one
+/// on SPE 1, SPE 2 and so on; after the last SPE, SPE 0 follows. When one of the clients is the
+/// first to have all of its answers, the server gets the signal to stop. The other clients still
+/// send requests then.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
@@ -59,7 +60,8 @@ pub struct Server {
     #[arg(long, default_value = "2k")]
     pub cycles: u64,
 
-    /// How many answers a client has when the server gets the signal to stop.
+    /// How many answers a client waits for. When the first client has all of them, the server gets
+    /// the signal to stop.
     #[arg(long)]
     pub requests: u64,
 }

@@ -22,11 +22,12 @@ pub enum OnOff {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// each worker has a queue, and takes tasks of others when its own is empty
+    /// each worker has its own queue; a worker with an empty queue takes tasks from the queues of
+    /// others
     Stealing,
     /// the queue of Jack Rabbit, in three levels
     ThreeLevel,
-    /// the queue of MARS
+    /// the queue of MARS, with which the paper Jack Rabbit compares its own
     Mars,
 }
 
@@ -37,12 +38,13 @@ pub struct Workers {
     #[arg(long, default_value = "1")]
     pub workers: usize,
 
-    /// Whether the data of the next task is on its way while a task runs; on this computer data is
-    /// used where it is, and this makes no difference.
+    /// Whether the data of the next task is transferred while a task runs. On this computer data is
+    /// used where it is, and the flag has no effect.
     #[arg(long, value_enum, default_value = "on")]
     pub buffering: OnOff,
 
-    /// Whether a task may be split when fewer than 16 tasks wait for each worker.
+    /// Whether tasks may be split. They are split only while fewer than 16 tasks for each worker
+    /// wait.
     #[arg(long, value_enum, default_value = "on")]
     pub dicing: OnOff,
 

@@ -45,8 +45,8 @@ Examples:
 #[derive(Args)]
 #[command(after_help = MACHINE_AFTER_HELP)]
 pub(crate) struct MachineArgs {
-    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
-    /// a file that describes a simulated machine
+    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
+    /// that describes a simulated machine
     #[arg(value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -77,8 +77,8 @@ impl MachineArgs {
 /// Flags of all commands that work on a machine.
 #[derive(Args)]
 pub(crate) struct CommonArgs {
-    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
-    /// a file that describes a simulated machine
+    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
+    /// that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -120,9 +120,10 @@ pub(crate) struct SimulationArgs {
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 
-    /// What to do about hazards: transfers that overlap, buffers that are given back in flight, and
-    /// words for full mailboxes. Puts of several SPEs to a shared buffer are hazards, and so are
-    /// gets of more than 16 KB [default: warn, and off where everything is measured]
+    /// What to do about hazards: transfers that overlap, buffers that are used or released during a
+    /// transfer, and words for full mailboxes. In `stats`, puts of several SPEs to a shared buffer
+    /// are hazards, and so are gets of more than 16 KB [default: warn, but off if `stats` measures
+    /// everything or --matrix memory]
     #[arg(long, value_name = "HOW", value_enum)]
     pub hazards: Option<Hazards>,
 
@@ -131,7 +132,7 @@ pub(crate) struct SimulationArgs {
     pub counters: bool,
 
     /// The PPE reaches mailboxes and signals by library calls that enter the kernel, not by stores
-    /// and loads: Mailbox-sc and Signal-sc in table 1 of the paper
+    /// and loads. These are Mailbox-sc and Signal-sc in table 1 of the CellStats paper
     #[arg(long)]
     pub system_calls: bool,
 }
@@ -168,15 +169,17 @@ pub(crate) enum Hazards {
     Error,
 }
 
-/// Compares two results of `stats`, or two of one program of `run`, for example of two machines or
-/// two days. Each side may have several runs. A file may be `-`, standard input.
+/// Compares two results of `stats`, or two results of the same program of `run`, for example of two
+/// machines or two days. Each of the two sides may have several runs. A file may be `-`, which is
+/// standard input.
 ///
-/// For each figure that both sides have, prints the second divided by the first. For `stats` it
-/// also prints the interval of that ratio.
+/// For each figure that both sides have, it prints the figure of the second side divided by that of
+/// the first. For `stats` it also prints the interval of this ratio.
 #[derive(Args)]
 #[command(after_help = COMPARE_AFTER_HELP, override_usage = COMPARE_USAGE)]
 pub(crate) struct CompareArgs {
-    /// The JSON of the first run and of the second; or with --with, of all runs of the first side
+    /// The JSON of the first run and the JSON of the second run. With --with: the JSON of all runs
+    /// of the first side
     #[arg(value_name = "FILE", required = true, value_parser = input())]
     pub files: Vec<PathBuf>,
 
@@ -186,7 +189,7 @@ pub(crate) struct CompareArgs {
     pub with: Vec<PathBuf>,
 
     /// Ends with exit code 4 if a time or a rate of the second run is worse by more than this, such
-    /// as 5%. If the intervals of both runs are known, they must not overlap
+    /// as 5%. A difference does not count if the intervals of both runs are known and overlap
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
@@ -217,8 +220,8 @@ cannot be relied upon, 4 the second run is slower by more than --threshold.";
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
 /// error.
 ///
-/// Without PAPER it simulates all papers. For published numbers that the project keeps back, it
-/// prints predictions.
+/// Without PAPER it simulates all papers. Some published numbers were kept back while the
+/// parameters of the simulated machines were fitted. For these numbers it prints predictions.
 #[derive(Args)]
 #[command(after_help = REPRODUCE_AFTER_HELP)]
 pub(crate) struct ReproduceArgs {
@@ -226,8 +229,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "PAPER", value_parser = PossibleValuesParser::new(Paper::names()))]
     pub paper: Option<String>,
 
-    /// Also simulates the experiments that take long. For jack-rabbit these are the matrices of 3k
-    /// and 4k and a million bodies, which take about 4 minutes more on two CPUs
+    /// Also simulates the experiments that take long. For jack-rabbit these are the factoring of
+    /// matrices with 3k and 4k rows, and the gravity of a million bodies. They take about 4 minutes
+    /// more on two CPUs
     #[arg(long)]
     pub all: bool,
 
@@ -265,7 +269,8 @@ pub(crate) struct MachinesArgs {
     #[command(subcommand)]
     pub command: Option<MachinesCommand>,
 
-    /// The machine to show: its name, or a file; `host` is what `cellworks machine` shows
+    /// The machine to show: its name, or a file. With `host`, the output is that of `cellworks
+    /// machine`
     pub machine: Option<String>,
 
     /// How to print the list. A description is printed as TOML
@@ -316,8 +321,9 @@ Exit codes: 0 done, 1 results are missing, 2 a file is wrong, 130 interrupted.";
 
 /// Merges the results of the shares of a sweep, as if one process had simulated all of it.
 ///
-/// A share is the part that --share chooses of `run`, `reproduce` or `map ring`, or the part of one
-/// task of Slurm or MPI. The command lists the results that are in none of the files.
+/// A share is the part of the steps of `run`, `reproduce` or `map ring` that one process simulates.
+/// --share chooses this part, or Slurm or MPI has started several processes, and each has its own
+/// part. The command lists the results that are in none of the files.
 #[derive(Args)]
 #[command(after_help = MERGE_AFTER_HELP)]
 pub(crate) struct MergeArgs {

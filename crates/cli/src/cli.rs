@@ -20,8 +20,8 @@ Where to begin:
   cellworks stats --machine qs20
       What communication costs on a simulated Cell blade.";
 
-/// Programs, measures and maps machines made of cells: cores with small local stores that move data
-/// by DMA, mailboxes and signals.
+/// Measures and simulates machines made of cells, runs programs on them, and maps tasks to their
+/// cells. A cell is a core with a small local store, and moves data by DMA, mailboxes and signals.
 #[derive(Parser)]
 #[command(name = "cellworks", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {

@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///
-/// It is the dmaget of `cellworks stats` with -N, in time and in cycles.
+/// The measurement is that of `cellworks stats -f dmaget -N`, and the results are in ns and in
+/// cycles.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DmaLatency {
-    /// The bytes of a block; a range has its powers of 2
+    /// The bytes of a block. A range such as 8-16k stands for 8, 16, 32 and so on up to 16k
     #[arg(long = "sizes", default_value = "8-16k")]
     block_bytes: usize,
 

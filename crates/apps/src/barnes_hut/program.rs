@@ -22,11 +22,11 @@ use crate::{
 ///
 /// Where programs reach only their local stores, the tree is cut into sections, and the forces are
 /// computed in several phases. Each phase has a task for each set of 512 bodies. The task
-/// accelerates its set by one section of the tree. In each phase, each set meets another section.
-/// On other machines one phase computes the forces, and each task has the whole tree. The first
-/// forces on some bodies are compared with the forces by direct summation. If the program also runs
-/// with one worker, the results contain the speed-ups over one worker. The paper has 10k bodies for
-/// 100 steps, 100k for 10, and a million for one.
+/// accelerates its set by one section of the tree, and in every phase this is a different section.
+/// On other machines one phase computes the forces, and each task has the whole tree. The forces on
+/// some bodies in the first step are compared with the forces by direct summation. If the program
+/// also runs with one worker, the results contain the speed-ups over one worker. The paper has 10k
+/// bodies in 100 steps, 100k bodies in 10 steps, and a million bodies in one step.
 ///
 /// If there are more than 50,000 bodies, a simulated machine does not run all phases. The machine
 /// runs a sample of the phases of one step. The run time of all phases and steps is extrapolated

@@ -19,10 +19,10 @@ use crate::{
 ///
 /// Where programs reach only their local stores, a task updates one column, in single precision, as
 /// in the paper. On other machines a task updates a column of tiles of 64 x 64, in double
-/// precision. A task gives some of its tiles to a worker that has nothing to do. --dicing makes no
-/// difference. The product of the factors is compared with the matrix. If the program also runs
-/// with one worker, the results contain the speed-ups over one worker. The paper has matrices of 1k
-/// to 4k.
+/// precision. On these machines --dicing has no effect: a task always gives some of its tiles to a
+/// worker that has nothing to do. The product of the factors is compared with the matrix. If the
+/// program also runs with one worker, the results contain the speed-ups over one worker. The paper
+/// has matrices with 1k to 4k rows.
 ///
 /// If a matrix has more than 512 rows, a simulated machine does not factor the matrix. The machine
 /// runs 24 steps, spread evenly, and the run time of all steps is extrapolated from these steps.

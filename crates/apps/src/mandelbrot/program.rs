@@ -29,8 +29,8 @@ pub struct Mandelbrot {
     #[serde(flatten)]
     pub workers: Workers,
 
-    /// How many tasks draw a frame, at most 480. The picture's rows are divided by this number and
-    /// rounded to whole rows for each task, so there may be a few more or fewer tasks.
+    /// How many tasks draw a frame, at most 480. The number of rows of a task is rounded to a whole
+    /// number, so there may be more or fewer tasks.
     #[arg(long, default_value = "128")]
     pub tasks: usize,
 

@@ -31,7 +31,8 @@ Examples:
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 
-/// Explains in which pairs of tasks, links and ports two placements of the same tasks differ.
+/// Explains how two placements of the same tasks differ: in the costs of pairs of tasks, and in the
+/// volumes on links and ports.
 ///
 /// As for `map solve`, the cost of two tasks is the volume that they send to each other, times the
 /// cost of a unit between their places. For a simulated machine the command also shows the volume

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// also has an argument `file`.
 #[derive(Args)]
 pub(crate) struct ProblemArgs {
-    /// Places tasks that communicate in this pattern with a volume of 1, and reads no file of tasks
+    /// Uses tasks that communicate in this pattern with a volume of 1, instead of tasks from a file
     #[arg(
         long,
         value_name = "PATTERN",
@@ -39,9 +39,9 @@ pub(crate) struct ProblemArgs {
 
     /// The cost of a unit of volume between cores. The ending of the name tells the format. A .json
     /// file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
-    /// or a name such as qs22, is a simulated machine, in which a unit is a line of 128 bytes
-    /// between SPEs. Any other file is a table of latencies with a line for each CPU and commas
-    /// between, as core-to-core-latency writes it
+    /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
+    /// another. Any other file is a table of latencies, with a line for each CPU and commas between
+    /// the values, as core-to-core-latency writes it
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 }

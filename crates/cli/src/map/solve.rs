@@ -60,8 +60,8 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// tasks that send 1 to each other, at places 154 ns apart, cost 308. If there are at most 10!
 /// (3,628,800) placements, all are evaluated, however long that takes. If there are more, the
 /// search improves placements until the time is over, or until one costs no more than a proven
-/// bound. The same seed takes the same steps, but the number of steps in the time depends on the
-/// computer.
+/// bound. With the same seed the search takes the same steps, but the number of steps within --time
+/// depends on the computer.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SolveArgs {

@@ -65,10 +65,10 @@ Exit codes: 0 done, 1 the run failed or a result cannot be true, 2 the arguments
 /// Without -f it measures everything.
 ///
 /// The flags use the words of the Cell. An SPE is a core with a local store, which is its own small
-/// memory; on this computer it has a CPU. The PPE is the main core, which starts SPEs; here it is
-/// the main thread. A Cell is a group of SPEs; here it is an L3 group, the CPUs under one
-/// last-level cache. A memory module is a NUMA node here. DMA copies between main memory and a
-/// local store. A mailbox passes a word.
+/// memory; on this computer an SPE is a CPU. The PPE is the main core, which starts SPEs; on this
+/// computer it is the main thread. A Cell is a group of SPEs; on this computer it is an L3 group,
+/// the CPUs under one last-level cache. A memory module is a NUMA node on this computer. DMA copies
+/// between main memory and a local store. A mailbox passes a word.
 #[derive(Args)]
 #[command(after_help = after_help(), allow_negative_numbers = true)]
 pub(crate) struct StatsArgs {
@@ -76,7 +76,7 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'f', value_name = "FUNCTION", value_parser = function_parser())]
     pub functions: Vec<Function>,
 
-    /// The number of SPEs, which share one buffer [default: 1, or 2 with -s]
+    /// The number of SPEs, which share one buffer [default: 1, or 2 with -s (between SPEs)]
     #[arg(short = 'n', value_name = "SPES", value_parser = such_as("2", count))]
     pub shared: Option<u64>,
 
@@ -85,7 +85,7 @@ pub(crate) struct StatsArgs {
     pub private: Option<u64>,
 
     /// The number of operations of each SPE [default: as many as take about 0.2 s; on a simulated
-    /// machine, until the times are steady]
+    /// machine, as many as are needed for steady times]
     #[arg(short = 'i', value_name = "ITERATIONS", value_parser = such_as("10k", count))]
     pub iterations: Option<u64>,
 
@@ -102,22 +102,24 @@ pub(crate) struct StatsArgs {
     #[arg(short = 'c', value_name = "CELL", value_parser = index)]
     pub cell: Option<u16>,
 
-    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s only the
-    /// messages from the PPE to the SPEs are in this module [default: the nearest to the Cell]
+    /// The memory module of the buffers and variables; on the host, the NUMA node. With -s the
+    /// buffers are in local stores, and the module has only the messages in which the PPE describes
+    /// the work of the SPEs [default: the nearest to the Cell]
     #[arg(short = 'm', value_name = "MODULE", value_parser = index)]
     pub module: Option<u16>,
 
-    /// Measures between SPEs: for mailbox and signal SPE 0 takes the place of the PPE, and for DMA
-    /// its local store takes the place of main memory
+    /// Measures between SPEs. In mailbox and in signal, SPE 0 takes the place of the PPE. In DMA
+    /// functions, the local store of SPE 0 takes the place of main memory
     #[arg(short = 's')]
     pub between_spes: bool,
 
-    /// Instead of a function, measures the one-way time from every SPE to every other SPE, or the
-    /// time to read memory from every NUMA node to every other NUMA node
+    /// Instead of a function, measures the one-way time from every SPE to every other SPE, or for
+    /// `memory`, the latency and the bandwidth with which the CPUs of every NUMA node read the
+    /// memory of every NUMA node
     #[arg(long, value_name = "WHAT", value_parser = matrix_parser())]
     pub matrix: Option<Function>,
 
-    /// How the receiver of `--matrix atomic` waits [default: reads]
+    /// How the receiver of `--matrix atomic` waits for a new value [default: reads]
     #[arg(long, value_name = "HOW", value_parser = polling_parser())]
     pub polling: Option<Polling>,
 

@@ -111,10 +111,10 @@ fn the_help_of_stats_defines_its_words() {
     let (before, _) = help.split_once("Usage: ").unwrap();
     let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
     for text in [
-        "An SPE is a core with a local store, which is its own small memory; on this computer it has a CPU.",
-        "The PPE is the main core, which starts SPEs; here it is the main thread.",
-        "A Cell is a group of SPEs; here it is an L3 group, the CPUs under one last-level cache.",
-        "A memory module is a NUMA node here.",
+        "An SPE is a core with a local store, which is its own small memory; on this computer an SPE is a CPU.",
+        "The PPE is the main core, which starts SPEs; on this computer it is the main thread.",
+        "A Cell is a group of SPEs; on this computer it is an L3 group, the CPUs under one last-level cache.",
+        "A memory module is a NUMA node on this computer.",
         "DMA copies between main memory and a local store.",
         "A mailbox passes a word.",
     ] {

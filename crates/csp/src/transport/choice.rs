@@ -20,10 +20,10 @@ pub enum Transport {
     #[cfg_attr(feature = "parameters", value(help = "SPE to SPE, by signals and DMA"))]
     Direct,
     /// The transport of the paper (see the crate): every request goes through the SPE handler to
-    /// the request coordinator, which are both on the PPE (section 2.1). A channel made by
-    /// [`one_to_one`](crate::Channel::one_to_one) takes two short cuts if its two processes never
-    /// change (section 2.2.8): the SPE handler performs the steps of the channel itself, and if
-    /// both processes are on one SPE, no request leaves the SPE.
+    /// the request coordinator. The SPE handler and the request coordinator are both on the PPE
+    /// (section 2.1). A channel made by [`one_to_one`](crate::Channel::one_to_one) takes two short
+    /// cuts if its two processes never change (section 2.2.8): the SPE handler performs the steps
+    /// of the channel itself, and if both processes are on one SPE, no request leaves the SPE.
     #[cfg_attr(
         feature = "parameters",
         value(help = "by requests to the PPE's request coordinator, as in the paper")

@@ -52,16 +52,16 @@ const TASKS: usize = 8;
 /// Measures how much the time of a ring of tasks depends on the mapping of the tasks to SPEs.
 ///
 /// Each task passes packets to both neighbours in the ring. With --pattern or --graph the tasks
-/// have other partners. All mappings of tasks to SPEs that have task 0 on SPE 0 are run, several
-/// times each. At the start of a run every task computes for a random time, because the order in
-/// which tasks start can change a run as much as the mapping can. The time of a mapping is the
-/// average of its runs. `mapping share` tells how far runs of the same mapping agree: a spread
-/// within the runs of one mapping is no effect of that mapping.
+/// have other partners. The command runs all mappings of tasks to SPEs in which task 0 is on SPE 0,
+/// each of them several times. At the start of a run every task computes for a random time, because
+/// the order in which tasks start can change a run as much as the mapping can. The time of a
+/// mapping is the average of its runs. In the result, `mapping share` is the part of the variance
+/// of single runs that the mapping causes. The starts of the runs cause the rest.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RingArgs {
-    /// The machine: `host`, which is this computer; a simulated machine: ps3, qs20, qs22 or scc; or
-    /// a file that describes a simulated machine
+    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
+    /// that describes a simulated machine
     #[arg(long, value_name = "MACHINE", default_value = HOST)]
     pub machine: String,
 
@@ -79,7 +79,8 @@ pub(crate) struct RingArgs {
     pub tasks: Option<usize>,
 
     /// The number of SPEs to which tasks are mapped, which are the first SPEs of the machine
-    /// [default: the number of tasks, or the SPEs of one Cell, at most 8]
+    /// [default: the number of tasks of --tasks or --graph; without these flags, the number of SPEs
+    /// of one Cell, but at most 8]
     #[arg(
         long,
         value_name = "SPES",
@@ -104,8 +105,8 @@ pub(crate) struct RingArgs {
     pub pattern: Pattern,
 
     /// Lets the tasks communicate as in this file. Each line has a sending task, a receiving task
-    /// and the volume between them. The largest volume has packets of the size of --packet, smaller
-    /// volumes have smaller packets
+    /// and the volume between them. Packets for the largest volume have the size of --packet, and
+    /// packets for smaller volumes are smaller
     #[arg(
         long,
         value_name = "FILE",
@@ -114,7 +115,8 @@ pub(crate) struct RingArgs {
     )]
     pub graph: Option<PathBuf>,
 
-    /// Runs this number of random mappings and the named ones, and not all
+    /// Runs only this number of random mappings, and the mappings whose ranks are printed (see
+    /// --mapping)
     #[arg(
         long,
         value_name = "MAPPINGS",
@@ -153,12 +155,13 @@ pub(crate) struct RingArgs {
     )]
     pub seed: u64,
 
-    /// The SPEs of the threads to which tasks are mapped
+    /// How threads are placed on SPEs. A mapping assigns tasks to threads
     #[arg(long, value_enum, default_value_t = Placement::Pinned)]
     pub placement: Placement,
 
     /// Prints the ranks of these mappings. A mapping such as 02467531 has the task of SPE 0, of SPE
-    /// 1 and so on. The identity and the mappings that the paper names are always printed
+    /// 1 and so on. The ranks of the identity, and of the mappings that the paper by Keller and
+    /// Varbanescu names, are always printed
     #[arg(long, value_name = "MAPPINGS", value_delimiter = ',')]
     pub mapping: Vec<String>,
 
