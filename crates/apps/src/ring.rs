@@ -25,7 +25,8 @@ use crate::Placement;
 pub(crate) enum Order {
     /// Neighbours are on the same SPE where possible, with local channels between them.
     Together,
-    /// Neighbours are on different SPEs, if there are several. No channel is local.
+    /// Neighbours are on different SPEs if the ring has two or more SPEs. All channels are shared,
+    /// even on one SPE.
     Spread,
 }
 

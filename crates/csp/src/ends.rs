@@ -16,7 +16,7 @@ pub trait Ends {
     fn poison_all<P: Place>(&mut self, process: &Process<'_, P>);
 }
 
-/// A [`Reader`] of any kind and reach, or a mutable reference to a reader.
+/// A [`Reader`] of any kind, for a local or shared channel, or a mutable reference to a reader.
 pub trait Input<T: Item>: Ends {
     /// See [`Reader::read`].
     ///
@@ -52,7 +52,7 @@ pub trait Input<T: Item>: Ends {
         T: 'a;
 }
 
-/// A [`Writer`] of any kind and reach, or a mutable reference to a writer.
+/// A [`Writer`] of any kind, for a local or shared channel, or a mutable reference to a writer.
 pub trait Output<T: Item>: Ends {
     /// See [`Writer::write`].
     ///

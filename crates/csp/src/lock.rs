@@ -100,8 +100,9 @@ pub(crate) use self::spin::Spin;
 #[cfg(loom)]
 pub(crate) use self::modelled::Spin;
 
-/// The lock for processes of one SPE. The lock is always free when a process takes it, because the
-/// process with the lock runs no code of the program and never waits. Debug builds check this.
+/// The lock for processes of one SPE. These processes run cooperatively, and a process that holds
+/// the lock never waits and calls no code of the user. So no other process runs until the lock is
+/// released, and every process finds the lock free. Debug builds check this.
 #[derive(Debug)]
 pub struct Turns(Cell<Word>);
 

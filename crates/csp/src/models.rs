@@ -143,7 +143,7 @@ enum Way {
     Plain,
     /// [`Writer::write_all`] or [`Reader::read_up_to`].
     Batches,
-    /// [`Plain`](Self::Plain) and [`Guard`](Self::Guard) in turn: one item by each, then again.
+    /// [`Plain`](Self::Plain) for the first item, [`Guard`](Self::Guard) for the next, and so on.
     Turns,
     /// An alternation with one guard.
     Guard,

@@ -402,8 +402,9 @@ impl<'env, M: Machine> Network<'env, M> {
         );
     }
 
-    /// Adds a group of processes, which `group` adds on the SPE `at`. The processes may share
-    /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
+    /// Adds a group of processes. The closure `group` runs on the SPE `at`, and creates the
+    /// processes there. The processes may share values that are not `Send`, such as the ends of
+    /// [local channels](crate::Channel::local).
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, NetworkError};

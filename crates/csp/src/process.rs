@@ -424,7 +424,8 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    /// Moves an item that was read to this processor, and unpacks the item.
+    /// Transfers the item in `parcel`, which this process has read, to the processor of this
+    /// process. Returns the item.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {

@@ -115,8 +115,10 @@ impl<T> State<T> {
     }
 
     /// Performs the step of a writer, or of an active alternation that writes. If a reader or the
-    /// buffer can take the item, moves it out of `parcel`. An item in a result would be stored and
-    /// loaded in pieces of different sizes, and a CPU cannot forward such a store to the load.
+    /// buffer can take the item, moves the item out of `parcel`; otherwise the item stays in
+    /// `parcel`.
+    // Rejected: returning the item in the result if it is not taken. A returned item is stored and
+    // loaded in pieces of different sizes, and a CPU cannot forward such a store to the load.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn write(&mut self, parcel: &mut Option<Parcel<T>>, woken: &mut Woken) -> Met {
         if let Some(ended) = self.ended {
@@ -127,7 +129,8 @@ impl<T> State<T> {
             *woken = Woken::One(waker);
             return Met::Done;
         }
-        // Items in the buffer and of waiting writers are earlier, so they are read first.
+        // A waiting alternation may read this item only if no older items wait in the buffer or
+        // with writers in the queue, because older items are read first.
         let is_next = self.is_drained() && self.writers.is_empty();
         if is_next && let Some(waker) = Self::meet(&mut self.read_guards, |g| g.give(parcel)) {
             *woken = Woken::One(waker);
@@ -197,8 +200,8 @@ impl<T> State<T> {
         !self.is_buffered || self.buffer.is_empty()
     }
 
-    /// Performs the step of a reader or a writer. If the process finds no partner, puts `node` into
-    /// the queue of `side`, so that the process can wait.
+    /// Performs the step of a reader or writer, as `side` selects. If the result is
+    /// [`Met::NoPartner`], puts `node` into the queue of `side`, so that the process can wait.
     ///
     /// # Safety
     ///
@@ -225,7 +228,8 @@ impl<T> State<T> {
         met
     }
 
-    /// Registers `user` at the ring buffer, and performs the step of a reader or a writer once.
+    /// Registers `user` as the reader or writer of the ring buffer, if the channel has a ring
+    /// buffer. Then performs the step of a reader or writer, as `side` selects.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn step_of(
         &mut self,

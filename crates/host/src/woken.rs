@@ -14,7 +14,7 @@ pub(crate) type Name = (usize, u64);
 /// The number of names that fit into the cache line.
 const IN_LINE: usize = 3;
 
-/// The bit of `state` that locks the names.
+/// The bit of `state` that is the lock for the thread names in `in_line` and `more`.
 const LOCKED: u32 = 1 << 8;
 /// The bit of `state` that is set if `more` contains names that did not fit into `in_line`.
 const MORE: u32 = 1 << 9;

@@ -696,8 +696,8 @@ where
 ///
 /// The loop should be as fast as a loop in the program itself. Therefore the function is not
 /// inlined, and takes and returns the inputs and the sink by value: a sum in the sink can then stay
-/// in a register. The optimiser unrolls only loops with one exit, so the first loop has no exit for
-/// `left`. It is used if the inputs cannot be more than `left`.
+/// in a register. The optimiser unrolls only loops with one exit. Therefore, if the iterator has at
+/// most `next.left` inputs, a loop without a check of `next.left` is used.
 #[inline(never)]
 fn work_plainly<S, I, R, F, K>(
     spe: &S,

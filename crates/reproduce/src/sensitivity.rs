@@ -30,8 +30,8 @@ pub struct Change {
     pub percent: f64,
 }
 
-/// Raises each fitted parameter of the machine by a tenth, one after the other, and returns the
-/// changes of the paper's known numbers.
+/// For each fitted parameter of the machine, raises only this parameter by a tenth, and returns the
+/// changes of the paper's known numbers (those of this machine that are not `kept_back`).
 ///
 /// # Errors
 ///

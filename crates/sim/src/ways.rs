@@ -139,7 +139,8 @@ impl Ways {
     }
 }
 
-/// Returns the time of a line that leaves at `now`, and the time when the fabric is idle again.
+/// Simulates the write of one cache line to another SPE, which begins at `now`. Returns the
+/// duration of the write, and the moment at which the fabric is idle again.
 fn line(fabric: &mut Fabric, now: Moment, from: u16, to: u16) -> (Span, Moment) {
     let mut queue = Queue::new(0);
     let write = Transaction {

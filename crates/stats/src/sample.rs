@@ -414,7 +414,7 @@ impl<'a> Samples<'a> {
         self.loops[0].len()
     }
 
-    /// Returns the number of iterations of each processor.
+    /// Returns the number of iterations in all rounds, which is the same for each processor.
     pub fn iterations(&self) -> u64 {
         self.loops[0]
             .iter()

@@ -18,9 +18,10 @@ pub const STATES_RATIO_MIN: f64 = 1.5;
 /// The minimum share of the times in a state. A state with a smaller share would not move medians.
 const SHARE_MIN: f64 = 0.1;
 
-/// The minimum distance of two peaks, in multiples of the width (distance of the quartiles) of the
-/// wider peak. If one broad peak is cut in the middle, the distance of both halves is only 1.6
-/// (normal distribution) or 2 (uniform distribution) times the width of a half.
+/// The minimum distance between the medians of two peaks, in multiples of the width of the wider
+/// peak (the distance between its quartiles). Two halves of one broad peak are nearer: their
+/// medians are 1.6 times the width of a half apart in a normal distribution, and 2 times in a
+/// uniform one.
 const WIDTHS_APART: f64 = 3.0;
 
 /// The maximum number of changes of state between successive samples, divided by the expected

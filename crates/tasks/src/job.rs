@@ -45,8 +45,8 @@ pub struct Spawned<S: Spe> {
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Ticket<S> {
-    /// Runs the half, unless the owner has withdrawn the offer. If the run was cancelled, fails
-    /// with the panic that the caller must resume.
+    /// Runs the half, unless the owner has withdrawn the offer. If the half panics and the run of
+    /// the pool is cancelled, returns the panic, which the caller must resume.
     fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if !self.offer.take() {
             return Ok(());
@@ -70,7 +70,8 @@ impl<S: Spe> Job<S> {
         }
     }
 
-    /// Runs the job. If the run was cancelled, fails with the panic that the caller must resume.
+    /// Runs the job. If the job panics and the run of the pool is cancelled, returns the panic,
+    /// which the caller must resume.
     pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
         match self {
             Self::Task(task) => worker.program().run_task(task, None, worker),

@@ -74,8 +74,9 @@ impl Depth {
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
-    /// Runs a task that this worker took out of a queue, or defers it if its lock is taken. If the
-    /// run was cancelled, fails with the panic that the caller must resume.
+    /// Runs a task that this worker took out of a queue, or defers the task if its lock is taken.
+    /// If the task panics and the run of the pool is cancelled, returns the panic, which the caller
+    /// must resume.
     pub(crate) fn run_task(
         &self,
         task: Arc<Node<S>>,

@@ -1,7 +1,7 @@
 //! Ends the process if a cancelled thread never ends.
 
-// Rejected: returning from `run` while such a thread is suspended, because its stack may hold
-// borrows of the caller's values.
+// Rejected: returning from `run` while a cancelled thread is still suspended. The stack of the
+// thread may hold borrows of the caller's values.
 
 use std::cell::Cell;
 use std::fmt::Display;

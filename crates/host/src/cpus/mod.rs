@@ -200,9 +200,10 @@ pub fn check(source: &Source, used: &BTreeSet<u32>) -> Result<(), CpusError> {
 impl Cpus {
     /// Returns the order in which SPEs take the CPUs, as indices into [`Cpus::cpus`], each once.
     ///
-    /// The first hardware threads of all cores come before the second ones, so that SPEs share a
-    /// core only if every core has an SPE. CPUs with the same `sibling_rank` are sorted by Cell,
-    /// then by descending capacity, then by memory node, then by `os_index`.
+    /// The CPUs are sorted by `sibling_rank`: the first usable hardware threads of all cores come
+    /// before the second ones, so that SPEs share a core only if every core has an SPE. CPUs with
+    /// the same `sibling_rank` are sorted by the Cell that they belong to, then by descending
+    /// capacity, then by memory node, then by `os_index`.
     pub fn spe_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cpus.len()).collect();
         order.sort_by_key(|&at| {

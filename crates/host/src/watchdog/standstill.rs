@@ -225,8 +225,9 @@ fn endless_wait_in(folder: &Path) -> Option<(String, Futex)> {
     Some((call, futex))
 }
 
-/// Returns the futex for which a thread waits without a time limit. `call` is the content of
-/// `syscall`, which begins with the number of the call and its arguments, or is `running`.
+/// Returns the futex for which a thread waits without a time limit. `call` is the content of the
+/// thread's file `syscall` in `/proc`: the number of the system call and its arguments, or
+/// `running`.
 fn endless_wait(call: &str) -> Option<Futex> {
     const WAITS: [i32; 5] = [
         libc::FUTEX_WAIT,

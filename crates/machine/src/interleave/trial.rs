@@ -85,7 +85,7 @@ pub(super) fn inputs_in(span: Span, inputs: usize, took: Span) -> usize {
 mod tests {
     use super::*;
 
-    /// Returns a trial after clock readings at these intervals in nanoseconds.
+    /// Returns a trial that has read the clock once after each of these intervals in nanoseconds.
     fn trial_of(threads: usize, times_ns: &[u64]) -> Trial {
         let mut trial = Trial::new(threads, 1_000);
         let mut now = Time::default();

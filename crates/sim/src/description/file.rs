@@ -18,7 +18,8 @@ pub(super) struct File<'t> {
     /// An empty table, which is read in place of a missing one.
     pub nothing: Spanned<DeValue<'t>>,
     problems: RefCell<Vec<DescriptionError>>,
-    /// The paths of missing keys, with an error unless the key is missing in a value of `made_up`.
+    /// The path of each missing key, with the error to report. A key in a made-up value has no
+    /// error.
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
     /// The paths of made-up values, which replace wrong values. Problems in them are not reported.
     made_up: RefCell<Vec<String>>,

@@ -25,10 +25,12 @@
 // SPEs, but in CellStats it does, for GETs and PUTs.
 //
 // Rejected: reading the line before a short put, in the modules of a Cell. In CellStats, puts of 1
-// to 128 bytes are equally fast. The key `whole_write_bytes` of a description decides this.
+// to 128 bytes are equally fast. In a description, `whole_write_bytes` is the size of the shortest
+// write without such a read.
 //
-// Rejected: two channels of half the data rate with 8 banks each. Lists of 1,024 elements of 16
-// bytes take 16 SPEs 82.5 us, as long as with one channel (published: 140).
+// Rejected: two channels of half the data rate with 8 banks each. If 16 SPEs transfer lists of
+// 1,024 elements of 16 bytes, the transfers take 82.5 us, as long as with one channel (published:
+// 140 us).
 //
 // Rejected: 8 banks. The lists take 125 us, but 8 SPEs reach only 16.5 GB/s (published: 24.6). With
 // a row cycle of 40 ns instead of 60 ns, 8 SPEs reach 24.8 GB/s, but the lists take 83 us.

@@ -46,7 +46,8 @@ use crate::time::Moment;
 /// The number of packets that are written at once: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
 
-/// The writer of a trace. [`Observer`](super::Observer) calls the methods of the same names.
+/// The writer of a trace. The methods of [`Observer`](super::Observer) call the methods of
+/// `Tracer`, most of which have the same names.
 pub(super) struct Tracer {
     packets: Packets,
     /// The PPE at index 0, then the SPEs.

@@ -69,7 +69,8 @@ pub(super) struct Copier {
 }
 
 impl Copier {
-    /// Makes the blocks for the SPE at `position`, in memory near the calling SPE.
+    /// Allocates the blocks of the calling SPE in memory near this SPE. `position` is the index of
+    /// the SPE among the measured SPEs.
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;

@@ -17,7 +17,8 @@ impl Scheduler {
     /// The caller runs on a thread of this core, and `before` calls no function of this crate.
     #[inline(always)]
     pub(crate) unsafe fn take_turn_after(&self, before: impl FnOnce()) -> bool {
-        // SAFETY: the caller runs on a thread. Blocks stay in their places until the run ends.
+        // SAFETY: the caller runs on a cooperative thread, so `current` points to its control
+        // block. Control blocks do not move until the run ends.
         let me = unsafe { &*self.current.get() };
         // SAFETY: the pointer is null or a block of the same rotation.
         match unsafe { me.turn.get().as_ref() } {
