@@ -93,8 +93,9 @@ pub enum InterleaveError {
         /// The number of inputs that were taken.
         inputs: usize,
     },
-    /// The body panicked. The other pieces in flight were completed. At most one piece began later.
-    #[error("the body panicked at input {index}: {}", error::message(.payload))]
+    /// The body, the sink or the iterator of the inputs panicked. The other pieces in flight were
+    /// completed. At most one piece began later.
+    #[error("interleaved work panicked at input {index}: {}", error::message(.payload))]
     Panicked {
         /// The index of the input, from 0.
         index: usize,
@@ -190,8 +191,8 @@ where
     ///
     /// # Errors
     ///
-    /// Returns [`InterleaveError`] if the body panicked, the local store has no room for the
-    /// threads, or the run was cancelled.
+    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, the
+    /// local store has no room for the threads, or the run was cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -244,8 +245,9 @@ where
     ///
     /// # Errors
     ///
-    /// Returns [`InterleaveError`] if the body panicked, the local store has no room for the
-    /// threads, or the run was cancelled. All results after the first missing result are dropped.
+    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, the
+    /// local store has no room for the threads, or the run was cancelled. All results after the
+    /// first missing result are dropped.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;

@@ -274,7 +274,8 @@ pub struct MatrixClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Home {
-    /// The memory module. `None` if each pair used the module nearest to the sending SPE.
+    /// The memory module that all pairs used. `None` if the pairs used different modules: each
+    /// pair then used the module nearest to its sending SPE.
     pub module: Option<usize>,
     /// Whether the machine confirmed that every variable or block is in the intended memory module.
     /// `None` if the machine cannot tell this.

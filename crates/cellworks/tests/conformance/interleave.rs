@@ -396,7 +396,7 @@ fn a_panic_names_its_input<M: Machine>(machine: &M) {
         let error = outcome.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the body panicked at input 5: no such key"
+            "interleaved work panicked at input 5: no such key"
         );
         let InterleaveError::Panicked { index, payload } = error else {
             unreachable!()
@@ -414,7 +414,7 @@ fn a_panic_of_one_alone_names_its_input<M: Machine>(machine: &M) {
         let body = |_: InterleavedSpe<'_, M::Spe>, input: usize| assert!(input != 2, "no such key");
         let outcome = spe.interleave(InFlight::Automatic, 0..100, body).collect();
         let text = outcome.unwrap_err().to_string();
-        assert_eq!(text, "the body panicked at input 2: no such key");
+        assert_eq!(text, "interleaved work panicked at input 2: no such key");
     });
 }
 
@@ -426,12 +426,12 @@ fn a_panic_of_inputs_or_sink_names_its_input<M: Machine>(machine: &M) {
                 .interleave(in_flight, inputs, |_, input| input)
                 .collect();
             let text = outcome.unwrap_err().to_string();
-            assert_eq!(text, "the body panicked at input 50: no such input");
+            assert_eq!(text, "interleaved work panicked at input 50: no such input");
             let outcome = spe
                 .interleave(in_flight, 0..100, |_, input: usize| input)
                 .as_completed(|index, _| assert!(index != 60, "no room"));
             let text = outcome.unwrap_err().to_string();
-            assert_eq!(text, "the body panicked at input 60: no room");
+            assert_eq!(text, "interleaved work panicked at input 60: no room");
         }
     });
 }

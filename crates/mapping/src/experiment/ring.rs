@@ -16,8 +16,8 @@
 // mappings deadlock. With eight, runs of one mapping differ as much as runs of two mappings.
 // Rejected: polling at fixed times. The published ratio of 3.4, slowest to fastest mapping, needs
 // an interval chosen for it, and after 3,000 rounds the ratio is 1.9.
-// Rejected: one send buffer for both neighbours. One direction starves, and this ratio is 1.55
-// (PS3) and 1.28 (QS22) with packets of 2 KB. docs/notes/ring.md has all assumptions.
+// Rejected: one send buffer for both neighbours. One direction starves. docs/notes/ring.md has all
+// assumptions with their ratios.
 
 use std::iter;
 
