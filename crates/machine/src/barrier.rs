@@ -48,14 +48,22 @@ mod imp {
         if WAY.load(Ordering::Relaxed) == KERNEL {
             compiler_fence(Ordering::SeqCst);
         } else {
-            light_without_the_kernel();
+            choose_or_fence();
         }
     }
 
+    /// Does the work of `light` before the first choice, and without the system call. Not inlined,
+    /// so that `light` needs few registers.
     #[cold]
     #[inline(never)]
-    fn light_without_the_kernel() {
-        if WAY.load(Ordering::Relaxed) == FENCES || choose() == FENCES {
+    fn choose_or_fence() {
+        let way = match WAY.load(Ordering::Relaxed) {
+            UNKNOWN => choose(),
+            way => way,
+        };
+        if way == KERNEL {
+            compiler_fence(Ordering::SeqCst);
+        } else {
             fence(Ordering::SeqCst);
         }
     }

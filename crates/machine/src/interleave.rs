@@ -191,8 +191,8 @@ where
     ///
     /// # Errors
     ///
-    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, the
-    /// local store has no room for the threads, or the run was cancelled.
+    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, if
+    /// the local store has no room for the threads, or if the run was cancelled.
     pub fn as_completed(self, sink: impl FnMut(usize, R)) -> Result<Interleaved, InterleaveError> {
         let Self {
             spe,
@@ -245,9 +245,9 @@ where
     ///
     /// # Errors
     ///
-    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, the
-    /// local store has no room for the threads, or the run was cancelled. All results after the
-    /// first missing result are dropped.
+    /// Returns [`InterleaveError`] if the body, the sink or the iterator of the inputs panicked, if
+    /// the local store has no room for the threads, or if the run was cancelled. All results
+    /// after the first missing result are dropped.
     pub fn in_order(self, mut sink: impl FnMut(R)) -> Result<Interleaved, InterleaveError> {
         let mut early = VecDeque::new();
         let mut next = 0;
