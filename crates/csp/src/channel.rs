@@ -21,7 +21,7 @@ use crate::process::Process;
 use crate::raw::{ChannelEnd, RawChannel};
 use crate::side::Side;
 use crate::waker::Woken;
-use crate::way::{self, patience, ring};
+use crate::way::{self, patience};
 
 /// The kind of an end that only one process may have. Such an end is not `Clone`.
 #[derive(Clone, Copy, Debug)]
@@ -279,19 +279,12 @@ impl<T: Item, E, R: Reach> Writer<T, E, R> {
             if batch.is_empty() {
                 return Ok(());
             }
-            loop {
-                ring::write_many(self.end.ring.as_ref(), process, &mut batch);
-                let Some(first) = batch.pop_front() else {
-                    break;
-                };
-                if let Err(Unsent { item, ended }) =
-                    way::write_past_ring(&mut self.end, process, first)
-                {
-                    let mut unwritten = vec![item];
-                    unwritten.extend(batch);
-                    let item = unwritten.into_iter().chain(items);
-                    return Err(Unsent { item, ended });
-                }
+            if let Err(Unsent { item, ended }) = way::write_many(&mut self.end, process, &mut batch)
+            {
+                let mut unwritten = vec![item];
+                unwritten.extend(batch);
+                let item = unwritten.into_iter().chain(items);
+                return Err(Unsent { item, ended });
             }
         }
     }
@@ -390,35 +383,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
         most: usize,
         items: &mut Vec<T>,
     ) -> Result<usize, Ended> {
-        let mut read = 0;
-        process.count_communication();
-        if most > 0 && self.end.ring.is_none() {
-            items.push(self.read(process)?);
-            return Ok(1);
-        }
-        while read < most {
-            if let (Some(ring), Some(user)) = (&self.end.ring, process.user()) {
-                // Reserves memory here, because `take_many` must not panic.
-                items.reserve((most - read).min(ring.len()));
-                let room = items.capacity() - items.len();
-                read += ring.take_many(user, room.min(most - read), items);
-                if read > 0 {
-                    break;
-                }
-            }
-            let is_empty = || self.end.ring.as_ref().is_none_or(|ring| ring.len() == 0);
-            if read > 0 && is_empty() {
-                break;
-            }
-            match self.read(process) {
-                Ok(item) => items.push(item),
-                // The items that were read are returned first, and the next read returns the error.
-                Err(_) if read > 0 => break,
-                Err(ended) => return Err(ended),
-            }
-            read += 1;
-        }
-        Ok(read)
+        way::read_up_to(&mut self.end, process, most, items)
     }
 }
 

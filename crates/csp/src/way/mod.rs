@@ -23,6 +23,8 @@ pub(crate) mod step;
 pub(crate) mod wait;
 pub(crate) mod word;
 
+use std::collections::VecDeque;
+
 use self::word::Otherwise;
 use crate::end::{Ended, Unsent};
 use crate::item::Item;
@@ -75,6 +77,23 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     }
 }
 
+/// Writes all items. After an error, `items` has the items behind the one that was not sent.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn write_many<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    items: &mut VecDeque<T>,
+) -> Result<(), Unsent<T>> {
+    loop {
+        ring::write_many(end.ring.as_ref(), process, items);
+        let Some(first) = items.pop_front() else {
+            return Ok(());
+        };
+        write_past_ring(end, process, first)?;
+    }
+}
+
 /// Reads an item. Returns when the channel has an item.
 #[track_caller]
 #[inline(always)]
@@ -97,4 +116,45 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
         carrier::read(channel, process)?
     };
     Ok(process.fetch(parcel, channel))
+}
+
+/// Waits for an item, and then reads more items of a ring buffer without waiting. Appends up to
+/// `most` items to `items`, and returns their number.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn read_up_to<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    most: usize,
+    items: &mut Vec<T>,
+) -> Result<usize, Ended> {
+    let mut taken = 0;
+    process.count_communication();
+    if most > 0 && end.ring.is_none() {
+        items.push(read(end, process)?);
+        return Ok(1);
+    }
+    while taken < most {
+        if let (Some(ring), Some(user)) = (&end.ring, process.user()) {
+            // Reserves memory here, because `take_many` must not panic.
+            items.reserve((most - taken).min(ring.len()));
+            let room = items.capacity() - items.len();
+            taken += ring.take_many(user, room.min(most - taken), items);
+            if taken > 0 {
+                break;
+            }
+        }
+        let is_empty = || end.ring.as_ref().is_none_or(|ring| ring.len() == 0);
+        if taken > 0 && is_empty() {
+            break;
+        }
+        match read(end, process) {
+            Ok(item) => items.push(item),
+            // The items that were read are returned first, and the next call returns the error.
+            Err(_) if taken > 0 => break,
+            Err(ended) => return Err(ended),
+        }
+        taken += 1;
+    }
+    Ok(taken)
 }

@@ -496,7 +496,7 @@ pub(super) fn write<T, P: Place>(
 }
 
 /// Moves items into the ring buffer, as [`write()`] does. Items that do not fit stay in `items`.
-pub(crate) fn write_many<T, P: Place>(
+pub(super) fn write_many<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
     items: &mut VecDeque<T>,
