@@ -8,8 +8,8 @@ use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::Waits;
 use crate::shared::{Destination, Shared};
+use crate::waits::Waits;
 
 /// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which the program
 /// runs, or the [`Main`](crate::Main) program of the pool.
