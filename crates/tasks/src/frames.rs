@@ -12,43 +12,10 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Spe};
+use cellworks_machine::Spe;
 
+use crate::closure::Frame;
 use crate::job::Ticket;
-use crate::worker::Worker;
-
-/// The second closure (half) of a `join`, which lies on the stack of the thread that called `join`.
-pub(crate) struct Frame<S: Spe> {
-    run: RunHalf<S>,
-    half: *const (),
-}
-
-type RunHalf<S> = unsafe fn(*const (), &Worker<'_, S>) -> Result<(), Payload>;
-
-impl<S: Spe> Clone for Frame<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Spe> Copy for Frame<S> {}
-
-impl<S: Spe> Frame<S> {
-    #[inline(always)]
-    pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
-        Self { run, half }
-    }
-
-    /// Runs the half. If the run was cancelled, fails with the panic that the caller must resume.
-    ///
-    /// # Safety
-    ///
-    /// The caller has taken the offer of the half.
-    pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        // SAFETY: by the contract of this function the half exists.
-        unsafe { (self.run)(self.half, worker) }
-    }
-}
 
 /// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {

@@ -3,15 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Processor, Spe};
+use cellworks_machine::{Processor, Spe};
 
-use crate::closure::Closure;
-use crate::frames::Frame;
+use crate::closure::{Closure, Frame};
 use crate::node::Node;
 use crate::offer::Offer;
-use crate::running;
-use crate::scope::ScopeState;
-use crate::worker::Worker;
+use crate::scope_state::ScopeState;
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
@@ -44,21 +41,6 @@ pub struct Spawned<S: Spe> {
 // SAFETY: the closure is `Send`, and the state of a scope is `Sync`.
 unsafe impl<S: Spe> Send for Spawned<S> {}
 
-impl<S: Spe> Ticket<S> {
-    /// Runs the half, unless the owner has withdrawn the offer. If the half panics and the run of
-    /// the pool is cancelled, returns the panic, which the caller must resume.
-    fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        if !self.offer.take() {
-            return Ok(());
-        }
-        // SAFETY: the owner waits for the end of the offer, so the frame still exists.
-        let outcome = unsafe { self.frame.run(worker) };
-        self.offer.end();
-        worker.spe().notify(self.owner);
-        outcome
-    }
-}
-
 impl<S: Spe> Job<S> {
     /// Returns the scope to which the job belongs, or `None` for a half of a `join`.
     pub(crate) fn scope(&self) -> Option<*const ScopeState> {
@@ -67,22 +49,6 @@ impl<S: Spe> Job<S> {
             Self::Spawned(spawned) => Some(spawned.scope),
             // SAFETY: the task has not been counted as ended.
             Self::Task(task) => Some(unsafe { &raw const (*task.phase).scope }),
-        }
-    }
-
-    /// Runs the job. If the job panics and the run of the pool is cancelled, returns the panic,
-    /// which the caller must resume.
-    pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        match self {
-            Self::Task(task) => worker.program().run_task(task, None, worker),
-            Self::Offered(ticket) => ticket.run(worker),
-            Self::Spawned(Spawned { scope, body }) => {
-                let outcome = worker.guarded(|| body.run(worker));
-                // SAFETY: the closure has not been counted as ended yet.
-                let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
-                worker.program().task_ended(scope);
-                outcome
-            }
         }
     }
 
@@ -101,7 +67,7 @@ impl<S: Spe> Job<S> {
                 // In a cancelled run the owner checks the count without being woken.
                 let _: bool = scope.count.end(1);
             }
-            Self::Task(task) => running::discard(&task),
+            Self::Task(task) => task.discard(),
         }
     }
 }

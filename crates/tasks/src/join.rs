@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 
-use crate::frames::Frame;
+use crate::closure::Frame;
 use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 

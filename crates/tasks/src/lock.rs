@@ -1,49 +1,6 @@
 //! Locks for tasks. While a task holds a lock, other tasks with the same lock are deferred.
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
-use std::sync::Arc;
-
-use cellworks_machine::Spe;
-
-use crate::node::Node;
-use crate::sync::{Mutex, locked};
-
-/// A lock for tasks of a phase, made by [`Phase::lock`](crate::Phase::lock). Only one of the tasks
-/// that are [locked](crate::Task::locked) by the same lock runs at a time.
-pub struct TaskLock<'scope, S: Spe> {
-    state: Arc<Mutex<LockState<Arc<Node<S>>>>>,
-    /// The id of the only phase that may use the lock.
-    phase: usize,
-    scope: PhantomData<&'scope ()>,
-}
-
-impl<S: Spe> Clone for TaskLock<'_, S> {
-    fn clone(&self) -> Self {
-        Self {
-            state: Arc::clone(&self.state),
-            ..*self
-        }
-    }
-}
-
-impl<S: Spe> TaskLock<'_, S> {
-    pub(crate) fn new(phase: usize) -> Self {
-        Self {
-            state: Arc::new(Mutex::new(LockState::new())),
-            phase,
-            scope: PhantomData,
-        }
-    }
-
-    pub(crate) fn phase(&self) -> usize {
-        self.phase
-    }
-
-    pub(crate) fn into_state(self) -> Arc<Mutex<LockState<Arc<Node<S>>>>> {
-        self.state
-    }
-}
 
 /// The state of a lock, with the deferred tasks.
 pub(crate) struct LockState<T> {
@@ -75,12 +32,4 @@ impl<T> LockState<T> {
         self.is_taken = next.is_some();
         next
     }
-}
-
-pub(crate) fn take<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>, task: &Arc<Node<S>>) -> bool {
-    locked(lock).take(|| Arc::clone(task))
-}
-
-pub(crate) fn give_back<S: Spe>(lock: &Mutex<LockState<Arc<Node<S>>>>) -> Option<Arc<Node<S>>> {
-    locked(lock).give_back()
 }

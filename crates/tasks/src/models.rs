@@ -14,8 +14,8 @@ use loom::sync::{Arc, Condvar};
 use loom::thread;
 
 use crate::count::Count;
+use crate::fresh_room::FreshRoom;
 use crate::offer::Offer;
-use crate::room::FreshRoom;
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 

@@ -9,16 +9,17 @@
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use cellworks_machine::{Processor, Spe};
 
-use crate::job::Job;
+use crate::error::TaskError;
 use crate::lock::LockState;
-use crate::phase::PhaseState;
-use crate::place::sealed::Sealed;
+use crate::scope_state::ScopeState;
+use crate::settings::Priority;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
-use crate::task::{Priority, Work};
+use crate::work::Work;
 
 /// A submitted task, or a part of a submitted task.
 pub struct Node<S: Spe> {
@@ -48,7 +49,7 @@ pub struct Node<S: Spe> {
     others: Mutex<Others<S>>,
 }
 
-type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
+pub(crate) type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
 /// The value of `ran_on` if no worker has run the task.
 const NOWHERE: usize = usize::MAX;
@@ -68,6 +69,42 @@ pub(crate) enum End {
     Done,
     /// The task did not run, or failed.
     Failed,
+}
+
+/// The part of a phase that its tasks use.
+pub(crate) struct PhaseState<S: Spe> {
+    pub(crate) scope: ScopeState,
+    has_failed: AtomicBool,
+    failure: Mutex<Option<TaskError>>,
+    /// The task that has made the phase.
+    pub(crate) parent: Option<Arc<Node<S>>>,
+}
+
+impl<S: Spe> PhaseState<S> {
+    pub(crate) fn new(scope: ScopeState, parent: Option<Arc<Node<S>>>) -> Self {
+        Self {
+            scope,
+            has_failed: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            parent,
+        }
+    }
+
+    /// Records the failure of a task, and keeps the first failure.
+    pub(crate) fn fail(&self, failure: TaskError) {
+        locked(&self.failure).get_or_insert(failure);
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a task has failed. Then no further task of the phase begins.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Takes the first failure, if any.
+    pub(crate) fn take_failure(&self) -> Option<TaskError> {
+        locked(&self.failure).take()
+    }
 }
 
 // SAFETY: only the worker that has taken the task out of a queue accesses the work. All other
@@ -239,8 +276,21 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// Records the end of the task, and releases the tasks and programs that wait for it.
-    pub(crate) fn end_with(self: &Arc<Self>, end: End, place: &impl Sealed<S>) {
+    /// Records the end of a submitted task. Releases its lock, and the tasks and programs that wait
+    /// for it: calls `push` with each task that is now ready, and `notify` with each processor.
+    pub(crate) fn end_with(
+        &self,
+        end: End,
+        mut push: impl FnMut(Arc<Self>),
+        notify: impl Fn(Processor),
+    ) {
+        if let Some(lock) = &self.lock
+            && self.has_its_lock()
+            && let Some(next) = locked(lock).give_back()
+        {
+            next.has_lock.store(true, Ordering::Relaxed);
+            push(next);
+        }
         let mut others = locked(&self.others);
         others.end = Some(end);
         others.before = Vec::new();
@@ -252,12 +302,33 @@ impl<S: Spe> Node<S> {
                 task.drop_it();
             }
             if task.release() {
-                place.push(Job::Task(task));
+                push(task);
             }
         }
-        for processor in waiting {
-            place.notify(processor);
+        waiting.into_iter().for_each(notify);
+    }
+
+    /// Drops a task that was taken out of a queue, because the run was cancelled.
+    pub(crate) fn discard(self: &Arc<Self>) {
+        // Destructors of values that the task owns may panic.
+        // SAFETY: the caller has taken the task out of a queue.
+        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { self.drop_work() }));
+        if let Err(panic) = dropped {
+            std::mem::forget(panic);
         }
+        let whole = self.whole();
+        whole.drop_it();
+        if self.is_part() && !whole.release() {
+            return;
+        }
+        let mut ready = Vec::new();
+        // In a cancelled run, waiting processors poll, so none must be woken.
+        whole.end_with(End::Failed, |task| ready.push(task), |_| {});
+        // SAFETY: the task has not been counted as ended: the next call counts it.
+        let phase = unsafe { &*whole.phase };
+        // In a cancelled run the owner checks the count without being woken.
+        let _: bool = phase.scope.count.end(1);
+        ready.iter().for_each(Self::discard);
     }
 }
 

@@ -1,8 +1,6 @@
 //! Phases, to which a program submits tasks one by one.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
@@ -14,199 +12,25 @@ use cellworks_machine::Spe;
 use crate::blocks::{Blocks, Users};
 use crate::data::Data;
 use crate::error::TaskError;
+use crate::handle::Handle;
 use crate::job::Job;
-use crate::lock::TaskLock;
-use crate::node::{End, Node};
+use crate::node::{Node, PhaseState};
 use crate::place::Place;
-use crate::scope::{self, ScopeState};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
-use crate::task::{Task, Work};
+use crate::scope;
+use crate::scope_state::ScopeState;
+use crate::sync::{AtomicUsize, Mutex, Ordering, locked};
+use crate::task::{Task, TaskLock};
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
+    submitted: AtomicUsize,
+    users: Mutex<Users<S>>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
-}
-
-pub(crate) struct PhaseState<S: Spe> {
-    pub(crate) scope: ScopeState,
-    has_failed: AtomicBool,
-    failure: Mutex<Option<TaskError>>,
-    submitted: AtomicUsize,
-    users: Mutex<Users<S>>,
-    /// The task that has made the phase.
-    parent: Option<Arc<Node<S>>>,
-}
-
-/// Maps the address of each waiting task to the task that it waits for.
-pub struct Waits<S: Spe>(Mutex<HashMap<usize, Arc<Node<S>>>>);
-
-impl<S: Spe> PhaseState<S> {
-    /// Records the failure of a task, and keeps the first failure.
-    pub(crate) fn fail(&self, failure: TaskError) {
-        locked(&self.failure).get_or_insert(failure);
-        self.has_failed.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether a task has failed. Then no further task of the phase begins.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Relaxed)
-    }
-}
-
-impl<S: Spe> Waits<S> {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
-    }
-
-    /// Records that `waiter` will wait for `target`. Returns [`TaskError::Circle`] if the tasks
-    /// would wait for each other.
-    fn begin(&self, waiter: &Arc<Node<S>>, target: &Arc<Node<S>>) -> Result<(), TaskError> {
-        let waiter = waiter.whole();
-        // The waiting task, the task that made the phase of the waiting task, and so on.
-        let first = Some(Arc::clone(waiter));
-        let waiting: Vec<_> = std::iter::successors(first, |task| {
-            // SAFETY: `waiter` has not ended, so no phase that contains it has ended.
-            unsafe { &*task.phase }.parent.clone()
-        })
-        .collect();
-        let mut waits = locked(&self.0);
-        // Maps each task that the loop finds to the task that waits for it.
-        let mut from = HashMap::new();
-        let mut to_visit = vec![Arc::clone(target)];
-        let mut seen = HashSet::from([address(target)]);
-        while let Some(task) = to_visit.pop() {
-            if let Some(place) = waiting.iter().position(|other| Arc::ptr_eq(other, &task)) {
-                return Err(circle(&waiting[..=place], target, &from));
-            }
-            let waits_for = waits.get(&address(&task)).cloned();
-            for next in waits_for.into_iter().chain(task.before()) {
-                if seen.insert(address(&next)) {
-                    from.insert(address(&next), Arc::clone(&task));
-                    to_visit.push(next);
-                }
-            }
-        }
-        waits.insert(address(waiter), Arc::clone(target));
-        Ok(())
-    }
-
-    fn end(&self, waiter: &Arc<Node<S>>) {
-        locked(&self.0).remove(&address(waiter.whole()));
-    }
-}
-
-fn address<S: Spe>(task: &Arc<Node<S>>) -> usize {
-    Arc::as_ptr(task).addr()
-}
-
-/// Makes the error of a circle of waits. The first task in `waiting` waits for `target`, and each
-/// later task waits for the task before it. `from` maps a task to a task that waits for it.
-fn circle<S: Spe>(
-    waiting: &[Arc<Node<S>>],
-    target: &Arc<Node<S>>,
-    from: &HashMap<usize, Arc<Node<S>>>,
-) -> TaskError {
-    let mut task = waiting.last().expect("there is a waiter");
-    let mut way = Vec::new();
-    while !Arc::ptr_eq(task, target) {
-        task = &from[&address(task)];
-        way.push(task);
-    }
-    let tasks = waiting.iter().rev().chain(way.into_iter().rev());
-    TaskError::Circle {
-        tasks: tasks.map(ToString::to_string).collect(),
-    }
-}
-
-/// A handle to a submitted task. Dropping the handle does not affect the task.
-pub struct Handle<'scope, S: Spe> {
-    node: Arc<Node<S>>,
-    pool: usize,
-    phase: PhantomData<&'scope ()>,
-}
-
-impl<S: Spe> Clone for Handle<'_, S> {
-    fn clone(&self) -> Self {
-        Self {
-            node: Arc::clone(&self.node),
-            pool: self.pool,
-            phase: PhantomData,
-        }
-    }
-}
-
-impl<S: Spe> fmt::Debug for Handle<'_, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {}", self.node)
-    }
-}
-
-impl<S: Spe> Handle<'_, S> {
-    /// Returns whether the task has ended.
-    pub fn has_ended(&self) -> bool {
-        self.node.end().is_some()
-    }
-
-    /// Cancels the task and the tasks that come after it. Returns false if the task has begun.
-    pub fn cancel(&self) -> bool {
-        if self.node.has_begun() {
-            return false;
-        }
-        self.node.drop_it();
-        !self.node.has_begun()
-    }
-
-    /// Waits until the task has ended. Meanwhile, other tasks run. `from` is the caller's
-    /// [`Place`].
-    ///
-    /// # Errors
-    ///
-    /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task.
-    /// - Returns [`TaskError::DidNotRun`] if this task or a task before it was cancelled or failed.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `from` and the task belong to different pools.
-    #[track_caller]
-    pub fn wait(&self, from: &impl Place<S>) -> Result<(), TaskError> {
-        let node = &self.node;
-        assert!(
-            from.pool() == self.pool,
-            "task {node} belongs to another pool than the worker that waits for it: name the worker that the caller \
-             was handed by the pool of the task"
-        );
-        let end = node.announce_at(from.processor());
-        let end = match end {
-            Some(end) => end,
-            None => {
-                let waiter = from.current_task();
-                if let Some(waiter) = &waiter {
-                    from.waits().begin(waiter, node)?;
-                }
-                let why = format_args!("task {node} to end");
-                let waited = from.wait_for(&why, &mut || node.end().is_some());
-                if let Some(waiter) = &waiter {
-                    from.waits().end(waiter);
-                }
-                waited.unwrap_or_else(|panic| resume_unwind(panic));
-                node.end().unwrap_or(End::Failed)
-            }
-        };
-        match end {
-            End::Done => Ok(()),
-            End::Failed => Err(TaskError::DidNotRun {
-                task: node.to_string(),
-            }),
-        }
-    }
-
-    pub(crate) fn node(&self) -> &Arc<Node<S>> {
-        &self.node
-    }
 }
 
 impl<'scope, S: Spe> Phase<'scope, '_, S> {
@@ -282,7 +106,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             std::mem::transmute::<Box<dyn Work<S> + 'scope>, Box<dyn Work<S> + 'static>>(work)
         };
         let state = &self.state;
-        let number = state.submitted.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.submitted.fetch_add(1, Ordering::Relaxed) + 1;
         let lock_is_here = lock.as_ref().is_none_or(|lock| lock.phase() == self.id());
         let lock = lock.map(TaskLock::into_state);
         let mut node = Node::new(name, number, state, work, lock);
@@ -312,10 +136,10 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         }
         let mut uses = Vec::new();
         work.blocks(&mut |usage| uses.push(usage));
-        let before: Vec<_> = after.iter().map(|task| Arc::clone(task.node())).collect();
+        let before: Vec<_> = after.iter().map(|task| Arc::clone(&task.node)).collect();
         node.put_after(&before);
         if !uses.is_empty() || !before.is_empty() {
-            let mut users = locked(&state.users);
+            let mut users = locked(&self.users);
             users.declare(&node, &before);
             users.admit(self.id(), &node, &uses)?;
         }
@@ -329,11 +153,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
                 resume_unwind(cancelled);
             }
         }
-        Ok(Handle {
-            node,
-            pool: state.scope.pool,
-            phase: PhantomData,
-        })
+        Ok(Handle::new(node, state.scope.pool))
     }
 
     /// Splits a slice into blocks of `block` elements, for tasks that declare their order.
@@ -366,20 +186,32 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     }
 }
 
+impl<S: Spe> Worker<'_, S> {
+    /// Does the same as [`Main::phase`](crate::Main::phase), for a task.
+    ///
+    /// # Errors
+    ///
+    /// See [`Main::phase`](crate::Main::phase).
+    pub fn phase<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
+    ) -> Result<R, TaskError> {
+        run(self, f)
+    }
+}
+
 /// Calls `f` with a phase, and waits for its tasks. Returns the first failure of a task, if any.
 pub(crate) fn run<'env, S: Spe, R>(
     place: &impl Place<S>,
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
 ) -> Result<R, TaskError> {
     let phase = Phase {
-        state: PhaseState {
-            scope: ScopeState::new(place),
-            has_failed: AtomicBool::new(false),
-            failure: Mutex::new(None),
-            submitted: AtomicUsize::new(0),
-            users: Mutex::new(Users::new()),
-            parent: place.current_task().map(|task| Arc::clone(task.whole())),
-        },
+        state: PhaseState::new(
+            ScopeState::new(place),
+            place.current_task().map(|task| Arc::clone(task.whole())),
+        ),
+        submitted: AtomicUsize::new(0),
+        users: Mutex::new(Users::new()),
         scope: PhantomData,
         env: PhantomData,
     };
@@ -390,7 +222,7 @@ pub(crate) fn run<'env, S: Spe, R>(
         result
     }));
     let waited = scope::wait(place, &phase.state.scope).and_then(|()| place.phase_ends());
-    let failure = locked(&phase.state.failure).take();
+    let failure = phase.state.take_failure();
     match (result, waited, failure) {
         (Err(panic), _, _) | (_, Err(panic), _) => resume_unwind(panic),
         (_, _, Some(failure)) => Err(failure),

@@ -8,8 +8,8 @@ use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
 
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::Waits;
 use crate::shared::{Destination, Shared};
+use crate::waits::Waits;
 
 /// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which the program
 /// runs, or the [`Main`](crate::Main) program of the pool.
@@ -31,22 +31,14 @@ pub(crate) mod sealed {
 
         /// If many jobs are queued, waits until few are left. Called after each start of a closure.
         /// If the run was cancelled, fails with the panic that the caller must resume.
-        fn wait_for_room(&self) -> Result<(), Payload> {
-            Ok(())
-        }
+        fn wait_for_room(&self) -> Result<(), Payload>;
 
         /// Does the same as [`wait_for_room`](Self::wait_for_room) for the queue `destination`.
         /// Called after each submission of a task, with its `number`.
-        fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload> {
-            let _ = (destination, number);
-            Ok(())
-        }
+        fn wait_for_room_at(&self, destination: Destination, number: usize) -> Result<(), Payload>;
 
         /// Returns the queue into which this place puts a job.
-        fn queue_of(&self, job: &Job<S>) -> Destination {
-            let _ = job;
-            Destination::Starter
-        }
+        fn queue_of(&self, job: &Job<S>) -> Destination;
 
         fn notify(&self, to: Processor);
 

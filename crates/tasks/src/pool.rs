@@ -15,7 +15,7 @@ use crate::counters::{Counters, WorkerCounters};
 use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::{self, Phase, Waits};
+use crate::phase::{self, Phase};
 use crate::place::{self, sealed::Sealed};
 use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
@@ -24,6 +24,7 @@ use crate::settings::{DICING_THRESHOLD, Scheduler, Staging};
 use crate::shared::{Destination, Shared};
 use crate::sync::{Mutex, locked};
 use crate::three_level::{BUFFER_TASKS, Filter, MainSide, PendingTask, Queues, Sides, SidesOfCell};
+use crate::waits::Waits;
 use crate::worker::Worker;
 
 /// A pool of workers on the SPEs of a machine. [`run`](Self::run) starts and ends the workers.

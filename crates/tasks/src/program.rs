@@ -1,7 +1,4 @@
-//! The program of a worker, which takes jobs and runs them on cooperative threads of an SPE.
-//!
-//! One thread runs jobs until a job waits, and then another thread takes the next job. Therefore a
-//! job may wait for any event. When all threads have a job, the program starts another thread.
+//! The program of a worker, which takes jobs for its [threads](crate::threads) to run.
 //!
 //! ```text
 //!   its own queue ────────────────────┐
@@ -10,34 +7,29 @@
 //!   queues of others, near ones first ┘              └──► the next thread takes the next job
 //! ```
 
-// Rejected: a waiting task runs other tasks on its own stack. The wait could not end before these
-// tasks end, and would never end if one of them waits for the waiting task.
-
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
+use std::sync::Arc;
 
-use cellworks_machine::{Processor, Sleeper, Spe, StackError, Time};
+use cellworks_machine::{Processor, Sleeper, Spe, Time};
 use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::counters::WorkerCells;
+use crate::depth::Depth;
 use crate::frames::Frames;
 use crate::job::{Job, Ticket};
+use crate::node::Node;
 use crate::offer::Offer;
-use crate::room::Room;
-use crate::running::{Depth, OnItsWay};
-use crate::scope::ScopeState;
+use crate::scope_state::ScopeState;
 use crate::shared::{Destination, Seat, Shared};
 use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
-use crate::worker::Worker;
+use crate::work::Begun;
 
-/// The number of threads at the start: one runs jobs, and one takes over when a job waits.
-const THREADS: usize = 2;
-
-/// The number of threads without a job that a worker keeps.
-const SPARE_THREADS: usize = 8;
+/// A task that a worker has taken, and its data on the way to the local store.
+pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
 
 pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) spe: &'w S,
@@ -49,22 +41,23 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// The numbers of the other workers, nearest first.
     others: Box<[usize]>,
     /// The frames of the worker's threads. All pointers in this list are valid.
-    frames: RefCell<Vec<*const Frames<S>>>,
-    idle_threads: Cell<usize>,
+    pub(crate) frames: RefCell<Vec<*const Frames<S>>>,
+    pub(crate) idle_threads: Cell<usize>,
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
     /// The number of threads with a job that waits for other jobs of the pool.
     waiting_threads: Cell<usize>,
     /// The time since which no thread runs a job. `None` while a thread runs a job.
-    idle_since: Cell<Option<Time>>,
+    pub(crate) idle_since: Cell<Option<Time>>,
     /// Whether all threads have a job, so that another thread must be started.
-    needs_thread: Cell<bool>,
+    pub(crate) needs_thread: Cell<bool>,
     /// The thread of the program itself, which starts the other threads.
-    starter: Cell<Option<Sleeper>>,
+    pub(crate) starter: Cell<Option<Sleeper>>,
     /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
-    ended: Cell<(*const ScopeState, isize)>,
-    pub(crate) room: Room,
+    pub(crate) ended: Cell<(*const ScopeState, isize)>,
+    /// The threads that wait for room in a queue.
+    pub(crate) waiting_for_room: RefCell<Vec<(Sleeper, Destination)>>,
     /// The next tasks, with data on the way to the local store.
     pub(crate) ahead: RefCell<VecDeque<OnItsWay<S>>>,
     pub(crate) depth: RefCell<Depth>,
@@ -75,31 +68,6 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// Whether a task waits for local store that other tasks use.
     pub(crate) wants_room: Cell<bool>,
     pub(crate) counters: WorkerCells,
-}
-
-enum Next<S: Spe> {
-    Job(Job<S>),
-    OnItsWay(OnItsWay<S>),
-}
-
-impl<S: Spe> Next<S> {
-    fn discard(self) {
-        match self {
-            Self::Job(job) => job.discard(),
-            Self::OnItsWay((task, begun)) => {
-                drop(begun);
-                Job::Task(task).discard();
-            }
-        }
-    }
-
-    fn scope(&self) -> Option<*const ScopeState> {
-        match self {
-            Self::Job(job) => job.scope(),
-            // SAFETY: the task has not been counted as ended, so its phase exists.
-            Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
-        }
-    }
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
@@ -132,7 +100,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             needs_thread: Cell::new(false),
             starter: Cell::new(None),
             ended: Cell::new((ptr::null(), 0)),
-            room: Room::default(),
+            waiting_for_room: RefCell::default(),
             ahead: RefCell::default(),
             depth: RefCell::new(Depth::new(shared.staging, spe.is_confined_to_local_store())),
             has_puts: Cell::new(false),
@@ -146,127 +114,15 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         &self.shared.workers[self.number]
     }
 
-    /// Runs jobs until the pool is closed. Fails if the local store has no room for two threads.
-    pub(crate) fn serve(&self) -> Result<(), StackError> {
-        self.starter.set(Some(self.spe.sleeper()));
-        self.spe.thread_scope(|scope| {
-            for _ in 0..THREADS {
-                scope.spawn(|_| self.run_jobs())?;
-            }
-            loop {
-                let why = "all its threads to have a task, to start another one";
-                self.spe.wait_until(&why, &mut || {
-                    self.needs_thread.get() || self.shared.is_closed()
-                });
-                if self.shared.is_closed() {
-                    return Ok(());
-                }
-                self.needs_thread.set(false);
-                // Without room for another thread, the next job runs when a waiting job has ended.
-                if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
-                    self.seat().set_stuck(true);
-                    self.spe.notify(Processor::Spe(self.spe.id()));
-                    self.spe.notify(Processor::Ppe);
-                }
-            }
-        })
-    }
-
-    fn run_jobs(&self) {
-        let worker = Worker::new(self);
-        let _listed = Listed::new(self, worker.frames());
-        self.idle_threads.set(self.idle_threads.get() + 1);
-        while let Some(next) = self.next() {
-            let outcome = match worker.guarded(|| self.begin(&next)) {
-                Ok(()) => match next {
-                    Next::Job(job) => job.run(&worker),
-                    Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
-                },
-                Err(cancelled) => {
-                    next.discard();
-                    Err(cancelled)
-                }
-            };
-            self.busy_threads.set(self.busy_threads.get() - 1);
-            self.idle_threads.set(self.idle_threads.get() + 1);
-            self.seat().set_stuck(false);
-            if let Err(cancelled) = outcome {
-                self.hand_in_ended();
-                resume_unwind(cancelled);
-            }
-            if self.busy_threads.get() > 0 {
-                // Continues threads of this worker that waited for an event that has happened.
-                self.spe.yield_ready();
-                if self.idle_threads.get() > SPARE_THREADS {
-                    break;
-                }
-            }
-        }
-        self.idle_threads.set(self.idle_threads.get() - 1);
-    }
-
-    fn begin(&self, next: &Next<S>) {
-        self.idle_threads.set(self.idle_threads.get() - 1);
-        self.busy_threads.set(self.busy_threads.get() + 1);
-        // Another thread may have begun the idle time since this thread ran its last job.
-        if self.idle_since.get().is_some() {
-            self.is_idle_no_more(self.spe.now());
-        }
-        if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
-            let starter = self.starter.get().expect("the program has begun");
-            self.spe.wake(starter);
-        }
-        // This job may wait for the scope of the tasks in `ended`. These tasks are counted first,
-        // because otherwise the wait would not end.
-        if next.scope() != Some(self.ended.get().0) {
-            self.hand_in_ended();
-        }
-    }
-
-    /// Waits for the next job and returns it. Returns `None` when the pool is closed.
-    fn next(&self) -> Option<Next<S>> {
-        loop {
-            if !self.is_staging.get() {
-                let ahead = self.ahead.borrow_mut().pop_front();
-                if let Some(ahead) = ahead {
-                    return Some(Next::OnItsWay(ahead));
-                }
-                if let Some(job) = self.take() {
-                    return Some(Next::Job(job));
-                }
-            }
-            self.hand_in_ended();
-            let mut is_closed = false;
-            self.may_be_idle(self.spe.now());
-            self.spe.wait_until(&"a task", &mut || {
-                is_closed = self.shared.is_closed();
-                if is_closed || self.is_there_a_job() {
-                    return true;
-                }
-                self.has_looked.set(true);
-                // While a task waits for its data, this worker takes no job and is not recorded in
-                // `sleepers`. When the data has arrived, `data_is_there` notifies this worker.
-                !self.is_staging.get()
-                    && self.shared.sleepers.lie_down(self.number)
-                    && self.is_there_a_job()
-            });
-            self.shared.sleepers.get_up(self.number);
-            self.is_idle_no_more(self.spe.now());
-            if is_closed {
-                return None;
-            }
-        }
-    }
-
     /// Begins the idle time if no other thread runs a job. Called before the calling thread waits.
-    fn may_be_idle(&self, now: Time) {
+    pub(crate) fn may_be_idle(&self, now: Time) {
         if self.busy_threads.get() == self.waiting_threads.get() {
             let since = self.idle_since.get();
             self.idle_since.set(since.or(Some(now)));
         }
     }
 
-    fn is_idle_no_more(&self, now: Time) {
+    pub(crate) fn is_idle_no_more(&self, now: Time) {
         if let Some(since) = self.idle_since.take() {
             self.counters.was_idle(now.since(since));
         }
@@ -283,7 +139,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Returns whether this worker can take a job. If not, asks other workers for work.
-    fn is_there_a_job(&self) -> bool {
+    pub(crate) fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
             return false;
         }
@@ -315,7 +171,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         false
     }
 
-    fn take(&self) -> Option<Job<S>> {
+    pub(crate) fn take(&self) -> Option<Job<S>> {
         self.make_room();
         let shared = self.shared;
         let has_priorities = shared.has_priorities.load(Ordering::Acquire);
@@ -506,25 +362,5 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if scope.count.end(tasks) {
             self.spe.notify(owner);
         }
-    }
-}
-
-/// A guard that keeps the frames of a thread in the list of its worker.
-struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
-
-impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
-    fn new(program: &'a WorkerProgram<'w, S>, frames: &Frames<S>) -> Self {
-        program.frames.borrow_mut().push(frames);
-        Self(program, frames)
-    }
-}
-
-impl<S: Spe> Drop for Listed<'_, '_, S> {
-    fn drop(&mut self) {
-        // Staged tasks go back to the queue, from which a cancelled run drops them.
-        self.0.give_up_ahead();
-        // Even if this thread was cancelled, other threads wait for the tasks that have ended.
-        self.0.hand_in_ended();
-        self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }
 }

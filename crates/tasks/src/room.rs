@@ -4,15 +4,11 @@
 //! If all threads wait and the local store has no room for another thread, the program continues,
 //! because the other threads may wait for the program.
 
-use std::cell::RefCell;
-
-use cellworks_machine::{Payload, Processor, Sleeper, Spe};
+use cellworks_machine::{Payload, Processor, Spe};
 
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
 use crate::shared::{Destination, Shared};
-use crate::sync::{AtomicBool, Ordering, barrier};
-use crate::worker::Worker;
 
 /// The number of queued jobs at which a program that starts jobs has to wait. A power of two,
 /// because the buffer of the queue has a power of two as its length.
@@ -25,10 +21,6 @@ const FEW_QUEUED: usize = MOST_QUEUED / 2;
 /// start closures would all wait, and each would keep a stack.
 const MOST_WAITING: usize = 8;
 
-/// The threads of a worker that wait for room in a queue.
-#[derive(Default)]
-pub(crate) struct Room(RefCell<Vec<(Sleeper, Destination)>>);
-
 impl<S: Spe> WorkerProgram<'_, S> {
     /// Waits until few jobs are left in a queue into which this worker puts jobs. If the run was
     /// cancelled, fails with the panic that the caller must resume.
@@ -36,10 +28,10 @@ impl<S: Spe> WorkerProgram<'_, S> {
     #[inline(never)]
     pub(crate) fn wait_for_room(
         &self,
-        worker: &Worker<'_, S>,
+        worker: &impl Sealed<S>,
         destination: Destination,
     ) -> Result<(), Payload> {
-        let Room(waiting) = &self.room;
+        let waiting = &self.waiting_for_room;
         if waiting.borrow().len() == MOST_WAITING {
             return Ok(());
         }
@@ -55,7 +47,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
     /// If few jobs are left in a queue, wakes the threads that wait for room in this queue.
     #[inline]
     pub(crate) fn make_room(&self) {
-        let Room(waiting) = &self.room;
+        let waiting = &self.waiting_for_room;
         // A woken thread removes itself from the list, or waits again if the queue is full again.
         for &(sleeper, destination) in &*waiting.borrow() {
             if self.queued_at(destination) <= FEW_QUEUED {
@@ -71,38 +63,6 @@ impl<S: Spe> WorkerProgram<'_, S> {
         if self.shared.has_made_room(destination) {
             self.spe.notify(Processor::Ppe);
         }
-    }
-}
-
-/// Whether the main program waits for room in a queue.
-pub(crate) struct FreshRoom {
-    main_waits: AtomicBool,
-}
-
-impl FreshRoom {
-    pub(crate) fn new() -> Self {
-        Self {
-            main_waits: AtomicBool::new(false),
-        }
-    }
-
-    /// Records that the main program will wait. The main program must then check the queue again.
-    /// If a worker takes a job at the same time, the main program finds that the job is gone, or
-    /// the worker's call of [`is_waited_for`](Self::is_waited_for) returns true.
-    pub(crate) fn begin_to_wait(&self) {
-        self.main_waits.store(true, Ordering::Relaxed);
-        barrier::heavy();
-    }
-
-    pub(crate) fn end_to_wait(&self) {
-        self.main_waits.store(false, Ordering::Relaxed);
-    }
-
-    /// Returns whether the main program waits. A worker calls this after it has taken a job.
-    #[inline]
-    pub(crate) fn is_waited_for(&self) -> bool {
-        barrier::light();
-        self.main_waits.load(Ordering::Relaxed)
     }
 }
 

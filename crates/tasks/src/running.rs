@@ -1,75 +1,49 @@
-//! Running a submitted task on a worker.
+//! Running a job on a worker.
 
-use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 
 use crate::error::{DiceError, TaskError};
-use crate::job::Job;
-use crate::lock;
+use crate::job::{Job, Spawned, Ticket};
 use crate::node::{End, Node};
-use crate::phase::Waits;
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
-use crate::settings::Staging;
-use crate::sync::Ordering;
-use crate::task::Begun;
+use crate::sync::{Ordering, locked};
+use crate::work::Begun;
 use crate::worker::Worker;
 
-/// A task that a worker has taken, and its data on the way to the local store.
-pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
-
-/// The largest number of tasks that `Staging::Automatic` stages ahead.
-const AHEAD_MAX: usize = 8;
-
-/// If a task has waited for its data for more than 1/20 (1 divided by this number) of the time from
-/// the start of this wait to the end of the task, one more task is staged ahead.
-const WAIT_TOLERATED: u128 = 20;
-
-/// After this number of successive tasks without a wait, one task fewer is staged ahead.
-const TASKS_WITHOUT_WAIT: u32 = 16;
-
-/// The number of tasks that a worker stages ahead.
-pub(crate) struct Depth {
-    staging: Staging,
-    ahead: usize,
-    without_wait: u32,
-}
-
-impl Depth {
-    /// `is_confined` is true if tasks can use data only in the local store.
-    pub(crate) fn new(staging: Staging, is_confined: bool) -> Self {
-        let ahead = match staging {
-            Staging::Ahead(tasks) => tasks,
-            // Tasks that are not confined use data in place, and the CPU prefetches the data.
-            Staging::Automatic => usize::from(is_confined),
-            Staging::Off => 0,
-        };
-        Self {
-            staging,
-            ahead,
-            without_wait: 0,
-        }
-    }
-
-    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, and
-    /// waited for its data for the time `waited`.
-    fn learn(&mut self, waited: u128, took: u128) {
-        if self.ahead == 0 || self.staging != Staging::Automatic {
-            return;
-        }
-        if waited.saturating_mul(WAIT_TOLERATED) > took {
-            self.without_wait = 0;
-            self.ahead = (self.ahead + 1).min(AHEAD_MAX);
-        } else {
-            self.without_wait += 1;
-            if self.without_wait == TASKS_WITHOUT_WAIT {
-                self.without_wait = 0;
-                self.ahead = (self.ahead - 1).max(1);
+impl<S: Spe> Job<S> {
+    /// Runs the job. If the job panics and the run of the pool is cancelled, returns the panic,
+    /// which the caller must resume.
+    pub(crate) fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        match self {
+            Self::Task(task) => worker.program().run_task(task, None, worker),
+            Self::Offered(ticket) => ticket.run(worker),
+            Self::Spawned(Spawned { scope, body }) => {
+                let outcome = worker.guarded(|| body.run(worker));
+                // SAFETY: the closure has not been counted as ended yet.
+                let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
+                worker.program().task_ended(scope);
+                outcome
             }
         }
+    }
+}
+
+impl<S: Spe> Ticket<S> {
+    /// Runs the half, unless the owner has withdrawn the offer. If the half panics and the run of
+    /// the pool is cancelled, returns the panic, which the caller must resume.
+    fn run(&self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        if !self.offer.take() {
+            return Ok(());
+        }
+        // SAFETY: the owner waits for the end of the offer, so the frame still exists.
+        let outcome = unsafe { self.frame.run(worker) };
+        self.offer.end();
+        worker.spe().notify(self.owner);
+        outcome
     }
 }
 
@@ -93,7 +67,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(lock) = &task.lock
             && !task.has_lock.load(Ordering::Relaxed)
         {
-            if !lock::take(lock, &task) {
+            if !locked(lock).take(|| Arc::clone(&task)) {
                 self.counters.deferred.set(self.counters.deferred.get() + 1);
                 return Ok(());
             }
@@ -371,23 +345,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             return job_ended();
         }
         let end = if whole.is_dropped() { End::Failed } else { end };
-        end_whole(whole, end, worker);
+        let push = |task| worker.push(Job::Task(task));
+        whole.end_with(end, push, |processor| worker.notify(processor));
         job_ended();
         // SAFETY: the task has not been counted as ended: the next call counts it.
         self.task_ended(unsafe { &raw const (*whole.phase).scope });
     }
-}
-
-/// Releases the lock of an ended task, and the tasks and programs that wait for it.
-pub(crate) fn end_whole<S: Spe>(task: &Arc<Node<S>>, end: End, place: &impl Sealed<S>) {
-    if let Some(lock) = &task.lock
-        && task.has_lock.load(Ordering::Relaxed)
-        && let Some(next) = lock::give_back(lock)
-    {
-        next.has_lock.store(true, Ordering::Relaxed);
-        place.push(Job::Task(next));
-    }
-    task.end_with(end, place);
 }
 
 fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
@@ -396,64 +359,5 @@ fn no_room<S: Spe>(task: &Arc<Node<S>>, source: StageError) -> TaskError {
         // SAFETY: this worker has taken the task out of a queue.
         bytes: unsafe { task.work() }.bytes(),
         source,
-    }
-}
-
-/// Drops a task that was taken out of a queue, because the run was cancelled.
-pub(crate) fn discard<S: Spe>(task: &Arc<Node<S>>) {
-    // Destructors of values that the task owns may panic.
-    // SAFETY: the caller has taken the task out of a queue.
-    let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
-    if let Err(panic) = dropped {
-        std::mem::forget(panic);
-    }
-    let whole = task.whole();
-    whole.drop_it();
-    if task.is_part() && !whole.release() {
-        return;
-    }
-    let dropping = Dropping(RefCell::default());
-    end_whole(whole, End::Failed, &dropping);
-    // SAFETY: the task has not been counted as ended: the next call counts it.
-    let phase = unsafe { &*whole.phase };
-    // In a cancelled run the owner checks the count without being woken.
-    let _: bool = phase.scope.count.end(1);
-    dropping.0.into_inner().into_iter().for_each(Job::discard);
-}
-
-/// A place that collects the jobs that become ready while a cancelled run drops jobs.
-struct Dropping<S: Spe>(RefCell<Vec<Job<S>>>);
-
-impl<S: Spe> Sealed<S> for Dropping<S> {
-    fn processor(&self) -> Processor {
-        Processor::Ppe
-    }
-
-    fn pool(&self) -> usize {
-        unreachable!("dropping a job starts nothing")
-    }
-
-    fn push(&self, job: Job<S>) {
-        self.0.borrow_mut().push(job);
-    }
-
-    fn notify(&self, _: Processor) {
-        // In a cancelled run, waiting processors poll, so none must be woken.
-    }
-
-    fn current_task(&self) -> Option<Arc<Node<S>>> {
-        None
-    }
-
-    fn waits(&self) -> &Waits<S> {
-        unreachable!("dropping a job waits for nothing")
-    }
-
-    fn wait_for(
-        &self,
-        _: &dyn std::fmt::Display,
-        _: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Payload> {
-        unreachable!("dropping a job waits for nothing")
     }
 }

@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use cellworks_machine::{Payload, Processor, Spe};
+use cellworks_machine::{Payload, Spe};
 
 use crate::closure::Closure;
 use crate::count::Count;
 use crate::job::{Job, Spawned};
 use crate::place::Place;
+use crate::scope_state::ScopeState;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
@@ -19,13 +20,6 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
     spe: PhantomData<fn(&S)>,
-}
-
-pub(crate) struct ScopeState {
-    pub(crate) count: Count,
-    pub(crate) owner: Processor,
-    pub(crate) pool: usize,
-    panic: Mutex<Option<Payload>>,
 }
 
 impl ScopeState {
@@ -98,6 +92,36 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         if let Err(cancelled) = from.wait_for_room() {
             resume_unwind(cancelled);
         }
+    }
+}
+
+impl<S: Spe> Worker<'_, S> {
+    /// Calls `f` with a scope, in which `f` can start closures. Returns when all of these closures
+    /// have ended. Other tasks can run during this wait. The closures may borrow values that
+    /// outlive this call.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn squares<S: Spe>(worker: &Worker<'_, S>, numbers: &mut [u64]) {
+    ///     worker.scope(|scope| {
+    ///         for number in numbers {
+    ///             scope.spawn(worker, |_| *number *= *number);
+    ///         }
+    ///     });
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// After all closures have ended, passes on the panic of `f`, or the first panic of a closure
+    /// if `f` did not panic.
+    pub fn scope<'env, R>(
+        &self,
+        f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
+    ) -> R {
+        run(self, f)
     }
 }
 

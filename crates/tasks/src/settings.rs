@@ -1,4 +1,4 @@
-//! The settings of a pool.
+//! The settings of a pool and of a task.
 
 /// The scheduler of a pool, which distributes the tasks of phases to the workers. Closures of
 /// [`Worker::join`](crate::Worker::join) and scopes are always distributed by stealing.
@@ -34,6 +34,18 @@ pub enum Staging {
     Ahead(usize),
     /// 0: the data of a task is transferred only when the task begins.
     Off,
+}
+
+/// The priority of a task among the tasks that wait for a worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// Workers take these tasks when no other tasks are left.
+    Low,
+    /// The usual priority.
+    #[default]
+    Normal,
+    /// Workers take these tasks before all other tasks.
+    High,
 }
 
 /// The default threshold for dicing, in tasks per worker (section 4.7 of the Jack Rabbit thesis).

@@ -8,14 +8,13 @@ use cellworks_machine::{Processor, Spe, SpeId};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
+use crate::fresh_room::FreshRoom;
 use crate::job::Job;
-use crate::phase::Waits;
-use crate::room::FreshRoom;
-use crate::settings::Staging;
+use crate::settings::{Priority, Staging};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
-use crate::task::Priority;
 use crate::three_level::Queues;
+use crate::waits::Waits;
 
 pub(crate) struct Shared<S: Spe> {
     pub(crate) workers: Box<[Seat<S>]>,

@@ -7,17 +7,15 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
-use crate::error::TaskError;
 use crate::frames::Frames;
 use crate::job::Job;
 use crate::node::Node;
-use crate::phase::{self, Phase, Waits};
 use crate::place::{self, sealed::Sealed};
 use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
-use crate::scope::{self, Scope};
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
+use crate::waits::Waits;
 
 /// The worker that runs a task. The task starts more work with the methods of the worker. The value
 /// cannot leave its thread:
@@ -61,46 +59,6 @@ impl<'w, S: Spe> Worker<'w, S> {
     /// Returns the number of workers of the pool.
     pub fn workers(&self) -> usize {
         self.program.shared.workers.len()
-    }
-
-    /// Calls `f` with a scope, in which `f` can start closures. Returns when all of these closures
-    /// have ended. Other tasks can run during this wait. The closures may borrow values that
-    /// outlive this call.
-    ///
-    /// ```
-    /// use cellworks_machine::Spe;
-    /// use cellworks_tasks::Worker;
-    ///
-    /// fn squares<S: Spe>(worker: &Worker<'_, S>, numbers: &mut [u64]) {
-    ///     worker.scope(|scope| {
-    ///         for number in numbers {
-    ///             scope.spawn(worker, |_| *number *= *number);
-    ///         }
-    ///     });
-    /// }
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// After all closures have ended, passes on the panic of `f`, or the first panic of a closure
-    /// if `f` did not panic.
-    pub fn scope<'env, R>(
-        &self,
-        f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
-    ) -> R {
-        scope::run(self, f)
-    }
-
-    /// Does the same as [`Main::phase`](crate::Main::phase), for a task.
-    ///
-    /// # Errors
-    ///
-    /// See [`Main::phase`](crate::Main::phase).
-    pub fn phase<'env, R>(
-        &self,
-        f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
-    ) -> Result<R, TaskError> {
-        phase::run(self, f)
     }
 
     pub(crate) fn set_current(&self, task: Option<Arc<Node<S>>>) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::task::Priority;
+use crate::settings::Priority;
 
 /// A waiting task in the list that a [filter](crate::Pool::filter) changes.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use cellworks_machine::memory::LINE_BYTES;
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, MfcFault, RawCommand, Tag};
 use cellworks_machine::{AtomicOp, CellSpe, LocalBuffer, Mfc, StageError};
 
-use super::WorkerSide;
 use super::buffer::{BUFFER_BYTES, Buffer, CONTROL, CONTROL_BYTES, ELEMENT_BYTES, InLocal};
 use super::costs::{BINARY_BYTES, INBOX_TASKS, SPE_MOVE, SPE_STEP, SPE_TASK, TASK_BYTES};
 use super::queues::{Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
+use super::sides::WorkerSide;
 use crate::node::Node;
 
 const TAG: Tag = Tag::of::<31>();

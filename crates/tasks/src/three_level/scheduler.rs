@@ -6,20 +6,16 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use cellworks_machine::{AtomicOp, CellPpeCore, Cycles, Payload, Processor};
+use cellworks_machine::{AtomicOp, CellPpeCore, Cycles, Payload};
 
-use super::MainSide;
 use super::costs::{IMPORT_TASKS, PPE_LOOK, PPE_MAKE, PPE_MOVE, PPE_PASS};
 use super::dicing::dice;
 use super::filter::{Filter, PendingTask};
 use super::queues::{FIRST_PHASE, Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
+use super::sides::MainSide;
 use crate::error::{DiceError, TaskError};
-use crate::job::Job;
 use crate::node::{End, Node};
-use crate::phase::Waits;
-use crate::place::sealed::Sealed;
-use crate::running::end_whole;
-use crate::task::Priority;
+use crate::settings::Priority;
 
 pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     core: &'a C,
@@ -381,7 +377,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         whole.drop_it();
         let is_last = !task.is_part() || whole.release();
         if is_last {
-            end_whole(whole, End::Failed, self);
+            // The tasks that come after this task do not run either.
+            let notify = |processor| self.core.notify(processor);
+            whole.end_with(End::Failed, |task| self.post(task), notify);
         }
         if is_job {
             unless_cancelled(self.core, || self.job_ended());
@@ -494,44 +492,5 @@ impl<C: CellPpeCore> MainSide<C::Spe> for PpeScheduler<'_, C> {
 
     fn is_wanted(&self) -> bool {
         self.submitted.get() > 0 || self.queues.wants_scheduler()
-    }
-}
-
-/// The `Place` that receives the tasks that come after a dropped task. These tasks do not run
-/// either.
-impl<C: CellPpeCore> Sealed<C::Spe> for PpeScheduler<'_, C> {
-    fn processor(&self) -> Processor {
-        Processor::Ppe
-    }
-
-    fn pool(&self) -> usize {
-        unreachable!("the end of a task starts nothing new")
-    }
-
-    fn push(&self, job: Job<C::Spe>) {
-        match job {
-            Job::Task(task) => MainSide::post(self, task),
-            Job::Offered(_) | Job::Spawned(_) => unreachable!("a task makes only tasks ready"),
-        }
-    }
-
-    fn notify(&self, to: Processor) {
-        self.core.notify(to);
-    }
-
-    fn current_task(&self) -> Option<Arc<Node<C::Spe>>> {
-        None
-    }
-
-    fn waits(&self) -> &Waits<C::Spe> {
-        unreachable!("the end of a task waits for nothing")
-    }
-
-    fn wait_for(
-        &self,
-        _: &dyn std::fmt::Display,
-        _: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Payload> {
-        unreachable!("the end of a task waits for nothing")
     }
 }

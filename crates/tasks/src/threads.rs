@@ -1,0 +1,182 @@
+//! The cooperative threads of a worker, which run its jobs on an SPE.
+//!
+//! One thread runs jobs until a job waits, and then another thread takes the next job. Therefore a
+//! job may wait for any event. When all threads have a job, the program starts another thread.
+
+// Rejected: a waiting task runs other tasks on its own stack. The wait could not end before these
+// tasks end, and would never end if one of them waits for the waiting task.
+
+use std::panic::resume_unwind;
+
+use cellworks_machine::{Processor, Spe, StackError};
+
+use crate::frames::Frames;
+use crate::job::Job;
+use crate::program::{OnItsWay, WorkerProgram};
+use crate::scope_state::ScopeState;
+use crate::worker::Worker;
+
+/// The number of threads at the start: one runs jobs, and one takes over when a job waits.
+const THREADS: usize = 2;
+
+/// The number of threads without a job that a worker keeps.
+const SPARE_THREADS: usize = 8;
+
+enum Next<S: Spe> {
+    Job(Job<S>),
+    OnItsWay(OnItsWay<S>),
+}
+
+impl<S: Spe> Next<S> {
+    fn discard(self) {
+        match self {
+            Self::Job(job) => job.discard(),
+            Self::OnItsWay((task, begun)) => {
+                drop(begun);
+                Job::Task(task).discard();
+            }
+        }
+    }
+
+    fn scope(&self) -> Option<*const ScopeState> {
+        match self {
+            Self::Job(job) => job.scope(),
+            // SAFETY: the task has not been counted as ended, so its phase exists.
+            Self::OnItsWay((task, _)) => Some(unsafe { &raw const (*task.phase).scope }),
+        }
+    }
+}
+
+impl<S: Spe> WorkerProgram<'_, S> {
+    /// Runs jobs until the pool is closed. Fails if the local store has no room for two threads.
+    pub(crate) fn serve(&self) -> Result<(), StackError> {
+        self.starter.set(Some(self.spe.sleeper()));
+        self.spe.thread_scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|_| self.run_jobs())?;
+            }
+            loop {
+                let why = "all its threads to have a task, to start another one";
+                self.spe.wait_until(&why, &mut || {
+                    self.needs_thread.get() || self.shared.is_closed()
+                });
+                if self.shared.is_closed() {
+                    return Ok(());
+                }
+                self.needs_thread.set(false);
+                // Without room for another thread, the next job runs when a waiting job has ended.
+                if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
+                    self.seat().set_stuck(true);
+                    self.spe.notify(Processor::Spe(self.spe.id()));
+                    self.spe.notify(Processor::Ppe);
+                }
+            }
+        })
+    }
+
+    fn run_jobs(&self) {
+        let worker = Worker::new(self);
+        let _listed = Listed::new(self, worker.frames());
+        self.idle_threads.set(self.idle_threads.get() + 1);
+        while let Some(next) = self.next() {
+            let outcome = match worker.guarded(|| self.begin(&next)) {
+                Ok(()) => match next {
+                    Next::Job(job) => job.run(&worker),
+                    Next::OnItsWay((task, begun)) => self.run_task(task, Some(begun), &worker),
+                },
+                Err(cancelled) => {
+                    next.discard();
+                    Err(cancelled)
+                }
+            };
+            self.busy_threads.set(self.busy_threads.get() - 1);
+            self.idle_threads.set(self.idle_threads.get() + 1);
+            self.seat().set_stuck(false);
+            if let Err(cancelled) = outcome {
+                self.hand_in_ended();
+                resume_unwind(cancelled);
+            }
+            if self.busy_threads.get() > 0 {
+                // Continues threads of this worker that waited for an event that has happened.
+                self.spe.yield_ready();
+                if self.idle_threads.get() > SPARE_THREADS {
+                    break;
+                }
+            }
+        }
+        self.idle_threads.set(self.idle_threads.get() - 1);
+    }
+
+    fn begin(&self, next: &Next<S>) {
+        self.idle_threads.set(self.idle_threads.get() - 1);
+        self.busy_threads.set(self.busy_threads.get() + 1);
+        // Another thread may have begun the idle time since this thread ran its last job.
+        if self.idle_since.get().is_some() {
+            self.is_idle_no_more(self.spe.now());
+        }
+        if self.idle_threads.get() == 0 && !self.needs_thread.replace(true) {
+            let starter = self.starter.get().expect("the program has begun");
+            self.spe.wake(starter);
+        }
+        // This job may wait for the scope of the tasks in `ended`. These tasks are counted first,
+        // because otherwise the wait would not end.
+        if next.scope() != Some(self.ended.get().0) {
+            self.hand_in_ended();
+        }
+    }
+
+    /// Waits for the next job and returns it. Returns `None` when the pool is closed.
+    fn next(&self) -> Option<Next<S>> {
+        loop {
+            if !self.is_staging.get() {
+                let ahead = self.ahead.borrow_mut().pop_front();
+                if let Some(ahead) = ahead {
+                    return Some(Next::OnItsWay(ahead));
+                }
+                if let Some(job) = self.take() {
+                    return Some(Next::Job(job));
+                }
+            }
+            self.hand_in_ended();
+            let mut is_closed = false;
+            self.may_be_idle(self.spe.now());
+            self.spe.wait_until(&"a task", &mut || {
+                is_closed = self.shared.is_closed();
+                if is_closed || self.is_there_a_job() {
+                    return true;
+                }
+                self.has_looked.set(true);
+                // While a task waits for its data, this worker takes no job and is not recorded in
+                // `sleepers`. When the data has arrived, `data_is_there` notifies this worker.
+                !self.is_staging.get()
+                    && self.shared.sleepers.lie_down(self.number)
+                    && self.is_there_a_job()
+            });
+            self.shared.sleepers.get_up(self.number);
+            self.is_idle_no_more(self.spe.now());
+            if is_closed {
+                return None;
+            }
+        }
+    }
+}
+
+/// A guard that keeps the frames of a thread in the list of its worker.
+struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
+
+impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
+    fn new(program: &'a WorkerProgram<'w, S>, frames: &Frames<S>) -> Self {
+        program.frames.borrow_mut().push(frames);
+        Self(program, frames)
+    }
+}
+
+impl<S: Spe> Drop for Listed<'_, '_, S> {
+    fn drop(&mut self) {
+        // Staged tasks go back to the queue, from which a cancelled run drops them.
+        self.0.give_up_ahead();
+        // Even if this thread was cancelled, other threads wait for the tasks that have ended.
+        self.0.hand_in_ended();
+        self.0.frames.borrow_mut().retain(|&of| of != self.1);
+    }
+}
