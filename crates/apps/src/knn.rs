@@ -19,7 +19,7 @@ mod points;
 use std::iter;
 
 use cellworks_csp::{Any, Channel, Network, Place, Process, ProcessError, Reader, Writer};
-use cellworks_machine::{LocalBuffer, Machine, Spe, Topology};
+use cellworks_machine::{LocalBuffer, Machine, Spe, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,10 @@ use crate::{
 ///
 /// The result is compared with brute force. If the program also runs on one SPE with one thread,
 /// the results contain the speed-ups over that run. The paper has 50k points.
+///
+/// A simulated machine with more than 10,000 points looks for the neighbours of some points only.
+/// The time for all points is extrapolated from this sample, and the results contain
+/// `turns_simulated`.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Knn {
@@ -64,6 +68,7 @@ pub struct Knn {
 
 const TIME: Metric = Metric::new("time", "ns");
 const RATE: Metric = Metric::new("rate", "pairs/s");
+const TURNS_SIMULATED: Metric = Metric::new("turns_simulated", "turns");
 
 /// The largest number of dimensions. Coordinates are whole numbers up to 255, so the square of a
 /// distance is at most 256 * 255² = 16,646,400, and an `f32` holds every whole number up to
@@ -73,6 +78,20 @@ const DIMENSIONS_MAX: usize = 256;
 /// The largest number of points. In 72 dimensions a run takes a day and a half on an SPE.
 const POINTS_MAX: usize = 1_000_000;
 
+/// The largest number of points with which a simulated machine runs all turns, in a few seconds.
+const WHOLE_POINTS_MAX: usize = 10_000;
+
+/// The full turns of a sample. The first one differs from the others, because it waits for blocks
+/// from the PPE.
+const SAMPLED_TURNS: usize = 6;
+
+/// The time of a search for all points.
+struct Searched {
+    span_ns: f64,
+    /// The number of turns that have run, if this is a sample.
+    sampled_turns: Option<usize>,
+}
+
 impl Knn {
     fn base(&self) -> Self {
         Self {
@@ -80,12 +99,80 @@ impl Knn {
             ..*self
         }
     }
+
+    fn search<M: Machine>(&self, machine: &M, is_sampled: bool) -> Result<Searched, ProgramError> {
+        let points = Points::new(self.points, self.dimensions);
+        let blocks = points.blocks(self.block_points.min(self.points));
+        let whole = Plan {
+            processes: self.placement.processes(),
+            blocks: blocks.len(),
+            homes: blocks.len(),
+            block_points: self.block_points.min(self.points),
+            dimensions: self.dimensions,
+            neighbours: self.neighbours,
+        };
+        let plan = match is_sampled {
+            true => whole.sample(SAMPLED_TURNS),
+            false => whole,
+        };
+        let (source, to_first) = Channel::new().named("source").one_to_one();
+        let (begun, mut ready) = Channel::new().named("ready").any_to_one();
+        let (found, results) = Channel::new().named("results").any_to_one();
+        let mut to_first = Some(to_first);
+        let roles = (0..plan.processes).map(|position| Role {
+            position,
+            source: to_first.take(),
+            begun: begun.clone(),
+            found: found.clone(),
+        });
+        let roles = roles.collect();
+        drop((begun, found));
+        let mut network = Network::on(machine);
+        network.transport(self.placement.transport);
+        let ring = Ring {
+            placement: self.placement,
+            order: Order::Together,
+            buffered: plan.blocks,
+        };
+        ring.add(
+            &mut network,
+            roles,
+            move |process: &Process<'_, M::Spe>, role, input, output| {
+                go_round(process, role, input, output, &plan)
+            },
+        );
+        let (span, received) = network.run_with(move |process| {
+            // Wait until all processes have begun. A read fails only if the network fails.
+            for _ in 0..plan.processes {
+                let _ = ready.read(process);
+            }
+            let begin = process.now();
+            let received = hand_out(process, blocks, source, results, plan.homes);
+            (process.now().since(begin), received)
+        })?;
+        let (found, times): (Vec<Found>, Vec<Time>) = received.into_iter().unzip();
+        let searched = self.points.min(plan.homes * plan.block_points);
+        points.verify(found, searched, self.neighbours)?;
+        let mut span_ns = span.as_nanoseconds_f64();
+        let left_out = whole.full_turns() - plan.full_turns();
+        if left_out > 0 {
+            // The time from the end of the first turn to the end of the last full turn.
+            let middle =
+                times[plan.processes * plan.full_turns() - 1].since(times[plan.processes - 1]);
+            let turn_ns = middle.as_nanoseconds_f64() / (plan.full_turns() - 1) as f64;
+            span_ns += left_out as f64 * turn_ns;
+        }
+        Ok(Searched {
+            span_ns,
+            sampled_turns: (left_out > 0).then(|| plan.full_turns() + 1),
+        })
+    }
 }
 
 impl Program for Knn {
     const NAME: &'static str = "knn";
     const EXAMPLE: &'static str = "--points 5k --neighbours 10 --spes 1,2";
-    const METRICS: &'static [Metric] = &[TIME, RATE];
+    const METRICS: &'static [Metric] = &[TIME, RATE, TURNS_SIMULATED];
 
     fn title(&self) -> String {
         let placement = self.placement.title();
@@ -142,56 +229,19 @@ impl Program for Knn {
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
-        let points = Points::new(self.points, self.dimensions);
-        let blocks = points.blocks(self.block_points.min(self.points));
-        let plan = Plan {
-            processes: self.placement.processes(),
-            blocks: blocks.len(),
-            block_points: self.block_points.min(self.points),
-            dimensions: self.dimensions,
-            neighbours: self.neighbours,
-        };
-        let (source, to_first) = Channel::new().named("source").one_to_one();
-        let (begun, mut ready) = Channel::new().named("ready").any_to_one();
-        let (found, results) = Channel::new().named("results").any_to_one();
-        let mut to_first = Some(to_first);
-        let roles = (0..plan.processes).map(|position| Role {
-            position,
-            source: to_first.take(),
-            begun: begun.clone(),
-            found: found.clone(),
-        });
-        let roles = roles.collect();
-        drop((begun, found));
-        let mut network = Network::on(machine);
-        network.transport(self.placement.transport);
-        let ring = Ring {
-            placement: self.placement,
-            order: Order::Together,
-            buffered: plan.blocks,
-        };
-        ring.add(
-            &mut network,
-            roles,
-            move |process: &Process<'_, M::Spe>, role, input, output| {
-                go_round(process, role, input, output, &plan)
-            },
-        );
-        let (span, found) = network.run_with(move |process| {
-            // Wait until all processes have begun. A read fails only if the network fails.
-            for _ in 0..plan.processes {
-                let _ = ready.read(process);
-            }
-            let begin = process.now();
-            let found = hand_out(process, blocks, source, results);
-            (process.now().since(begin), found)
-        })?;
-        points.verify(found, self.neighbours)?;
+        // A sample needs times that repeat, which only simulated machines have.
+        let repeats = machine.topology().capabilities().repeats;
+        let Searched {
+            span_ns,
+            sampled_turns,
+        } = self.search(machine, repeats && self.points > WHOLE_POINTS_MAX)?;
         let pairs = self.points as f64 * (self.points - 1) as f64;
-        Ok(vec![
-            TIME.measured(span.as_nanoseconds_f64()),
-            RATE.measured(pairs / span.as_seconds_f64().max(f64::MIN_POSITIVE)),
-        ])
+        let turns = sampled_turns.map(|turns| TURNS_SIMULATED.measured(turns as f64));
+        let measured = [
+            TIME.measured(span_ns),
+            RATE.measured(pairs / (span_ns / 1e9).max(f64::MIN_POSITIVE)),
+        ];
+        Ok(measured.into_iter().chain(turns).collect())
     }
 
     fn conclusions(done: &[Done<Self>]) -> Vec<Conclusion> {
@@ -212,20 +262,21 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// Sends all blocks to the first process, and receives the neighbours from all processes.
+/// Sends all blocks to the first process, and receives the neighbours of the `homes` from all
+/// processes. Returns them with the times at which they arrived.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
     mut source: Writer<Block>,
     mut results: Reader<Found>,
-) -> Vec<Found> {
-    let count = blocks.len();
+    homes: usize,
+) -> Vec<(Found, Time)> {
     for block in blocks {
         // A write fails only if the network fails, and a failed network reports its error.
         let _ = source.write(process, block);
     }
-    let found = iter::from_fn(|| results.read(process).ok());
-    found.take(count).collect()
+    let found = iter::from_fn(|| Some((results.read(process).ok()?, process.now())));
+    found.take(homes).collect()
 }
 
 /// Runs a process of the ring until its homes are done and no later process needs more blocks.
@@ -297,7 +348,34 @@ fn room_for_home<S: Spe>(spe: &S, plan: &Plan) -> Result<Option<LocalBuffer>, Pa
 
 #[cfg(test)]
 mod tests {
+    use cellworks_sim::{Description, Sim};
+
     use super::*;
+    use crate::Transport;
+
+    #[test]
+    fn the_time_of_all_turns_is_that_of_a_sample() {
+        let qs22 = Sim::new(Description::built_in("qs22").unwrap());
+        for (spes, threads) in [(1, 1), (4, 1), (2, 2)] {
+            let knn = Knn {
+                placement: Placement {
+                    spes,
+                    threads,
+                    transport: Transport::Coordinator,
+                },
+                points: 1_002,
+                dimensions: 12,
+                neighbours: 5,
+                block_points: 12,
+            };
+            let [whole, sample] =
+                [false, true].map(|is_sampled| knn.search(&qs22, is_sampled).unwrap());
+            assert_eq!(whole.sampled_turns, None);
+            assert_eq!(sample.sampled_turns, Some(SAMPLED_TURNS + 1));
+            let ratio = sample.span_ns / whole.span_ns;
+            assert!((ratio - 1.0).abs() < 0.02, "{spes}, {threads}: {ratio}");
+        }
+    }
 
     #[test]
     fn every_block_is_somebodys_home_and_meets_all() {
@@ -305,6 +383,7 @@ mod tests {
             let plan = Plan {
                 processes,
                 blocks,
+                homes: blocks,
                 block_points: 1,
                 dimensions: 1,
                 neighbours: 1,

@@ -44,7 +44,7 @@ fn tables_of_quick_papers_are_what_the_simulation_gives() {
 }
 
 #[test]
-#[ignore = "it simulates for three quarters of an hour of one core: .ci/long runs it"]
+#[ignore = "it simulates for a quarter of an hour: .ci/long runs it"]
 fn tables_of_the_whole_page_are_what_the_simulation_gives() {
     let quick = QUICK.map(|name| reproduced(name, false));
     let slow = SLOW.map(|name| reproduced(name, true));

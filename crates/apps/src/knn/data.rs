@@ -57,6 +57,8 @@ impl Item for Found {
 pub(super) struct Plan {
     pub processes: usize,
     pub blocks: usize,
+    /// The number of blocks that become homes: all, or the first blocks in a sample.
+    pub homes: usize,
     /// The number of points in a block. The last block may have fewer points.
     pub block_points: usize,
     pub dimensions: usize,
@@ -64,8 +66,23 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Returns the number of turns in which each process has a home. At most one more turn follows,
+    /// the last turn, in which some processes have a home.
+    pub fn full_turns(&self) -> usize {
+        (self.homes - 1) / self.processes
+    }
+
+    /// Returns the plan of a sample with `turns` full turns, and the last turn.
+    pub fn sample(self, turns: usize) -> Self {
+        let left_out = self.full_turns().saturating_sub(turns);
+        Self {
+            homes: self.homes - left_out * self.processes,
+            ..self
+        }
+    }
+
     /// Returns the block that is the `turn`-th home of a process, and the step in which the process
-    /// first receives this block. Returns `None` if there are too few blocks. A process receives
+    /// first receives this block. Returns `None` if there are too few homes. A process receives
     /// one block in each of its steps, which are numbered from 0.
     ///
     /// Process i + 1 receives each block one step later than process i, but its first home is one
@@ -74,13 +91,13 @@ impl Plan {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
         let at = place + turn * (self.blocks + self.processes);
-        (home < self.blocks).then_some((home, at))
+        (home < self.homes).then_some((home, at))
     }
 
     /// Returns the number of steps of a process, until all homes have been compared with all
     /// blocks.
     pub fn length(&self) -> usize {
-        let last = self.blocks - 1;
+        let last = self.homes - 1;
         let (place, turn) = (last % self.processes, last / self.processes);
         place + turn * (self.blocks + self.processes) + self.blocks
     }

@@ -231,6 +231,7 @@ mod tests {
         let plan = Plan {
             processes: 1,
             blocks: 2,
+            homes: 2,
             block_points: 3,
             dimensions: 2,
             neighbours: 1,

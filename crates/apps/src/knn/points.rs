@@ -37,8 +37,13 @@ impl Points {
         parts.enumerate().map(block).collect()
     }
 
-    /// Compares the found neighbours with those by brute force.
-    pub fn verify(&self, mut found: Vec<Found>, wanted: usize) -> Result<(), ProgramError> {
+    /// Compares the found neighbours of the first `count` points with those by brute force.
+    pub fn verify(
+        &self,
+        mut found: Vec<Found>,
+        count: usize,
+        wanted: usize,
+    ) -> Result<(), ProgramError> {
         const BY: &str = "by brute force";
         found.sort_by_key(|found| found.first);
         let found: Vec<_> = found
@@ -48,10 +53,10 @@ impl Points {
         agree(
             || "the number of points with neighbours".to_owned(),
             found.len(),
-            self.count(),
+            count,
             BY,
         )?;
-        let expected = self.by_brute_force(wanted);
+        let expected = self.by_brute_force(count, wanted);
         for (point, (found, expected)) in found.into_iter().zip(expected).enumerate() {
             agree(
                 || format!("the number of neighbours of point {point}"),
@@ -71,21 +76,24 @@ impl Points {
         self.coordinates.len() / self.dimensions
     }
 
-    /// Returns the neighbours of all points, nearest first, by comparing each pair of points once.
-    fn by_brute_force(&self, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
-        let count = self.count();
-        let mut nearest = vec![Nearest::new(wanted); count];
+    /// Returns the neighbours of the `first` points, nearest first, by comparing each pair
+    /// of points at most once.
+    fn by_brute_force(&self, first: usize, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
+        let mut nearest = vec![Nearest::new(wanted); first];
         let mut squared = [0; TILE];
-        for tile in (0..count).step_by(TILE) {
-            for other in tile + 1..count {
-                let (before, others) = self.coordinates.split_at(other * self.dimensions);
-                let here = &before[tile * self.dimensions..];
-                let here = &here[..here.len().min(TILE * self.dimensions)];
-                squared_distances(here, &others[..self.dimensions], &mut squared);
-                let compared = here.len() / self.dimensions;
-                for (point, squared) in (tile..).zip(&squared[..compared]) {
+        for tile in (0..first).step_by(TILE) {
+            for other in tile + 1..self.count() {
+                let points = tile..first.min(tile + TILE).min(other);
+                let compared = points.len();
+                let here = points.start * self.dimensions..points.end * self.dimensions;
+                let there = other * self.dimensions..(other + 1) * self.dimensions;
+                let (here, there) = (&self.coordinates[here], &self.coordinates[there]);
+                squared_distances(here, there, &mut squared);
+                for (point, squared) in points.zip(&squared[..compared]) {
                     nearest[point].offer(*squared, other);
-                    nearest[other].offer(*squared, point);
+                    if let Some(nearest) = nearest.get_mut(other) {
+                        nearest.offer(*squared, point);
+                    }
                 }
             }
         }
@@ -156,8 +164,8 @@ mod tests {
                 .map(|(squared, point)| vec![Neighbour { squared, point }])
                 .into(),
         };
-        assert!(points.verify(vec![found(2)], 1).is_ok());
-        let error = points.verify(vec![found(1)], 1).unwrap_err().to_string();
+        assert!(points.verify(vec![found(2)], 3, 1).is_ok());
+        let error = points.verify(vec![found(1)], 3, 1).unwrap_err().to_string();
         assert!(
             error.starts_with(
                 "the result is wrong: neighbour 1 of point 0 is point 1 at the squared distance 1, and point 2 at the \
@@ -165,7 +173,7 @@ mod tests {
             ),
             "{error}"
         );
-        let error = points.verify(Vec::new(), 1).unwrap_err().to_string();
+        let error = points.verify(Vec::new(), 3, 1).unwrap_err().to_string();
         assert!(
             error.contains("the number of points with neighbours is 0, and 3 by brute force"),
             "{error}"
@@ -179,7 +187,10 @@ mod tests {
         const WANTED: usize = 4;
         let points = Points::new(COUNT, 3);
         let of = |point: usize| &points.coordinates[point * 3..][..3];
-        for (point, found) in points.by_brute_force(WANTED).enumerate() {
+        // The neighbours of some points are those points' neighbours among all points.
+        let of_some = points.by_brute_force(TILE + 3, WANTED);
+        assert!(of_some.eq(points.by_brute_force(COUNT, WANTED).take(TILE + 3)));
+        for (point, found) in points.by_brute_force(COUNT, WANTED).enumerate() {
             let squared = |other: usize| -> i32 {
                 let pairs = of(point).iter().zip(of(other));
                 pairs.map(|(a, b)| i32::from(a - b).pow(2)).sum()

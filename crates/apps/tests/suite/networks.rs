@@ -161,6 +161,19 @@ fn best_foldings_have_the_contacts_that_are_known() {
 }
 
 #[test]
+fn neighbours_of_many_points_are_simulated_for_a_sample_of_them() {
+    let many = |points| Knn {
+        points,
+        dimensions: 1,
+        block_points: 200,
+        ..knn(2, 1)
+    };
+    assert_eq!(done(many(10_000), &qs22()).value("turns_simulated"), None);
+    let sampled = done(many(10_001), &qs22());
+    assert_eq!(sampled.value("turns_simulated"), Some(7.0));
+}
+
+#[test]
 fn neighbours_are_those_of_brute_force() {
     runs_everywhere(PLACEMENTS.map(|(spes, threads)| knn(spes, threads)));
     // The cases are: one block, as many neighbours as possible, and more processes than blocks.

@@ -31,9 +31,8 @@ pub struct Run {
     pub ppe_access: Access,
 }
 
-/// The smallest number of operations in a step at which a program's speed-up is
-/// `efficiency_percent` of the number of SPEs. Times between two values in `operations` are
-/// interpolated.
+/// The smallest number of operations at which a program's speed-up is `efficiency_percent` of the
+/// number of SPEs. Times between two values in `operations` are interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
@@ -43,6 +42,10 @@ pub struct ScalesFrom {
     pub efficiency_percent: u16,
     /// The numbers of floating-point operations in a step: at least two, in rising order.
     pub operations: Vec<u64>,
+    /// The number of steps whose operations the paper states together: 16 for a whole turn of a
+    /// ring of 16 processes.
+    #[serde(default = "once")]
+    pub steps: u32,
 }
 
 fn once() -> u32 {
@@ -182,7 +185,8 @@ impl ScalesFrom {
         all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
     }
 
-    /// Computes the smallest number of operations from the times of all [runs](Self::runs).
+    /// Computes the smallest number of operations in all `steps` from the times of all
+    /// [runs](Self::runs).
     pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
         let spes = self.of.with["spes"].as_f64().unwrap_or_default();
         let wanted = spes * f64::from(self.efficiency_percent) / 100.0;
@@ -203,7 +207,8 @@ impl ScalesFrom {
             )),
             Some(at) => {
                 let ((low, below), (high, above)) = (points[at - 1], points[at]);
-                Ok(low + (high - low) * below / (below - above))
+                let in_a_step = low + (high - low) * below / (below - above);
+                Ok(in_a_step * f64::from(self.steps))
             }
         }
     }

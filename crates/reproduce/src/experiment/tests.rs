@@ -224,17 +224,20 @@ fn a_speed_up_is_over_one_process() {
 
 #[test]
 fn scaling_well_begins_between_two_numbers_of_operations() {
-    let found = |times: &[f64]| {
+    let looked_for = |rest: &str| {
         let text = scales_from(4, 50, "[1_000_000, 2_000_000, 4_000_000]");
-        let Experiment::ScalesFrom(looked_for) = experiment(&text) else {
-            panic!("it is one");
-        };
-        looked_for.found(times)
+        match experiment(&(text + rest)) {
+            Experiment::ScalesFrom(looked_for) => looked_for,
+            other => panic!("{other:?}"),
+        }
     };
+    let found = |times: &[f64]| looked_for("").found(times);
     // In the first case, the speed-up is 2 at the second number of operations. In the second case,
     // the speed-up reaches 2 between the second and the third number.
     assert_eq!(found(&[1.0, 1.0, 2.0, 1.0, 4.0, 1.0]), Ok(2e6));
     assert_eq!(found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]), Ok(3e6));
+    let in_a_turn = looked_for(", steps = 4").found(&[1.0, 1.0, 1.5, 1.0, 2.5, 1.0]);
+    assert_eq!(in_a_turn, Ok(12e6));
     assert_eq!(
         found(&[1.0, 1.0, 2.0, 1.5, 4.0, 3.0]).unwrap_err(),
         "up to 4000000 operations there is no speed-up of 2 on 4 SPEs; look further up"
