@@ -58,10 +58,10 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// Returns the arguments that show this computer in the given format.
-    pub fn of_this_computer(format: Format) -> Self {
+    /// Returns the arguments that show a machine in the given format.
+    pub fn of(machine: &str, format: Format) -> Self {
         Self {
-            machine: HOST.to_owned(),
+            machine: machine.to_owned(),
             cpus: None,
             output: OutputArgs {
                 format,

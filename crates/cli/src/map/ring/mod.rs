@@ -180,20 +180,18 @@ fn rounds(text: &str) -> Result<u32, String> {
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
     files.refuse_to_replace_any([&arguments.graph, &arguments.sweep.results])?;
-    match Kind::of(&arguments.machine) {
-        Kind::Simulated => simulate(arguments, files),
-        Kind::ThisComputer => {
-            check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
-            let common = CommonArgs {
-                machine: arguments.machine.clone(),
-                cpus: None,
-                simulation: SimulationArgs::default(),
-                output: arguments.output.clone(),
-                quiet: arguments.quiet,
-            };
-            on_machine(&common, files, &OneByOne(arguments))
-        }
+    if Kind::of(&arguments.machine).is_simulated() {
+        return simulate(arguments, files);
     }
+    check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
+    let common = CommonArgs {
+        machine: arguments.machine.clone(),
+        cpus: None,
+        simulation: SimulationArgs::default(),
+        output: arguments.output.clone(),
+        quiet: arguments.quiet,
+    };
+    on_machine(&common, files, &OneByOne(arguments))
 }
 
 /// Simulates the mappings in parallel, each on its own machine.
@@ -292,7 +290,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// Runs the mappings one after the other on this computer, because each of them uses all CPUs.
+/// Runs the mappings one after the other, because on this computer each of them uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
