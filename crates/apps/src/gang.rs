@@ -138,6 +138,6 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
 /// # Errors
 ///
 /// Returns [`RunError`] if the run failed.
-pub fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
+pub(crate) fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
     Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
 }

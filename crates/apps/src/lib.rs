@@ -11,12 +11,13 @@
 //! flag of `cellworks run`, a key in `papers/*.toml`, and a part of the JSON of a result. A run
 //! returns [`Quantity`]s. Several runs together give [`Conclusion`]s and [`Figure`]s.
 //!
-//! To add a program, add a module, a row in this table, and the type to `programs!` below:
+//! To add a program, add a module, its type to `programs!` below, and a row to this table:
 //!
 //! | program | what it is | from |
 //! |---|---|---|
 //! | [`Aes`] | AES-128 of a buffer in main memory, with three ways of buffering | CellMT, listings 7 to 9 |
 //! | [`Switch`] | the cost of a context switch of cooperative threads | CellMT, listing 11 and figure 3 |
+//! | [`DmaLatency`] | the latency of a get by size, measured as `cellworks stats` does | CellMT, figure 2 |
 //! | [`Overlap`] | transfers that hide behind computation, by computation a byte | CellMT, section 4.4 |
 //! | [`CommsTime`] | the cost of a communication between processes, in a ring | DSMCBE, section 3.1 |
 //! | [`Prototein`] | all foldings of a prototein, from a bag of tasks | DSMCBE, section 3.2 |
@@ -44,6 +45,7 @@ mod barrier;
 mod blocks;
 mod clock;
 mod commstime;
+mod dma_latency;
 mod error;
 mod figure;
 mod gang;
@@ -70,26 +72,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use aes::Aes;
-pub use barnes_hut::BarnesHut;
-pub use barrier::{Barrier, Roots};
+pub use barrier::Roots;
 pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::Transport;
-pub use commstime::CommsTime;
 pub use error::{ParameterError, ProgramError};
-pub use figure::{Axis, Curve, Figure, against};
-pub use gang::clock_rate_hz;
-pub use knn::Knn;
-pub use lookup::{Lookup, Method, Structure};
-pub use lu::Lu;
-pub use mandelbrot::Mandelbrot;
-pub use overlap::Overlap;
+pub(crate) use figure::against;
+pub use figure::{Axis, Curve, Figure};
+pub use lookup::{Method, Structure};
 pub use picture::Picture;
 pub use placement::Placement;
-pub use prototein::{PROTOTEIN_BEADS_MAX, Prototein};
-pub use ratio::Ratio;
-pub use server::Server;
-pub use switch::Switch;
+pub use prototein::PROTOTEIN_BEADS_MAX;
 pub use workers::{OnOff, Scheduler, Workers};
 
 /// A program with its parameters. A run of the program returns [`Quantity`]s.
@@ -281,8 +273,10 @@ pub trait Visitor {
 }
 
 macro_rules! programs {
-    ($($program:ident),*) => {
-        /// The names of all programs.
+    ($($module:ident::$program:ident),*) => {
+        $(pub use $module::$program;)*
+
+        /// The names of all programs, in alphabetical order.
         pub const PROGRAMS: &[&str] = &[$($program::NAME),*];
 
         /// Does an operation on the program `name`. Returns `None` if there is no such program.
@@ -296,6 +290,18 @@ macro_rules! programs {
 }
 
 programs![
-    Aes, BarnesHut, Barrier, CommsTime, Knn, Lookup, Lu, Mandelbrot, Overlap, Prototein, Ratio,
-    Server, Switch
+    aes::Aes,
+    barnes_hut::BarnesHut,
+    barrier::Barrier,
+    commstime::CommsTime,
+    dma_latency::DmaLatency,
+    knn::Knn,
+    lookup::Lookup,
+    lu::Lu,
+    mandelbrot::Mandelbrot,
+    overlap::Overlap,
+    prototein::Prototein,
+    ratio::Ratio,
+    server::Server,
+    switch::Switch
 ];

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cellworks_machine::Span;
 use cellworks_reproduce::Paper;
+use cellworks_sim::Description;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -45,9 +46,7 @@ Examples:
 #[derive(Args)]
 #[command(after_help = MACHINE_AFTER_HELP)]
 pub(crate) struct MachineArgs {
-    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
-    /// that describes a simulated machine
-    #[arg(value_name = "MACHINE", default_value = HOST)]
+    #[arg(value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub machine: String,
 
     /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
@@ -59,10 +58,10 @@ pub(crate) struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// Returns the arguments that show this computer in the given format.
-    pub fn of_this_computer(format: Format) -> Self {
+    /// Returns the arguments that show a machine in the given format.
+    pub fn of(machine: &str, format: Format) -> Self {
         Self {
-            machine: HOST.to_owned(),
+            machine: machine.to_owned(),
             cpus: None,
             output: OutputArgs {
                 format,
@@ -77,9 +76,7 @@ impl MachineArgs {
 /// Flags of all commands that work on a machine.
 #[derive(Args)]
 pub(crate) struct CommonArgs {
-    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
-    /// that describes a simulated machine
-    #[arg(long, value_name = "MACHINE", default_value = HOST)]
+    #[arg(long, value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub machine: String,
 
     /// The CPUs of this computer to use, such as 2,5 or 0-3 [default: all that this process may use]
@@ -95,6 +92,17 @@ pub(crate) struct CommonArgs {
     /// No progress and no warnings
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
+}
+
+/// Returns the help text of a machine, with the names of all built-in machines.
+pub(crate) fn machine_help() -> String {
+    let names: Vec<&str> = Description::built_in_names().collect();
+    let (last, others) = names.split_last().expect("machines are built in");
+    format!(
+        "The machine: `{HOST}` (this computer), a simulated machine ({} or {last}), or a file that describes a \
+         simulated machine",
+        others.join(", ")
+    )
 }
 
 /// CPUs, by their numbers in the operating system.

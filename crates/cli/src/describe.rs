@@ -1,20 +1,11 @@
 //! `cellworks machine`: shows the parts of a machine as text, as a drawing and as JSON.
 
-use std::collections::BTreeMap;
-
-use cellworks_host::Described;
-use cellworks_report::{
-    CacheInfo, CpuInfo, CpuLeftOut, ElementInfo, InterconnectInfo, MachineInfo, MachineReport,
-    NumaNodeInfo, QuotaInfo, Simulation, json, machine,
-};
-use cellworks_sim::{Description, Interconnect, Sim};
+use cellworks_report::{MachineReport, json, machine};
 
 use crate::args::{MachineArgs, OutputArgs};
 use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::{Format, Printed, Views, show};
-use crate::simulated::load;
-use crate::surroundings::this_computer;
 
 const VIEWS: Views<MachineReport> = Views {
     table: machine::table,
@@ -32,153 +23,6 @@ pub(crate) fn run(arguments: &MachineArgs) -> Result<(), Failure> {
         ));
     }
     let files = arguments.output.files()?;
-    let report = match Kind::of(&arguments.machine) {
-        Kind::ThisComputer => of_this_computer(arguments)?,
-        Kind::Simulated if arguments.cpus.is_some() => {
-            return Err(Failure::Usage(format!(
-                "--cpus with {}: a simulated machine has none of this computer's CPUs; leave one of them out",
-                arguments.machine
-            )));
-        }
-        Kind::Simulated => {
-            files.refuse_to_replace(std::path::Path::new(&arguments.machine))?;
-            of_description(&load(&arguments.machine)?)
-        }
-    };
+    let report = Kind::of(&arguments.machine).parts(arguments, &files)?;
     show(&report, &VIEWS, *format, Printed::ToStandardOutput, files)
-}
-
-fn of_this_computer(arguments: &MachineArgs) -> Result<MachineReport, Failure> {
-    use cellworks_machine::Machine;
-
-    let host = this_computer(arguments.cpus.as_ref())?;
-    let Described {
-        cpus,
-        caches,
-        nodes,
-        quota,
-        left_out,
-    } = host.describe();
-    let cpus = cpus.into_iter().map(|cpu| CpuInfo {
-        cpu: cpu.cpu,
-        spe: cpu.spe.map(|spe| spe.index()),
-        has_ppe: cpu.has_ppe,
-        package: cpu.package,
-        core: cpu.core,
-        cache_group: cpu.group,
-        numa_node: cpu.node,
-        highest_clock_hz: cpu.highest_clock_hz,
-    });
-    let caches = caches.into_iter().map(|cache| CacheInfo {
-        level: cache.level,
-        kind: cache.kind,
-        bytes: cache.bytes,
-        cpus: cache.cpus.into_iter().collect(),
-    });
-    let nodes = nodes.into_iter().map(|node| NumaNodeInfo {
-        node: node.os_index,
-        bytes: node.bytes,
-        usable: node.usable,
-        distances: node.distances,
-    });
-    let left_out = left_out.iter().map(|left_out| CpuLeftOut {
-        cpu: left_out.os_index,
-        why: left_out.why.to_string(),
-    });
-    Ok(MachineReport {
-        cpus: cpus.collect(),
-        caches: caches.collect(),
-        numa_nodes: nodes.collect(),
-        quota: quota.map(|quota| QuotaInfo {
-            cpus: quota.cpus(),
-            set_in: quota.set_in.display().to_string(),
-        }),
-        cpus_left_out: left_out.collect(),
-        warnings: host.warnings().to_vec(),
-        ..MachineReport::of(MachineInfo::of(host.topology(), None))
-    })
-}
-
-fn of_description(description: &Description) -> MachineReport {
-    use cellworks_machine::Machine;
-
-    let how = Simulation {
-        description: description.name.clone(),
-        seed: 0,
-        system_calls: false,
-    };
-    let sim = Sim::new(description.clone());
-    let info = MachineInfo {
-        name: description.title.clone(),
-        ..MachineInfo::of(sim.topology(), Some(how))
-    };
-    let (kind, cells) = elements(description);
-    let kind = kind.to_owned();
-    MachineReport {
-        interconnect: Some(InterconnectInfo { kind, cells }),
-        ..MachineReport::of(info)
-    }
-}
-
-/// Returns the kind of the interconnect, and the elements of each Cell.
-fn elements(description: &Description) -> (&'static str, Vec<Vec<ElementInfo>>) {
-    let mut ids = BTreeMap::new();
-    for (id, place) in description.spes().enumerate() {
-        ids.insert(place, id);
-    }
-    let element = |name: String| ElementInfo { name, tile: None };
-    // Programs identify SPEs by these ids.
-    let spe = |cell: u16, number: u16| match ids.get(&(cell, number)) {
-        Some(id) => format!("SPE {id}"),
-        None => format!("SPE{number}, not used"),
-    };
-    let memories = |cell: u16| {
-        let modules = description.modules.iter().enumerate();
-        modules.filter(move |(_, module)| module.cell == cell)
-    };
-    let of_cell = |(cell, spes): (u16, &[u16])| -> Vec<ElementInfo> {
-        match &description.interconnect {
-            Interconnect::Rings(rings) => {
-                let name = |name: &String| match name.strip_prefix("SPE").map(str::parse) {
-                    Some(Ok(number)) => spe(cell, number),
-                    _ => name.clone(),
-                };
-                rings.elements.iter().map(name).map(element).collect()
-            }
-            Interconnect::Mesh(mesh) => {
-                let columns = u16::try_from(mesh.columns.value).unwrap_or(u16::MAX);
-                let spes = spes.iter().map(|number| ElementInfo {
-                    name: spe(cell, *number),
-                    tile: Some([number % columns, number / columns]),
-                });
-                let memories = memories(cell).map(|(number, module)| ElementInfo {
-                    name: format!("memory {number}"),
-                    tile: module.tile,
-                });
-                let ppe = ElementInfo {
-                    name: "PPE".to_owned(),
-                    tile: Some(mesh.ppe_tile),
-                };
-                spes.chain(memories).chain([ppe]).collect()
-            }
-            Interconnect::Crossbar(_) | Interconnect::Matrix(_) => {
-                let spes = spes.iter().map(|number| spe(cell, *number));
-                let memories = memories(cell).map(|(number, _)| format!("memory {number}"));
-                let all = ["PPE".to_owned()].into_iter().chain(spes).chain(memories);
-                all.map(element).collect()
-            }
-        }
-    };
-    let cells = description.cells.iter().map(|cell| cell.spes.as_slice());
-    let cells = (0..).zip(cells).map(of_cell).collect();
-    (kind_of(&description.interconnect), cells)
-}
-
-pub(crate) fn kind_of(interconnect: &Interconnect) -> &'static str {
-    match interconnect {
-        Interconnect::Rings(_) => "rings",
-        Interconnect::Mesh(_) => "mesh",
-        Interconnect::Crossbar(_) => "crossbar",
-        Interconnect::Matrix(_) => "matrix",
-    }
 }

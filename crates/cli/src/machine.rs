@@ -4,19 +4,21 @@ use std::path::Path;
 
 use cellworks_host::Host;
 use cellworks_machine::{Capabilities, Machine, Topology};
-use cellworks_report::MachineInfo;
+use cellworks_report::{MachineInfo, MachineReport, Words};
 use cellworks_runner::{Runner, simulated};
 use cellworks_sim::{HazardWatch, Sim};
 use cellworks_stats::Limits;
 
-use crate::args::{CommonArgs, HOST};
+use crate::args::{CommonArgs, Cpus, HOST, MachineArgs};
 use crate::failure::Failure;
 use crate::output::ResultFiles;
+use crate::parts;
 use crate::session::{End, Session, SessionOptions, Steps};
 use crate::simulated::{Simulated, identity, limits_of, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 use crate::sweep::{Sweep, SweepArgs};
 
+/// A kind of machine. Only this file knows all kinds: others call the methods, and [`on_machine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     ThisComputer,
@@ -39,12 +41,61 @@ impl Kind {
             Self::Simulated => Sim::CAPABILITIES,
         }
     }
+
+    /// Returns true if the machine is simulated. Only simulated machines have the flags of
+    /// [`SimulationArgs`](crate::args::SimulationArgs) and of sweeps, and can run several times at
+    /// once.
+    pub fn is_simulated(self) -> bool {
+        self == Self::Simulated
+    }
+
+    /// Returns the topology of the machine, if it is known before [`on_machine`] makes the machine.
+    pub fn topology(self, cpus: Option<&Cpus>) -> Option<&'static Topology> {
+        match self {
+            Self::ThisComputer => Some(this_computer(cpus).ok()?.topology()),
+            Self::Simulated => None,
+        }
+    }
+
+    /// Translates a message into the words of machines of this kind.
+    pub fn say(self, message: String, topology: &Topology) -> String {
+        match self {
+            Self::ThisComputer => Words::of(&MachineInfo::of(topology, None)).say(&message),
+            Self::Simulated => message,
+        }
+    }
+
+    /// Returns the parts of the machine. Fails if a result would replace the file of the machine.
+    pub fn parts(
+        self,
+        arguments: &MachineArgs,
+        files: &ResultFiles,
+    ) -> Result<MachineReport, Failure> {
+        let MachineArgs { machine, cpus, .. } = arguments;
+        match self {
+            Self::ThisComputer => parts::of_this_computer(cpus.as_ref()),
+            Self::Simulated => {
+                refuse_cpus(cpus.as_ref(), machine)?;
+                files.refuse_to_replace(Path::new(machine))?;
+                Ok(parts::of_description(&load(machine)?))
+            }
+        }
+    }
+}
+
+/// Fails if CPUs are given for a simulated machine.
+fn refuse_cpus(cpus: Option<&Cpus>, machine: &str) -> Result<(), Failure> {
+    cpus.map_or(Ok(()), |_| {
+        Err(Failure::Usage(format!(
+            "--cpus with {machine}: a simulated machine has none of this computer's CPUs; leave one of them out"
+        )))
+    })
 }
 
 /// Fails if flags of sweeps are given for this computer.
 pub(crate) fn check_sweep(sweep: &SweepArgs, machine: &str) -> Result<(), String> {
     match sweep.first_given() {
-        Some(flag) if Kind::of(machine) != Kind::Simulated => Err(format!(
+        Some(flag) if !Kind::of(machine).is_simulated() => Err(format!(
             "{flag} with --machine {machine}: only simulations give the same results on every computer; choose a \
              simulated machine, such as --machine qs20, or leave {flag} out"
         )),
@@ -136,12 +187,10 @@ fn with_cpus_left_out(failure: Failure, host: &Host) -> Failure {
 
 fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Result<(), Failure> {
     common.check_counters()?;
-    if common.cpus.is_some() {
-        return Err(Failure::Usage(format!(
-            "--cpus with --machine {}: a simulated machine has none of this computer's CPUs; leave one of them out",
-            common.machine
-        )));
-    }
+    refuse_cpus(
+        common.cpus.as_ref(),
+        &format!("--machine {}", common.machine),
+    )?;
     let description = load(&common.machine)?;
     let limits = limits_of(&description);
     let (flags, hazards) = (&common.simulation, job.hazards());

@@ -3,11 +3,12 @@
 use cellworks_report::{Machines, SimulatedMachine, json, machines};
 use cellworks_sim::Description;
 
-use crate::args::{HOST, MachineArgs, MachinesArgs, MachinesCommand};
-use crate::describe::{self, kind_of};
+use crate::args::{MachineArgs, MachinesArgs, MachinesCommand};
+use crate::describe;
 use crate::failure::Failure;
-use crate::output::Format;
-use crate::output::{print, width};
+use crate::machine::Kind;
+use crate::output::{Format, print, width};
+use crate::parts::kind_of;
 use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
@@ -15,7 +16,9 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
         return print(&diff(a, b)?);
     }
     match arguments.machine.as_deref() {
-        Some(HOST) => return describe::run(&MachineArgs::of_this_computer(arguments.format)),
+        Some(machine) if !Kind::of(machine).is_simulated() => {
+            return describe::run(&MachineArgs::of(machine, arguments.format));
+        }
         Some(machine) if !matches!(arguments.format, Format::Table) => {
             return Err(Failure::Usage(format!(
                 "--format with {machine}: the description of a machine is TOML, which --machine reads; leave --format \

@@ -13,6 +13,7 @@ mod merge;
 mod message;
 mod output;
 mod output_file;
+mod parts;
 mod progress;
 mod reproduce;
 mod run;

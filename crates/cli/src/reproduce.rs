@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
     .with(sweep)?;
     let session = Session::begin(machine, None, reproducing, options);
     session.progress().about("simulations".to_owned());
-    let to_do = match session.to_do(planned, Ok::<Simulated, _>, Reproducing::take_down) {
+    let to_do = match session.to_do(planned, Ok::<Simulated, _>, Reproducing::record) {
         Ok(to_do) => to_do,
         Err(end) => return session.conclude(end),
     };
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Result<(), Failure> {
                 let _ = failed.set(message);
             }
             session.update(|reproducing| {
-                reproducing.take_down(step, simulated);
+                reproducing.record(step, simulated);
                 session.progress().at(reproducing.done(), planned);
             });
             match session.is_interrupted() || failed.get().is_some() {

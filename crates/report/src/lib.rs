@@ -404,6 +404,9 @@ impl Envelope {
     }
 }
 
+/// The [kind](MachineInfo::kind) of a computer.
+const HOST: &str = "host";
+
 impl MachineInfo {
     /// Describes this computer, or a simulated machine if `simulation` is given.
     pub fn of(topology: &Topology, simulation: Option<Simulation>) -> Self {
@@ -413,11 +416,7 @@ impl MachineInfo {
         };
         Self {
             name: topology.name().to_owned(),
-            kind: if simulation.is_some() {
-                "simulated".to_owned()
-            } else {
-                "host".to_owned()
-            },
+            kind: simulation.as_ref().map_or(HOST, |_| "simulated").to_owned(),
             spes: topology.spes().len(),
             cells: topology.cells().map(cell).collect(),
             memory_modules: topology.modules().len(),
@@ -436,6 +435,6 @@ impl MachineInfo {
 
     /// Returns true for this computer, and false for a simulated machine or a matrix of costs.
     pub fn is_this_computer(&self) -> bool {
-        self.kind == "host"
+        self.kind == HOST
     }
 }

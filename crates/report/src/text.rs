@@ -130,7 +130,7 @@ pub(crate) fn added_ns(measurement: &Measurement) -> Option<f64> {
 
 pub(crate) fn notes_of(group: &[Measurement], machine: &MachineInfo) -> Vec<String> {
     let mut notes = Vec::new();
-    if machine.kind == "host" && group[0].function == Function::MkThread {
+    if machine.is_this_computer() && group[0].function == Function::MkThread {
         notes.push(
             "Each SPE has an OS thread that waits for programs: this is a start on a waiting worker. What it takes \
              to create an OS thread is measured by osthread."

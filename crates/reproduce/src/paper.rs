@@ -11,7 +11,7 @@ use crate::experiment::{Dimension, Experiment};
 use crate::figure::Figure;
 
 /// The names and texts of the built-in papers.
-const TEXTS: [(&str, &str); 6] = [
+const TEXTS: &[(&str, &str)] = &[
     ("cellstats", include_str!("../papers/cellstats.toml")),
     ("task-mapping", include_str!("../papers/task-mapping.toml")),
     ("cellmt", include_str!("../papers/cellmt.toml")),
@@ -219,8 +219,8 @@ pub enum PaperError {
 
 impl Paper {
     /// Returns the names of the built-in papers.
-    pub fn names() -> [&'static str; TEXTS.len()] {
-        TEXTS.map(|(name, _)| name)
+    pub fn names() -> Vec<&'static str> {
+        TEXTS.iter().map(|(name, _)| *name).collect()
     }
 
     /// Returns the built-in papers.

@@ -134,7 +134,7 @@ mod tests {
     fn what_is_marked_as_in_the_qs20_has_its_values() {
         let qs20 = all("qs20");
         let mut compared = 0;
-        for machine in ["ps3", "qs22", "scc"] {
+        for machine in Description::built_in_names() {
             for (name, quantity) in all(machine) {
                 if !quantity["source"].as_str().unwrap().contains("as the QS20") {
                     continue;
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_is_recalled_is_not_called_stated() {
-        for machine in ["ps3", "qs20", "qs22", "scc"] {
+        for machine in Description::built_in_names() {
             for (name, quantity) in all(machine) {
                 let is_recalled = quantity["source"].as_str().unwrap().contains("(recalled)");
                 let sure = quantity["sure"].as_str().unwrap();

@@ -19,7 +19,7 @@ use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 /// Papers, and the results of their simulations so far.
 ///
 /// ```text
-///   Reproducing::of(papers) ──► plan: simulate ──► each result: take_down ──► report, at any time
+///   Reproducing::of(papers) ──► plan: simulate ──► each result: record ──► report, at any time
 /// ```
 ///
 /// ```
@@ -158,7 +158,7 @@ impl Reproducing {
         let this = Mutex::new(self);
         plan.simulate(descriptions, &|_| true, &|step, simulated| {
             let mut this = this.lock().unwrap_or_else(PoisonError::into_inner);
-            this.take_down(step, simulated);
+            this.record(step, simulated);
             ControlFlow::Continue(())
         });
     }
@@ -168,7 +168,7 @@ impl Reproducing {
     /// # Panics
     ///
     /// Panics if the plan has no simulation with this index.
-    pub fn take_down(&mut self, step: usize, simulated: Simulated) {
+    pub fn record(&mut self, step: usize, simulated: Simulated) {
         let simulation = self.plan.0[step].clone();
         self.outcomes.insert(simulation, simulated.0);
     }

@@ -8,6 +8,7 @@
 //! RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce --test documents whole_page -- --ignored
 //! ```
 
+use std::collections::BTreeSet;
 use std::{env, fs};
 
 use cellworks_report::Environment;
@@ -30,6 +31,15 @@ const RENEW: &str = "RENEW_FIGURES=1 cargo test --release -p cellworks-reproduce
 const QUICK: [&str; 3] = ["cellstats", "cellmt", "others"];
 /// The papers that take longer to simulate.
 const SLOW: [&str; 3] = ["cell-csp", "task-mapping", "jack-rabbit"];
+
+#[test]
+fn every_paper_is_quick_or_slow() {
+    let named = QUICK.into_iter().chain(SLOW);
+    assert_eq!(
+        named.collect::<BTreeSet<_>>(),
+        Paper::names().into_iter().collect()
+    );
+}
 
 /// The name and the text of a table in a page.
 type Table = (String, String);

@@ -316,7 +316,7 @@ fn what_was_not_simulated_when_it_ends_is_named() {
     plan.simulate(&built_in, &|_| true, &|step, simulated| {
         let mut reproducing = reproducing.lock().unwrap();
         if reproducing.done() == 0 {
-            reproducing.take_down(step, simulated);
+            reproducing.record(step, simulated);
         }
         ControlFlow::Break(())
     });

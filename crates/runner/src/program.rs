@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use cellworks_apps::{
     Conclusion, Done, Figure, Metric, PROGRAMS, ParameterError, Parameters, Program, Quantity,
-    Repeats, Visitor,
+    Repeats, Visitor, visit,
 };
 use cellworks_machine::Topology;
 use clap::Command;
 use serde_json::{Map, Value};
-
-use crate::dma_latency::DmaLatency;
 
 /// A program of any type, with its parameters.
 pub trait Chosen: Any + Debug + Send + Sync {
@@ -129,23 +127,13 @@ impl Kind {
 }
 
 /// Returns the names of all kinds of programs, in alphabetical order.
-pub fn names() -> Vec<&'static str> {
-    let mut names = [PROGRAMS, &[DmaLatency::NAME]].concat();
-    names.sort_unstable();
-    names
+pub fn names() -> &'static [&'static str] {
+    PROGRAMS
 }
 
 /// Returns the kind of program with this name, or `None` if the name is unknown.
 pub fn kind(name: &str) -> Option<Kind> {
     visit(name, Described)
-}
-
-/// Calls `visitor` with the type of the program `name`. Returns `None` if the name is unknown.
-pub(crate) fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-    if name == DmaLatency::NAME {
-        return Some(visitor.visit::<DmaLatency>());
-    }
-    cellworks_apps::visit(name, visitor)
 }
 
 struct Described;

@@ -3,14 +3,14 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 
-use cellworks_apps::{Picture, Program, ProgramError, Quantity, Visitor};
+use cellworks_apps::{Picture, Program, ProgramError, Quantity, Visitor, visit};
 use cellworks_host::Host;
-use cellworks_machine::CellMachine;
+use cellworks_machine::{CellMachine, Machine};
 use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_sim::Sim;
 use cellworks_stats::{MeasureError, Measured, Measurement, Plan, Readings, Visits};
 
-use crate::program::{Chosen, visit};
+use crate::program::Chosen;
 
 /// A function that is called with each picture of a program.
 pub type Draw<'a> = &'a mut dyn FnMut(&Picture);
@@ -75,6 +75,8 @@ pub fn simulated(sim: &Sim) -> &dyn Runner {
     sim
 }
 
+// Programs run on every machine, but measurements and exchanges use MFCs and mailboxes. Only a Cell
+// has these.
 impl<M: CellMachine> Runner for M {
     fn run_program(
         &self,
@@ -118,7 +120,7 @@ struct On<'a, 'b, M> {
     draw: Option<Draw<'b>>,
 }
 
-impl<M: CellMachine> Visitor for On<'_, '_, M> {
+impl<M: Machine> Visitor for On<'_, '_, M> {
     type Output = Result<Vec<Quantity>, ProgramError>;
 
     fn visit<P: Program>(self) -> Self::Output {

@@ -1,7 +1,10 @@
 //! The programs on this computer and on a simulated machine.
 
+use std::any;
+
 use cellworks_apps::{
-    Aes, Buffering, Done, Overlap, PROGRAMS, Program, ProgramError, Staging, Switch, Visitor, visit,
+    Aes, Buffering, DmaLatency, Done, Overlap, PROGRAMS, Program, ProgramError, Staging, Switch,
+    Visitor, visit,
 };
 use cellworks_host::Host;
 use cellworks_machine::Machine;
@@ -279,6 +282,9 @@ fn only_programs_with_threads_have_a_number_of_them() {
     assert_eq!(completed(&[(single, Some(2))]), [wrong]);
 }
 
+/// The file with the table of all programs.
+const LIB: &str = include_str!("../../src/lib.rs");
+
 /// Checks what every program must have.
 struct Described;
 
@@ -287,6 +293,10 @@ impl Visitor for Described {
 
     fn visit<P: Program>(self) {
         let name = P::NAME;
+        let path = any::type_name::<P>();
+        let (_, of_type) = path.rsplit_once("::").unwrap();
+        let row = format!("//! | [`{of_type}`] |");
+        assert!(LIB.contains(&row), "{name} has a row in src/lib.rs");
         let flags = P::flags();
         assert!(flags.get_about().is_some(), "{name} says what it is");
         assert!(!P::METRICS.is_empty(), "{name} gives something");
@@ -305,6 +315,7 @@ fn every_program_is_described() {
     for name in PROGRAMS {
         visit(name, Described).unwrap();
     }
+    assert!(PROGRAMS.is_sorted());
     assert!(visit("swich", Described).is_none());
 }
 
@@ -325,4 +336,20 @@ fn parameters_are_the_fields_in_their_order() {
     assert_eq!(names(&aes(threads(2))), all);
     let without_threads: Vec<&str> = all.into_iter().filter(|name| *name != "threads").collect();
     assert_eq!(names(&aes(DOUBLE)), without_threads);
+}
+
+#[test]
+fn a_machine_without_mfcs_is_named_with_what_it_lacks_and_what_to_do() {
+    let program = DmaLatency {
+        block_bytes: 128,
+        spes: 1,
+    };
+    let machine = PlainMachine::new(1);
+    assert_eq!(program.check(machine.topology()), Ok(()));
+    let error = program.run(&machine).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a plain machine has no MFCs, which the program is made of; run it on this computer or on \
+         a simulated Cell"
+    );
 }

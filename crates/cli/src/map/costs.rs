@@ -178,7 +178,7 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
     Ok(Places {
-        cpus: cpus.filter(|cpus| machine.kind == "host" && cpus.len() == costs.places()),
+        cpus: cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == costs.places()),
         costs,
         unit: Some(NS),
         machine,

@@ -38,7 +38,7 @@ Exit codes: 0 done, 1 the run failed, 2 the arguments or files make no sense.";
 /// cost of a unit between their places. For a simulated machine the command also shows the volume
 /// on each link of the rings or mesh. The page has a picture.
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct ExplainArgs {
     /// A placement in one of three forms: the JSON of `map solve`; the places of task 0, task 1 and
     /// so on, such as 0,2,4,3; or, between brackets, the tasks of place 0, place 1 and so on, as

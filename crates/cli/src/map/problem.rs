@@ -28,13 +28,7 @@ pub(crate) struct ProblemArgs {
     pub pattern: Option<Pattern>,
 
     /// The number of tasks of the pattern [default: the number of places]
-    #[arg(
-        long,
-        value_name = "TASKS",
-        value_parser = such_as("4", kept),
-        requires = "pattern",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "TASKS", value_parser = such_as("4", kept), requires = "pattern")]
     pub tasks: Option<usize>,
 
     /// The cost of a unit of volume between cores. The ending of the name tells the format. A .json

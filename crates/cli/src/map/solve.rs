@@ -63,7 +63,7 @@ const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 /// bound. With the same seed the search takes the same steps, but the number of steps within --time
 /// depends on the computer.
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct SolveArgs {
     /// The problem: a file of QAPLIB, or with --costs a graph. Each line of a graph has a sending
     /// task, a receiving task and the volume between them. `-` is standard input
@@ -74,13 +74,7 @@ pub(crate) struct SolveArgs {
     pub problem: ProblemArgs,
 
     /// The time of the search in seconds, such as 10 or 0.5
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value = "10",
-        value_parser = seconds,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub time: Duration,
 
     /// Chooses the random numbers of the search
@@ -94,13 +88,7 @@ pub(crate) struct SolveArgs {
     pub seed: u64,
 
     /// The number of tasks for which a place has room
-    #[arg(
-        long,
-        value_name = "TASKS",
-        default_value_t = 1,
-        value_parser = such_as("1", kept),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "TASKS", default_value_t = 1, value_parser = such_as("1", kept))]
     pub capacity: usize,
 
     /// Tasks that have to be at a place, such as 0=3,1=2
@@ -114,12 +102,7 @@ pub(crate) struct SolveArgs {
     pub fix: Vec<(Task, Place)>,
 
     /// Places that stay empty, such as 0,5 or 96-191
-    #[arg(
-        long,
-        value_name = "PLACES",
-        value_parser = forbidden,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "PLACES", value_parser = forbidden)]
     pub forbid: Vec<Forbidden>,
 
     #[command(flatten)]

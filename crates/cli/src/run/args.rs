@@ -100,7 +100,7 @@ impl FromArgMatches for ProgramArgs {
 
 impl Subcommand for ProgramArgs {
     fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(names().into_iter().map(|name| described(known(name))))
+        command.subcommands(names().iter().map(|name| described(known(name))))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {

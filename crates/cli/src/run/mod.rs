@@ -9,7 +9,7 @@ mod pictures;
 use std::sync::Arc;
 
 use cellworks_apps::{ParameterError, Picture, ProgramError};
-use cellworks_machine::{Machine, Topology};
+use cellworks_machine::Topology;
 use cellworks_runner::{Choice, Draw, Kind, Runner};
 use cellworks_sim::HazardWatch;
 use cellworks_stats::Limits;
@@ -22,7 +22,7 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, on_machine};
 use crate::session::{End, Session};
-use crate::surroundings::{check_address_space, this_computer};
+use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
 use found::Found;
@@ -59,11 +59,8 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
 
 /// Returns an example that works on the machine that the flags choose, before this machine is made.
 fn example_here(kind: Kind, common: &CommonArgs) -> String {
-    let host = match machine::Kind::of(&common.machine) {
-        machine::Kind::ThisComputer => this_computer(common.cpus.as_ref()).ok(),
-        machine::Kind::Simulated => None,
-    };
-    example(kind, common, host.map(|host| host.topology()))
+    let topology = machine::Kind::of(&common.machine).topology(common.cpus.as_ref());
+    example(kind, common, topology)
 }
 
 /// Returns an example that works on a machine. `topology` is `None` if the machine is not made yet.
@@ -268,7 +265,7 @@ fn check_drawing(drawing: &DrawingArgs, runs: usize) -> Result<(), String> {
 /// runs.
 fn check_simulation(common: &CommonArgs, runs: usize) -> Result<(), String> {
     let simulation = &common.simulation;
-    if machine::Kind::of(&common.machine) != machine::Kind::Simulated {
+    if !machine::Kind::of(&common.machine).is_simulated() {
         return simulation.first_given().map_or(Ok(()), |flag| {
             Err(format!(
                 "{flag} with --machine {}: only a simulated machine has it; choose one with --machine \

@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use cellworks_machine::{CellId, Machine, ModuleId};
+use cellworks_machine::{CellId, ModuleId};
 use cellworks_stats::{Count, Function, Iterations, Polling, Request, Setting, Settings};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::args::{CommonArgs, above_0, count, first_given, size, span, such_as};
 use crate::machine::Kind;
-use crate::surroundings::this_computer;
 
 /// The default time for the measurement of everything.
 const EVERYTHING_BUDGET: Duration = Duration::from_secs(50);
@@ -335,9 +334,8 @@ impl StatsArgs {
     /// Returns true if the machine is this computer and has one SPE.
     fn has_one_spe(&self) -> bool {
         let common = &self.common;
-        Kind::of(&common.machine) == Kind::ThisComputer
-            && this_computer(common.cpus.as_ref())
-                .is_ok_and(|host| host.topology().spes().len() == 1)
+        let topology = Kind::of(&common.machine).topology(common.cpus.as_ref());
+        topology.is_some_and(|topology| topology.spes().len() == 1)
     }
 
     /// Returns the flag that chooses the machine in the example of a matrix. If this computer has
@@ -365,7 +363,7 @@ impl StatsArgs {
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
         }
-        if kind != Kind::Simulated {
+        if !kind.is_simulated() {
             return simulation.first_given().map_or(Ok(()), |flag| {
                 Err(format!(
                     "{flag} with --machine {}: only a simulated machine has it; choose one, such as \

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cellworks_machine::Topology;
-use cellworks_report::{MachineInfo, NotMeasured, Words, title};
+use cellworks_report::{NotMeasured, title};
 use cellworks_stats::{
     Function, Iterations, Limits, Plan, Primitive, Readings, Request, characterize,
 };
@@ -70,13 +70,7 @@ impl Work {
             request.plan(topology, limits).map_err(|error| {
                 let machine = arguments.machine_flag();
                 let message = explain(&error, request, topology, &machine);
-                Failure::Usage(match Kind::of(&arguments.common.machine) {
-                    Kind::ThisComputer => {
-                        let machine = MachineInfo::of(topology, None);
-                        Words::of(&machine).say(&message)
-                    }
-                    Kind::Simulated => message,
-                })
+                Failure::Usage(Kind::of(&arguments.common.machine).say(message, topology))
             })
         };
         let plans: Result<Vec<Plan>, Failure> = requests.iter().map(plan).collect();

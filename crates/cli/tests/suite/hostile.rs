@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::tree::{Shape, Tree};
 use crate::common::{ORDINARY_USER, Run, cellworks, run_as_ordinary_user};
+use cellworks_runner::names;
 
 /// The arguments of `cellworks`, the exit code, and parts of the message on standard error.
 type Row = (&'static str, i32, &'static [&'static str]);
@@ -347,23 +348,10 @@ fn the_examples_of_a_computer_with_one_cpu_work_there() {
         command.env("CELLWORKS_FSROOT", tree.root());
         Run::of(&mut command)
     };
-    let programs = [
-        "aes",
-        "barnes-hut",
-        "barrier",
-        "commstime",
-        "dma-latency",
-        "knn",
-        "lookup",
-        "lu",
-        "mandelbrot",
-        "overlap",
-        "prototein",
-        "ratio",
-        "server",
-        "switch",
-    ];
-    let mut refused: Vec<String> = programs.map(|name| format!("run {name} --seed 1")).to_vec();
+    let programs = names().iter();
+    let mut refused: Vec<String> = programs
+        .map(|name| format!("run {name} --seed 1"))
+        .collect();
     refused.extend(
         [
             "aes --spes 2",

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Run, cellworks, list};
+use cellworks_sim::Description;
 use serde_json::json;
 
-const NAMES: [&str; 4] = ["ps3", "qs20", "qs22", "scc"];
+fn names() -> Vec<&'static str> {
+    Description::built_in_names().collect()
+}
 
 fn machines(arguments: &[&str]) -> Run {
     Run::of(cellworks().arg("machines").args(arguments))
@@ -54,9 +57,11 @@ fn the_list_as_json() {
     assert_eq!(printed["schema_version"], 1);
     assert_eq!(printed["command"], "machines");
     let machines = list(&printed, "machines");
-    let names: Vec<_> = machines.iter().map(|machine| &machine["name"]).collect();
-    assert_eq!(names, NAMES);
-    let mut ps3 = machines[0].clone();
+    let listed: Vec<_> = machines.iter().map(|machine| &machine["name"]).collect();
+    assert_eq!(listed, names());
+    let mut machines = machines.iter();
+    let ps3 = machines.find(|machine| machine["name"] == "ps3");
+    let mut ps3 = ps3.unwrap().clone();
     ps3.as_object_mut().unwrap().remove("title");
     assert_eq!(
         ps3,
@@ -79,14 +84,14 @@ fn the_list_as_csv() {
         lines.next(),
         Some("name,title,spes,cells,memory_modules,memory_bytes_per_module,interconnect")
     );
-    let names: Vec<_> = lines.map(|line| line.split(',').next().unwrap()).collect();
-    assert_eq!(names, NAMES);
+    let listed: Vec<_> = lines.map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(listed, names());
 }
 
 #[test]
 fn a_machine_that_is_built_in_is_shown_as_it_was_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/machines");
-    for name in NAMES {
+    for name in names() {
         let written = fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
         assert_eq!(printed(&[name]), written);
     }
@@ -126,18 +131,17 @@ fn a_measured_matrix_is_shown_as_a_description() {
 
 #[test]
 fn an_unknown_machine() {
-    machines(&["qs21"]).refused(
-        "error: no machine is called `qs21`; did you mean `qs20`? built in: ps3, qs20, qs22, scc; or name a \
-         file that ends in .toml or .csv\n",
-    );
-    machines(&["mainframe"]).refused(
-        "error: no machine is called `mainframe`; built in: ps3, qs20, qs22, scc; or name a file that ends \
-         in .toml or .csv\n",
-    );
-    machines(&[""]).refused(
-        "error: no machine is called ``; built in: ps3, qs20, qs22, scc; or name a file that ends in .toml or \
-         .csv\n",
-    );
+    let built_in = names().join(", ");
+    for (name, near) in [
+        ("qs21", "did you mean `qs20`? "),
+        ("mainframe", ""),
+        ("", ""),
+    ] {
+        machines(&[name]).refused(&format!(
+            "error: no machine is called `{name}`; {near}built in: {built_in}; or name a file that ends in .toml \
+             or .csv\n"
+        ));
+    }
 }
 
 #[test]

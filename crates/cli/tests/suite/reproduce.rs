@@ -4,6 +4,7 @@
 use std::fs;
 
 use crate::common::{Run, cellworks, list};
+use cellworks_reproduce::Paper;
 use serde_json::{Value, json};
 
 fn reproduce(arguments: &[&str]) -> Run {
@@ -82,11 +83,11 @@ fn the_page_is_one_file_that_loads_nothing() {
 
 #[test]
 fn an_unknown_paper() {
-    reproduce(&["cellstat"]).refused(
-        "error: invalid value 'cellstat' for '[PAPER]'\n  [possible values: cellstats, task-mapping, \
-         cellmt, cell-csp, jack-rabbit, others]\n\n  tip: a similar value exists: 'cellstats'\n\nFor more \
-         information, try '--help'.\n",
-    );
+    reproduce(&["cellstat"]).refused(&format!(
+        "error: invalid value 'cellstat' for '[PAPER]'\n  [possible values: {}]\n\n  tip: a similar value \
+         exists: 'cellstats'\n\nFor more information, try '--help'.\n",
+        Paper::names().join(", ")
+    ));
 }
 
 #[test]

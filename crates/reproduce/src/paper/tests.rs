@@ -1,3 +1,5 @@
+use cellworks_sim::Description;
+
 use super::*;
 
 /// Parses a paper with one number, which has these lines.
@@ -28,6 +30,16 @@ fn the_built_in_papers_are_valid_and_have_names_of_their_own() {
     for paper in &papers {
         assert!(!paper.numbers.is_empty(), "{}", paper.name);
     }
+}
+
+#[test]
+fn every_file_of_a_paper_is_built_in() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/papers");
+    let files = std::fs::read_dir(folder).unwrap();
+    let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name()).collect();
+    let built_in = Paper::names().into_iter();
+    let built_in = built_in.map(|name| format!("{name}.toml").into());
+    assert_eq!(files, built_in.collect());
 }
 
 #[test]
@@ -79,10 +91,9 @@ fn what_is_fitted_and_what_it_was_fitted_to_name_each_other() {
             }
         }
     }
-    let machines = ["ps3", "qs20", "qs22", "scc"];
+    let machines = Description::built_in_names().filter_map(Description::built_in);
     let fitted: BTreeSet<String> = machines
-        .iter()
-        .flat_map(|name| crate::fitted(&cellworks_sim::Description::built_in(name).unwrap()))
+        .flat_map(|machine| crate::fitted(&machine))
         .map(|(quantity, _)| quantity)
         .collect();
     assert_eq!(

@@ -8,7 +8,7 @@ use super::nearest::nearest;
 use super::*;
 
 /// The name and the text of each built-in machine.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("ps3", include_str!("../../machines/ps3.toml")),
     ("qs20", include_str!("../../machines/qs20.toml")),
     ("qs22", include_str!("../../machines/qs22.toml")),

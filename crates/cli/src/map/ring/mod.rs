@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::costs::name_of;
 use super::problem::pattern_parser;
 use crate::args::{
-    CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, kept, seed, such_as,
+    CommonArgs, HOST, OutputArgs, SimulationArgs, count, input, kept, machine_help, seed, such_as,
 };
 use crate::failure::Failure;
 use crate::machine::{Job, Kind, check_sweep, on_machine};
@@ -58,35 +58,23 @@ const TASKS: usize = 8;
 /// mapping is the average of its runs. In the result, `mapping share` is the part of the variance
 /// of single runs that the mapping causes. The starts of the runs cause the rest.
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, allow_negative_numbers = true)]
 pub(crate) struct RingArgs {
-    /// The machine: `host` (this computer), a simulated machine (ps3, qs20, qs22 or scc), or a file
-    /// that describes a simulated machine
-    #[arg(long, value_name = "MACHINE", default_value = HOST)]
+    #[arg(long, value_name = "MACHINE", default_value = HOST, help = machine_help())]
     pub machine: String,
 
     /// The sizes of packets in bytes, such as 2k or 512-2k
-    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets, allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST", default_value = "1k", value_parser = packets)]
     pub packet: Packets,
 
     /// The number of tasks [default: the number of SPEs]
-    #[arg(
-        long,
-        value_name = "TASKS",
-        value_parser = such_as("8", kept),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "TASKS", value_parser = such_as("8", kept))]
     pub tasks: Option<usize>,
 
     /// The number of SPEs to which tasks are mapped, which are the first SPEs of the machine
     /// [default: the number of tasks of --tasks or --graph; without these flags, the number of SPEs
     /// of one Cell, but at most 8]
-    #[arg(
-        long,
-        value_name = "SPES",
-        value_parser = such_as("8", kept),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SPES", value_parser = such_as("8", kept))]
     pub spes: Option<usize>,
 
     /// Packets go around in one direction only
@@ -117,32 +105,15 @@ pub(crate) struct RingArgs {
 
     /// Runs only this number of random mappings, and the mappings whose ranks are printed (see
     /// --mapping)
-    #[arg(
-        long,
-        value_name = "MAPPINGS",
-        value_parser = such_as("100", kept),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "MAPPINGS", value_parser = such_as("100", kept))]
     pub sample: Option<usize>,
 
     /// The number of runs of each mapping
-    #[arg(
-        long,
-        value_name = "RUNS",
-        default_value_t = 3,
-        value_parser = such_as("3", kept),
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "RUNS", default_value_t = 3, value_parser = such_as("3", kept))]
     pub runs: usize,
 
     /// The number of rounds of the ring that are timed in each run
-    #[arg(
-        long,
-        value_name = "ROUNDS",
-        default_value = "50",
-        value_parser = rounds,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "ROUNDS", default_value = "50", value_parser = rounds)]
     pub rounds: u32,
 
     /// Chooses the start times of tasks, the random mappings, and the random places of threads
@@ -209,20 +180,18 @@ fn rounds(text: &str) -> Result<u32, String> {
 pub(crate) fn run(arguments: &RingArgs) -> Result<(), Failure> {
     let files = arguments.output.files()?;
     files.refuse_to_replace_any([&arguments.graph, &arguments.sweep.results])?;
-    match Kind::of(&arguments.machine) {
-        Kind::Simulated => simulate(arguments, files),
-        Kind::ThisComputer => {
-            check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
-            let common = CommonArgs {
-                machine: arguments.machine.clone(),
-                cpus: None,
-                simulation: SimulationArgs::default(),
-                output: arguments.output.clone(),
-                quiet: arguments.quiet,
-            };
-            on_machine(&common, files, &OneByOne(arguments))
-        }
+    if Kind::of(&arguments.machine).is_simulated() {
+        return simulate(arguments, files);
     }
+    check_sweep(&arguments.sweep, &arguments.machine).map_err(Failure::Usage)?;
+    let common = CommonArgs {
+        machine: arguments.machine.clone(),
+        cpus: None,
+        simulation: SimulationArgs::default(),
+        output: arguments.output.clone(),
+        quiet: arguments.quiet,
+    };
+    on_machine(&common, files, &OneByOne(arguments))
 }
 
 /// Simulates the mappings in parallel, each on its own machine.
@@ -321,7 +290,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// Runs the mappings one after the other on this computer, because each of them uses all CPUs.
+/// Runs the mappings one after the other, because on this computer each of them uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {

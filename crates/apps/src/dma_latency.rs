@@ -1,13 +1,12 @@
 //! The latency of a get by size (CellMT, figure 2), measured by the code of `cellworks stats`.
 
-use cellworks_apps::{
-    Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
-    clock_rate_hz,
-};
 use cellworks_machine::{CellMachine, LOCAL_STORE_BYTES, Machine, OnCell, Span, Topology};
 use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measure};
 use clap::Args;
 use serde::{Deserialize, Serialize};
+
+use crate::gang::clock_rate_hz;
+use crate::{Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///
@@ -15,28 +14,19 @@ use serde::{Deserialize, Serialize};
 /// cycles.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DmaLatency {
+pub struct DmaLatency {
     /// The bytes of a block. A range such as 8-16k stands for 8, 16, 32 and so on up to 16k
     #[arg(long = "sizes", default_value = "8-16k")]
-    block_bytes: usize,
+    pub block_bytes: usize,
 
     /// The number of SPEs that get at the same time
     #[arg(long, default_value = "1")]
-    spes: usize,
+    pub spes: usize,
 }
 
-const LATENCY: Metric = Metric {
-    name: "latency",
-    unit: "ns",
-};
-const LATENCY_CYCLES: Metric = Metric {
-    name: "latency_cycles",
-    unit: "cycles",
-};
-const BANDWIDTH: Metric = Metric {
-    name: "bandwidth",
-    unit: "bytes/s",
-};
+const LATENCY: Metric = Metric::new("latency", "ns");
+const LATENCY_CYCLES: Metric = Metric::new("latency_cycles", "cycles");
+const BANDWIDTH: Metric = Metric::new("bandwidth", "bytes/s");
 
 /// The limits: blocks up to the largest DMA command, and memory for the buffers of all SPEs.
 const LIMITS: Limits = Limits {
@@ -126,31 +116,5 @@ impl<M: Machine> OnCell<M> for &DmaLatency {
         let bandwidth = measured.bandwidth_bytes_per_s;
         quantities.extend(bandwidth.map(|moved| BANDWIDTH.measured(moved as f64)));
         Ok(quantities)
-    }
-}
-
-#[cfg(test)]
-#[path = "../../../tests/plain_machine.rs"]
-mod plain_machine;
-
-#[cfg(test)]
-mod tests {
-    use super::plain_machine::PlainMachine;
-    use super::*;
-
-    #[test]
-    fn a_machine_without_mfcs_is_named_with_what_it_lacks_and_what_to_do() {
-        let program = DmaLatency {
-            block_bytes: 128,
-            spes: 1,
-        };
-        let machine = PlainMachine::new(1);
-        assert_eq!(program.check(machine.topology()), Ok(()));
-        let error = Program::run(&program, &machine).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a plain machine has no MFCs, which the program is made of; run it on this computer or on \
-             a simulated Cell"
-        );
     }
 }
