@@ -5,8 +5,9 @@ use cellworks_tasks::{Counters, DICING_THRESHOLD, Main, Pool, Staging, TaskError
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ParameterError, ProgramError};
 use crate::figure::counted;
-use crate::{Conclusion, Done, Metric, ParameterError, Program, ProgramError, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
 
 /// Whether something is done.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]

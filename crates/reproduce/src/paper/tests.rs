@@ -1,4 +1,5 @@
 use super::*;
+use crate::quantities::fitted;
 
 /// Parses a paper with one number, which has these lines.
 fn paper(lines: &str) -> Result<Paper, PaperError> {
@@ -82,7 +83,7 @@ fn what_is_fitted_and_what_it_was_fitted_to_name_each_other() {
     let machines = ["ps3", "qs20", "qs22", "scc"];
     let fitted: BTreeSet<String> = machines
         .iter()
-        .flat_map(|name| crate::fitted(&cellworks_sim::Description::built_in(name).unwrap()))
+        .flat_map(|name| fitted(&cellworks_sim::Description::built_in(name).unwrap()))
         .map(|(quantity, _)| quantity)
         .collect();
     assert_eq!(
