@@ -9,6 +9,8 @@ use crate::error::{ParameterError, ProgramError};
 use crate::figure::counted;
 use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
 
+pub use cellworks_tasks::Scheduler;
+
 /// Whether something is done.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -17,19 +19,6 @@ pub enum OnOff {
     On,
     /// it is not done
     Off,
-}
-
-/// How tasks get to workers.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// each worker has its own queue; a worker with an empty queue takes tasks from the queues of
-    /// others
-    Stealing,
-    /// the queue of Jack Rabbit, in three levels
-    ThreeLevel,
-    /// the queue of MARS, with which the paper Jack Rabbit compares its own
-    Mars,
 }
 
 /// A pool of workers.
@@ -128,11 +117,7 @@ impl Workers {
     ) -> Result<(R, Counters), ProgramError> {
         let pool = Pool::new(machine)
             .workers(self.workers)
-            .scheduler(match self.scheduler {
-                Scheduler::Stealing => cellworks_tasks::Scheduler::Stealing,
-                Scheduler::ThreeLevel => cellworks_tasks::Scheduler::ThreeLevel,
-                Scheduler::Mars => cellworks_tasks::Scheduler::Mars,
-            })
+            .scheduler(self.scheduler)
             .staging(match self.buffering {
                 OnOff::On => Staging::Ahead(1),
                 OnOff::Off => Staging::Off,
