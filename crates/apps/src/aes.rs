@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::{
     Staging, USUAL_THREADS, change, check_bytes, check_cycles, cycles_of, room_for, shares,
 };
-use crate::error::verify;
-use crate::figure::{axis, counted};
+use crate::error::{ParameterError, ProgramError, verify};
+use crate::figure::{Figure, against, axis, counted};
 use crate::gang::{self, check_spes};
-use crate::{Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
+use crate::{Done, Metric, Program, Quantity};
 
 const CIPHER_BLOCK_BYTES: usize = 16;
 

@@ -19,7 +19,7 @@ use fastrand::Rng;
 
 pub use self::program::BarnesHut;
 pub use self::tree::{ANCESTORS_MAX, Counts, Node, Section, Tree, accelerate};
-use crate::Picture;
+use crate::picture::Picture;
 
 /// A body: 32 bytes, so 512 bodies are 16 KB, the largest DMA transfer.
 #[repr(C)]

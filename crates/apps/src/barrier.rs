@@ -23,12 +23,10 @@ use cellworks_machine::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Figure, against, axis};
 use crate::gang::check_spes;
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats,
-    against,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats};
 
 /// Measures a barrier in which SPEs send signals to one root, or to a root in each Cell, as in
 /// section 5.2 of CellStats.

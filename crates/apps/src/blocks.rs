@@ -17,8 +17,8 @@ use cellworks_machine::{Spe, StageError};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ParameterError, ProgramError};
 use crate::figure::counted;
-use crate::{ParameterError, ProgramError};
 
 /// How transfers and computation follow each other: as in listings 7, 8 and 9.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]

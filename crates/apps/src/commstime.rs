@@ -21,13 +21,11 @@ use cellworks_machine::{Machine, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::error::agree;
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Figure, against, axis};
+use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
-    Repeats, against,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats};
 
 /// Measures what a communication between processes costs: DSMCBE's figure 3.
 ///

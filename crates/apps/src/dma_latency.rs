@@ -5,8 +5,10 @@ use cellworks_stats::{Count, Function, Iterations, Limits, Plan, Request, measur
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Axis, Figure, against};
 use crate::gang::clock_rate_hz;
-use crate::{Axis, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against};
+use crate::{Done, Metric, Program, Quantity};
 
 /// Measures the latency of a get by size, with a buffer for each SPE, as in figure 2 of CellMT.
 ///

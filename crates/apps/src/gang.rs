@@ -7,7 +7,8 @@ use cellworks_machine::{
     CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, SpeId, Time, Topology, Wait, Wake,
 };
 
-use crate::{ParameterError, clock};
+use crate::clock;
+use crate::error::ParameterError;
 
 pub(crate) struct Gang<R> {
     /// The results of the programs, in the order in which they ended.

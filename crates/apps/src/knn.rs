@@ -26,12 +26,11 @@ use serde::{Deserialize, Serialize};
 use self::data::{Block, Found, Plan};
 use self::home::Home;
 use self::points::Points;
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Figure, axis};
+use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
-    speedup,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
 
 /// Finds the nearest neighbours of all points, in a ring of processes: DSMCBE's figure 7.
 ///

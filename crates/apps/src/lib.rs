@@ -75,14 +75,14 @@ use serde_json::Value;
 pub use barrier::Roots;
 pub use blocks::{Buffering, Staging};
 pub use cellworks_csp::Transport;
+pub use cellworks_tasks::Scheduler;
 pub use error::{ParameterError, ProgramError};
-pub(crate) use figure::against;
 pub use figure::{Axis, Curve, Figure};
 pub use lookup::{Method, Structure};
 pub use picture::Picture;
 pub use placement::Placement;
 pub use prototein::PROTOTEIN_BEADS_MAX;
-pub use workers::{OnOff, Scheduler, Workers};
+pub use workers::{OnOff, Workers};
 
 /// A program with its parameters. A run of the program returns [`Quantity`]s.
 ///

@@ -22,12 +22,9 @@ use cellworks_machine::{
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::error::agree;
-use crate::figure::axis;
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats,
-    against, gang,
-};
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Figure, against, axis};
+use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats, gang};
 
 /// The structure in which values are looked up.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]

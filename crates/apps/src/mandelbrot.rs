@@ -12,7 +12,7 @@ use std::array;
 use multiversion::multiversion;
 
 pub use self::program::Mandelbrot;
-use crate::Picture;
+use crate::picture::Picture;
 
 /// A view of the whole set. Real parts are from -2 to 1, and pixels are square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

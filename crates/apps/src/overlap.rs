@@ -20,13 +20,10 @@ use crate::blocks::{
     Buffering, Staging, change, check_bytes, check_cycles, cycles_of, room_for, shares,
 };
 use crate::clock::spend;
-use crate::error::verify;
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError, verify};
+use crate::figure::{Curve, Figure, against, axis};
 use crate::gang::{self, check_spes};
-use crate::{
-    Conclusion, Curve, Done, Figure, Metric, ParameterError, Parameters, Program, ProgramError,
-    Quantity, against,
-};
+use crate::{Conclusion, Done, Metric, Parameters, Program, Quantity};
 
 /// Compares single buffering, double buffering and threads with a model, for different amounts of
 /// computation for each byte. Finds the crossover, where computation takes as long as transfers.

@@ -5,7 +5,7 @@ use cellworks_machine::Topology;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::ParameterError;
+use crate::error::ParameterError;
 use crate::figure::counted;
 use crate::gang::check_spes;
 

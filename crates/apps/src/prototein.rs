@@ -21,12 +21,10 @@ use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::error::agree;
-use crate::figure::axis;
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError, Quantity,
-    speedup,
-};
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Figure, axis};
+use crate::placement::Placement;
+use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
 
 /// The largest number of beads. 20 beads have 41,889,578 foldings, 2.7 times as many as 19 beads.
 pub const PROTOTEIN_BEADS_MAX: usize = 20;

@@ -12,13 +12,11 @@ use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::error::agree;
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Axis, Figure, against, axis};
+use crate::placement::Placement;
 use crate::ring::{Input, Order, Output, Ring};
-use crate::{
-    Axis, Conclusion, Done, Figure, Metric, ParameterError, Placement, Program, ProgramError,
-    Quantity, Repeats, against, speedup,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity, Repeats, speedup};
 
 /// Measures a ring of processes with different amounts of computation for each communication, as in
 /// figure 9 of DSMCBE.

@@ -18,7 +18,7 @@ use cellworks_csp::{
 };
 use cellworks_machine::{Machine, SpeId};
 
-use crate::Placement;
+use crate::placement::Placement;
 
 /// The way in which the processes of the ring are distributed over SPEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,13 +26,11 @@ use cellworks_machine::{Machine, Span, SpeId, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::error::agree;
-use crate::figure::{axis, counted};
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Figure, against, axis, counted};
 use crate::gang::check_spes;
 use crate::placement::STACK_BYTES;
-use crate::{
-    Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, clock,
-};
+use crate::{Done, Metric, Program, Quantity, Repeats, clock};
 
 /// Measures what a request costs at a server that waits at the same time for clients, workers, a
 /// timer and the signal to stop, by one alternation.

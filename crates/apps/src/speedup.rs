@@ -1,6 +1,7 @@
 //! Speed-ups of programs with more SPEs and threads.
 
-use crate::{Axis, Conclusion, Curve, Done, Figure, Metric, Program, Quantity, against};
+use crate::figure::{Axis, Curve, Figure, against};
+use crate::{Conclusion, Done, Metric, Program, Quantity};
 
 const SPEEDUP: Metric = Metric::new("speedup", "times");
 

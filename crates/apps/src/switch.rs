@@ -7,11 +7,10 @@ use cellworks_machine::{Cycles, Machine, Spe, StackError, Topology, Wake};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{axis, counted};
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Figure, against, axis, counted};
 use crate::placement::STACK_BYTES;
-use crate::{
-    Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, Repeats, against, gang,
-};
+use crate::{Done, Metric, Program, Quantity, Repeats, gang};
 
 /// Measures a context switch of cooperative threads: CellMT's listing 11 and figure 3.
 ///

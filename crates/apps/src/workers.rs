@@ -1,12 +1,15 @@
 //! The flags of the pool of workers for the programs `lu`, `barnes-hut` and `mandelbrot`.
 
 use cellworks_machine::{Cycles, Machine, Span, Spe, Topology, Wake};
-use cellworks_tasks::{Counters, DICING_THRESHOLD, Main, Pool, Staging, TaskError, WorkerCounters};
+use cellworks_tasks::{
+    Counters, DICING_THRESHOLD, Main, Pool, Scheduler, Staging, TaskError, WorkerCounters,
+};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ParameterError, ProgramError};
 use crate::figure::counted;
-use crate::{Conclusion, Done, Metric, ParameterError, Program, ProgramError, Quantity, speedup};
+use crate::{Conclusion, Done, Metric, Program, Quantity, speedup};
 
 /// Whether something is done.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
@@ -16,19 +19,6 @@ pub enum OnOff {
     On,
     /// it is not done
     Off,
-}
-
-/// How tasks get to workers.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scheduler {
-    /// each worker has its own queue; a worker with an empty queue takes tasks from the queues of
-    /// others
-    Stealing,
-    /// the queue of Jack Rabbit, in three levels
-    ThreeLevel,
-    /// the queue of MARS, with which the paper Jack Rabbit compares its own
-    Mars,
 }
 
 /// A pool of workers.
@@ -127,11 +117,7 @@ impl Workers {
     ) -> Result<(R, Counters), ProgramError> {
         let pool = Pool::new(machine)
             .workers(self.workers)
-            .scheduler(match self.scheduler {
-                Scheduler::Stealing => cellworks_tasks::Scheduler::Stealing,
-                Scheduler::ThreeLevel => cellworks_tasks::Scheduler::ThreeLevel,
-                Scheduler::Mars => cellworks_tasks::Scheduler::Mars,
-            })
+            .scheduler(self.scheduler)
             .staging(match self.buffering {
                 OnOff::On => Staging::Ahead(1),
                 OnOff::Off => Staging::Off,

@@ -29,21 +29,15 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 
 #[test]
 fn no_files_of_a_crate_need_each_other() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut circles = Vec::new();
     let mut closing = Vec::new();
-    for entry in fs::read_dir(&crates).unwrap() {
-        let source = entry.unwrap().path().join("src");
-        for root in ["lib.rs", "main.rs"] {
-            if source.join(root).is_file() {
-                let mut needs = Crate::read(&source.join(root)).needs();
-                let mut removed: Vec<_> = ALLOWED.iter().collect();
-                removed.retain(|(file, needed, _)| needs.remove(file, needed));
-                removed.retain(|(file, needed, _)| needs.way(needed, file).is_some());
-                closing.extend(removed);
-                circles.extend(needs.circles());
-            }
-        }
+    for one in crates() {
+        let mut needs = one.needs();
+        let mut removed: Vec<_> = ALLOWED.iter().collect();
+        removed.retain(|(file, needed, _)| needs.remove(file, needed));
+        removed.retain(|(file, needed, _)| needs.way(needed, file).is_some());
+        closing.extend(removed);
+        circles.extend(needs.circles());
     }
     circles.sort();
     assert!(
@@ -87,6 +81,32 @@ fn a_new_circle_through_the_same_files_is_found() {
         assert_eq!(needs.circles(), BTreeSet::from([circle.to_owned()]));
         assert!(needs.remove(file, new));
     }
+}
+
+/// A root re-exports names for the users of a crate. The files of the crate name the file that has
+/// the item, so that a reader sees which file they need.
+#[test]
+fn no_file_names_an_item_by_a_re_export_of_the_root() {
+    let found: Vec<_> = crates().iter().flat_map(Crate::named_by_the_root).collect();
+    assert!(
+        found.is_empty(),
+        "name the module that has the item:\n{}",
+        found.join("\n")
+    );
+}
+
+fn crates() -> Vec<Crate> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut crates = Vec::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let source = entry.unwrap().path().join("src");
+        for root in ["lib.rs", "main.rs"] {
+            if source.join(root).is_file() {
+                crates.push(Crate::read(&source.join(root)));
+            }
+        }
+    }
+    crates
 }
 
 type ModulePath = Vec<String>;
@@ -197,6 +217,28 @@ impl Crate {
             }
         }
         needs
+    }
+
+    /// Returns each use of an item of a module by the name that the root gives it.
+    fn named_by_the_root(&self) -> Vec<String> {
+        let root = &self.modules[&ModulePath::new()];
+        // An attribute may choose the module that has a name, as for the sanitizers of `threads`.
+        let is_of_the_root = |name: &String| {
+            let to = root.aliases.get(name);
+            root.defines.contains(name) || to.is_some_and(|to| self.modules.contains_key(to))
+        };
+        let is_re_export = |path: &ModulePath| {
+            path.first().is_some_and(|name| !is_of_the_root(name))
+                && self.definer(path, 0).is_some()
+        };
+        let mut found = Vec::new();
+        for module in self.modules.values().filter(|it| it.file != root.file) {
+            let named = module.uses.iter().filter(|&path| is_re_export(path));
+            found.extend(
+                named.map(|path| format!("  {}: crate::{}", short(&module.file), path.join("::"))),
+            );
+        }
+        found
     }
 }
 

@@ -18,7 +18,9 @@ use std::sync::Arc as StdArc;
 use cellworks_machine::{Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
 
 use self::explore::check;
+use crate::alternation::Alternation;
 use crate::channel::{Any, Channel, Reader, Writer};
+use crate::end::Ended;
 use crate::lock::Spin;
 use crate::place::Place;
 use crate::process::Process;
@@ -26,10 +28,8 @@ use crate::raw::RawChannel;
 use crate::shared::NetworkState;
 use crate::side::Side;
 #[cfg(loom)]
-use crate::sync::barrier;
-use crate::sync::{Arc, Condvar, Mutex, thread};
+use crate::sync::{Arc, Condvar, Mutex, barrier, thread};
 use crate::way::ring::Ring;
-use crate::{Alternation, Ended};
 
 /// The place where a party sleeps until another party wakes it.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! The average cost of random placements.
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::slots::Slots;
 
 impl Problem {

@@ -1,6 +1,7 @@
 //! Bindings: placements in the notations of other tools.
 
-use crate::{Place, Placement};
+use crate::ids::Place;
+use crate::placement::Placement;
 
 /// The CPU of each task. CPUs have the numbers of the operating system. The methods write the
 /// binding for tools that bind tasks to CPUs.

@@ -3,7 +3,7 @@
 // Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` accepts only whole
 // numbers, and `lapjv` only square matrices. `lsap` accepts `f64`, and fewer tasks than places.
 
-use crate::Problem;
+use crate::problem::Problem;
 use crate::slots::Slots;
 
 /// The fraction by which a bound is lowered if it is not a whole number, because sums are rounded.

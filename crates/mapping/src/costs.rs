@@ -1,6 +1,6 @@
 //! Costs of communication between places.
 
-use crate::ProblemError;
+use crate::error::ProblemError;
 use crate::ids::Place;
 use crate::volumes::square;
 

@@ -1,6 +1,6 @@
 //! Errors of problems and placements.
 
-use crate::{Place, Task};
+use crate::ids::{Place, Task};
 
 /// The reason why a problem or a placement is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

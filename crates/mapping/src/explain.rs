@@ -1,6 +1,8 @@
 //! Comparing two placements.
 
-use crate::{Place, Placement, Problem, Task};
+use crate::ids::{Place, Task};
+use crate::placement::Placement;
+use crate::problem::Problem;
 
 /// The factor of the busiest task's cost, fitted to a simulated stencil of 16 tasks on a QS22.
 const OF_A_TASK: f64 = 0.02;
@@ -120,7 +122,10 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Costs, Pattern, Problem};
+    use crate::costs::Costs;
+    use crate::ids::Place;
+    use crate::pattern::Pattern;
+    use crate::problem::Problem;
 
     fn ring() -> Problem {
         let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64).unwrap();
@@ -146,14 +151,14 @@ mod tests {
     fn a_link_carries_what_passes_it() {
         let problem = ring();
         let in_order = problem.placement([0, 1, 2, 3]).unwrap();
-        let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
+        let way = |from: Place, to: Place| from.0.min(to.0)..from.0.max(to.0);
         assert_eq!(problem.loads(&in_order, 3, way), [4.0; 3]);
     }
 
     #[test]
     fn contention_is_that_of_the_busiest_link_and_of_the_busiest_task() {
         let problem = ring();
-        let way = |from: crate::Place, to: crate::Place| from.0.min(to.0)..from.0.max(to.0);
+        let way = |from: Place, to: Place| from.0.min(to.0)..from.0.max(to.0);
         let cost = |places: [usize; 4], links: [f64; 3]| {
             problem.contended_cost(&problem.placement(places).unwrap(), &links, way)
         };

@@ -1,6 +1,7 @@
 //! Graphs of tasks that are common in parallel programs.
 
-use crate::{ProblemError, Volumes};
+use crate::error::ProblemError;
+use crate::volumes::Volumes;
 
 /// A graph of communicating tasks. Each task sends a volume of 1 to each of its partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Placements: the place of each task.
 
-use crate::{Place, Task};
+use crate::ids::{Place, Task};
 
 /// The place of each task, from `Problem::placement` or `Search::run`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,10 @@
 //! Problems: tasks, places, and constraints on the places of tasks.
 
-use crate::{Costs, Place, Placement, ProblemError, Task, Volumes};
+use crate::costs::Costs;
+use crate::error::ProblemError;
+use crate::ids::{Place, Task};
+use crate::placement::Placement;
+use crate::volumes::Volumes;
 
 /// Tasks, and the places to which they can be assigned, with volumes and costs.
 #[derive(Clone, Debug)]

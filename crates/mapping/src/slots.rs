@@ -3,7 +3,9 @@
 //! A place for several tasks has several slots, without those of the tasks that are fixed to it.
 //! The items are the free tasks and, for slots that stay empty, items without volume.
 
-use crate::{Place, Placement, Problem, Task};
+use crate::ids::{Place, Task};
+use crate::placement::Placement;
+use crate::problem::Problem;
 
 /// The items, the slots, and the costs of assignments.
 ///

@@ -1,6 +1,6 @@
 //! Volumes of communication between tasks.
 
-use crate::ProblemError;
+use crate::error::ProblemError;
 use crate::ids::Task;
 
 /// The volume that each task sends to each other task, in a unit of the caller's choice, such as

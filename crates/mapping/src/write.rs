@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::binding::cpuset;
+use crate::costs::Costs;
+use crate::ids::Place;
 use crate::read::MEANS_LATENCY;
-use crate::{Costs, Place};
 
 /// The bit of the attribute `kind` that marks distances as given by the user
 /// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).

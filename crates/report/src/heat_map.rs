@@ -15,10 +15,11 @@ use std::iter;
 use anstyle::{AnsiColor, RgbColor, Style};
 use cellworks_stats::{Matrix, MatrixClass};
 
+use crate::MachineInfo;
 use crate::columns::columns;
 use crate::scale::{Scale, Unit, wants_dark_text};
 use crate::text::{self, bold, matrix_notes, matrix_title, time};
-use crate::{MachineInfo, Words};
+use crate::words::Words;
 
 /// Returns the matrix as coloured cells with numbers, a table of times by distance, and a legend,
 /// in at most `width` columns. Colours are ANSI styles of 24 bits.

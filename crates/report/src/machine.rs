@@ -10,7 +10,8 @@ use crate::columns::columns_within;
 use crate::html::{Page, Part, about};
 use crate::table::{head, section};
 use crate::text::{bold, figures, parts_of, quota, ranges, size};
-use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION, Words};
+use crate::words::Words;
+use crate::{CpuLeftOut, MachineInfo, SCHEMA_VERSION};
 
 /// The output of `cellworks machine`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

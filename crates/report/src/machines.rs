@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_table_has_the_parts_of_each_machine() {
         assert_eq!(
-            table(&made_up::machines(), crate::WIDTH),
+            table(&made_up::machines(), crate::text::WIDTH),
             "\
 name  SPEs  Cells      memory  interconnect  title
 one      6      1      256 MB  rings         One, \"the first\"

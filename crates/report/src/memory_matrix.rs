@@ -12,9 +12,10 @@ use std::iter;
 use cellworks_stats::{MemoryCell, MemoryMatrix, MemoryRow, Storage};
 use maud::{Markup, html};
 
+use crate::MachineInfo;
 use crate::columns::columns;
 use crate::text::{self, bold, figures, size};
-use crate::{MachineInfo, Words};
+use crate::words::Words;
 
 type Figure = fn(&MemoryCell) -> String;
 

@@ -9,7 +9,10 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::{Envelope, ExplanationReport, PlacementReport, ProgramReport, Report, SCHEMA_VERSION};
+use crate::explanation::ExplanationReport;
+use crate::placement::PlacementReport;
+use crate::program::ProgramReport;
+use crate::{Envelope, Report, SCHEMA_VERSION};
 
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
@@ -222,7 +225,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Comparison, ReasonKind, Trust, made_up};
+    use crate::compare::Comparison;
+    use crate::{ReasonKind, Trust, made_up};
 
     /// Returns the error of `read` for a file `report.json` with the given text.
     fn error_of(text: &[u8]) -> String {

@@ -3,10 +3,15 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::{
-    Comparison, ExplanationReport, MachineReport, Machines, PlacementReport, ProgramReport, Report,
-    Reproduction, SCHEMA_VERSION, SweepReport,
-};
+use crate::compare::Comparison;
+use crate::explanation::ExplanationReport;
+use crate::machine::MachineReport;
+use crate::machines::Machines;
+use crate::placement::PlacementReport;
+use crate::program::ProgramReport;
+use crate::reproduction::Reproduction;
+use crate::sweep::SweepReport;
+use crate::{Report, SCHEMA_VERSION};
 
 /// Returns the JSON Schema (draft 2020-12) of the output of `--format json`, for every command. The
 /// schema allows unknown fields: a later Cellworks may add fields to the same schema version.
@@ -130,7 +135,8 @@ mod tests {
     use jsonschema::Validator;
 
     use super::*;
-    use crate::{Measured, made_up};
+    use crate::made_up;
+    use crate::read::Measured;
 
     fn validator(schema: &Value) -> Validator {
         jsonschema::validator_for(schema).expect("the schema is one")

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ProgramReport, program};
+use crate::program::{self, ProgramReport};
 
 /// The times of many mappings of tasks to SPEs, and the results that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

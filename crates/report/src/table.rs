@@ -9,9 +9,9 @@ use crate::text::{
     self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, ends, figures,
     finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
 };
+use crate::words::Words;
 use crate::{
-    Conditions, Envelope, MachineInfo, NotMeasured, Report, Words, counters, heat_map,
-    memory_matrix,
+    Conditions, Envelope, MachineInfo, NotMeasured, Report, counters, heat_map, memory_matrix,
 };
 
 /// The columns before the columns of the settings. Columns without values are left out. The time of

@@ -21,8 +21,8 @@ mod run;
 mod sensitivity;
 
 pub use experiment::{
-    Access, Bounce, Combination, Combined, Experiment, Gives, Ring, RingStatistic, Run, ScalesFrom,
-    Stats, Stream,
+    Bounce, Combination, Combined, Experiment, Gives, Ring, RingStatistic, Run, ScalesFrom, Stats,
+    Stream,
 };
 pub use figure::{Figure, Line, Panel};
 pub use paper::{Number, Paper, PaperError, Reading, Relation, Shape, Unit};

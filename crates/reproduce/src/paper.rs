@@ -184,38 +184,10 @@ pub enum Unit {
     Bytes,
 }
 
-/// The error of a text that is not a valid paper.
+/// The reason why a text is not a valid paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PaperError {
-    /// The text is not TOML, or has a key or value that papers do not have.
-    #[error("the paper cannot be read: {0}")]
-    Syntax(#[from] toml::de::Error),
-    /// A number of the paper has contradictory fields.
-    #[error("paper `{paper}`, number `{number}`: {what}")]
-    Number {
-        /// The paper.
-        paper: String,
-        /// The number.
-        number: String,
-        /// The mistake and the advice.
-        what: String,
-    },
-    /// A figure cannot be drawn.
-    #[error("paper `{paper}`, figure {figure}: {what}")]
-    Figure {
-        /// The paper.
-        paper: String,
-        /// The figure's number in the paper.
-        figure: String,
-        /// The mistake and the advice.
-        what: String,
-    },
-    /// The name of a paper has a character that is not allowed.
-    #[error(
-        "`{0}` is no name of a paper; use lower-case letters, digits and dashes, such as `cellstats`"
-    )]
-    Name(String),
-}
+#[error("{0}")]
+pub struct PaperError(String);
 
 impl Paper {
     /// Returns the names of the built-in papers.
@@ -276,9 +248,14 @@ impl Paper {
     ///
     /// Returns [`PaperError`] if the text is not a paper, or if a number or a figure is wrong.
     pub fn parse(text: &str) -> Result<Self, PaperError> {
-        let paper: Self = toml::from_str(text)?;
-        if !is_name(&paper.name) {
-            return Err(PaperError::Name(paper.name));
+        let paper: Self = toml::from_str(text)
+            .map_err(|error| PaperError(format!("the paper cannot be read: {error}")))?;
+        let name = &paper.name;
+        if !is_name(name) {
+            return Err(PaperError(format!(
+                "`{name}` is no name of a paper; use lower-case letters, digits and dashes, such as \
+                 `cellstats`"
+            )));
         }
         let mut seen = BTreeSet::new();
         for number in &paper.numbers {
@@ -291,18 +268,16 @@ impl Paper {
                 Ok(()) => continue,
                 Err(what) => what,
             };
-            return Err(PaperError::Number {
-                paper: paper.name.clone(),
-                number: number.id.clone(),
-                what: wrong,
-            });
+            let number = &number.id;
+            return Err(PaperError(format!(
+                "paper `{name}`, number `{number}`: {wrong}"
+            )));
         }
         for figure in &paper.figures {
-            figure.check().map_err(|what| PaperError::Figure {
-                paper: paper.name.clone(),
-                figure: figure.number.clone(),
-                what,
-            })?;
+            let number = &figure.number;
+            figure
+                .check()
+                .map_err(|wrong| PaperError(format!("paper `{name}`, figure {number}: {wrong}")))?;
         }
         Ok(paper)
     }

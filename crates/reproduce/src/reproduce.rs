@@ -13,7 +13,8 @@ use cellworks_report::{Envelope, Environment, MachineInfo, Reason, ReasonKind};
 use cellworks_sim::Sim;
 
 use crate::experiment::{Experiment, Lookup, Simulation};
-use crate::paper::{Number, Paper, Reading, Relation};
+use crate::figure::Panel;
+use crate::paper::{Number, Paper, Reading, Relation, Unit};
 use crate::run::{Descriptions, Outcomes, Simulated, different, run_each};
 
 /// Papers, and the results of their simulations so far.
@@ -279,7 +280,7 @@ fn row(paper: &Paper, number: &Number, outcomes: Lookup<'_>, is_missing: bool) -
         Some(Err(why)) => (None, Some(why)),
     };
     // A rank has no error, because rank 2 is not twice as bad as rank 1.
-    let has_error = number.unit != crate::Unit::Rank;
+    let has_error = number.unit != Unit::Rank;
     let error_percent = number
         .value
         .zip(value)
@@ -384,7 +385,7 @@ fn figures(papers: &[Paper], wanted: bool, outcomes: &Outcomes) -> Vec<Reproduce
                     speed_up,
                 })
             };
-            let panel = |panel: &crate::Panel| ReproducedPanel {
+            let panel = |panel: &Panel| ReproducedPanel {
                 title: panel.title.clone(),
                 curves: panel
                     .curves()

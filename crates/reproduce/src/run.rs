@@ -15,7 +15,7 @@ use cellworks_runner::simulated;
 use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::{Access, Outcome, Program, Simulation};
+use crate::experiment::{Outcome, Program, Simulation};
 
 /// A function that returns the description of a machine by its name.
 pub type Descriptions<'a> = &'a (dyn Fn(&str) -> Option<Description> + Sync);
@@ -57,7 +57,7 @@ pub fn simulate_rings(
         let time = |run| {
             let simulation = Simulation {
                 machine: Arc::clone(&machine),
-                access: Access::Direct,
+                access: PpeAccess::Direct,
                 program: Program::Ring(run),
             };
             machines.run(&simulation).map(|outcome| outcome.ns)
@@ -131,7 +131,7 @@ pub(crate) fn run(simulations: Vec<Simulation>, descriptions: Descriptions<'_>) 
 /// The machines of one OS thread, which are used again to save the allocation of local stores.
 struct Machines<'a> {
     descriptions: Descriptions<'a>,
-    made: HashMap<(Arc<str>, Access), Result<Made, String>>,
+    made: HashMap<(Arc<str>, PpeAccess), Result<Made, String>>,
 }
 
 struct Made {
@@ -171,14 +171,10 @@ fn message(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("without a message")
 }
 
-fn make(name: &str, access: Access, descriptions: Descriptions<'_>) -> Result<Made, String> {
+fn make(name: &str, access: PpeAccess, descriptions: Descriptions<'_>) -> Result<Made, String> {
     let description =
         descriptions(name).ok_or_else(|| format!("there is no machine called `{name}`"))?;
     let timebase_hz = description.clock.timebase_hz.value;
-    let access = match access {
-        Access::Direct => PpeAccess::Direct,
-        Access::SystemCalls => PpeAccess::SystemCalls,
-    };
     // The watch for hazards changes no result, but takes time for every element of a list.
     let sim = Sim::builder(description)
         .ppe_access(access)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{Span, Time, Topology};
+use serde::Deserialize;
 
 use crate::description::Description;
 use crate::hazard::HazardWatch;
@@ -34,7 +35,8 @@ pub(crate) struct Options {
 }
 
 /// How the PPE reaches the registers of SPEs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PpeAccess {
     /// By loads and stores to the registers of SPEs, which are mapped into its address space.
     #[default]

@@ -95,8 +95,9 @@ mod tests {
     use cellworks_machine::Capabilities;
 
     use super::*;
+    use crate::function::Function;
+    use crate::settings::Settings;
     use crate::test_data::{measurement, parameters, two_pairs};
-    use crate::{Function, Settings};
 
     const KB: usize = 1 << 10;
     const MB: usize = 1 << 20;

@@ -2,7 +2,10 @@
 
 use cellworks_machine::{CellId, ModuleId, SpeSite, Topology};
 
-use crate::{Between, Function, Latency, Limits, Measurement, Parameters, Settings};
+use crate::function::Function;
+use crate::report::{Between, Latency, Measurement, Parameters};
+use crate::request::Limits;
+use crate::settings::Settings;
 
 /// The limits of a Cell, without an upper limit of the bandwidth.
 pub(crate) const LIMITS: Limits = Limits {

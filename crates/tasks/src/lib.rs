@@ -12,6 +12,8 @@
 //! ([`Worker::join`]), start closures one by one ([`Worker::scope`]), run loops on all workers
 //! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A task may wait for
 //! any event, and its worker runs other tasks meanwhile.
+//!
+//! With the feature `parameters`, [`Scheduler`] implements traits of clap and of serde.
 
 mod block_use;
 mod blocks;

@@ -6,9 +6,21 @@
 /// `ThreeLevel` and `Mars` need a [Cell](cellworks_machine::CellMachine), such as the host. They
 /// use about 25 KiB of each local store, tag group 31 of the MFCs and 1 MiB of main memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "parameters",
+    derive(clap::ValueEnum, serde::Deserialize, serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 pub enum Scheduler {
     /// Each worker has a queue. A worker with an empty queue takes tasks of other workers.
     #[default]
+    #[cfg_attr(
+        feature = "parameters",
+        value(
+            help = "each worker has its own queue; a worker with an empty queue takes tasks from \
+                    the queues of others"
+        )
+    )]
     Stealing,
     /// The scheduler of Jack Rabbit (chapter 4 of the Jack Rabbit thesis). Tasks go through a
     /// prefilter, a reorder buffer of 1,024 tasks and a ready buffer into the inbox of a worker.
@@ -16,9 +28,17 @@ pub enum Scheduler {
     /// When the main program submits or waits, the PPE moves tasks to the reorder buffer, orders,
     /// [filters](crate::Pool::filter) and dices them. Workers take tasks into inboxes. An inbox has
     /// room for two tasks, so at most two tasks are staged ahead. Phases end with a barrier.
+    #[cfg_attr(
+        feature = "parameters",
+        value(help = "the queue of Jack Rabbit, in three levels")
+    )]
     ThreeLevel,
     /// MARS, as the same thesis describes it (sections 2.1 and 5.3): one queue of 1,024 tasks, from
     /// which workers take single tasks in order. Nothing is diced or staged ahead.
+    #[cfg_attr(
+        feature = "parameters",
+        value(help = "the queue of MARS, with which the paper Jack Rabbit compares its own")
+    )]
     Mars,
 }
 

@@ -11,12 +11,11 @@ use super::{
     Body, Counts, Node, Section, Tree, accelerate, accelerate_directly, advance, disc, energy,
     kick, picture,
 };
-use crate::figure::{axis, counted};
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Figure, against, axis, counted};
+use crate::picture::Picture;
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Picture, Program, ProgramError, Quantity,
-    against,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity};
 
 /// Simulates the gravity of bodies in a disc by the tasks of a pool: Jack Rabbit's table 5.2.
 ///
@@ -435,9 +434,10 @@ impl Program for BarnesHut {
 #[cfg(test)]
 mod tests {
     use cellworks_sim::{Description, Sim};
+    use cellworks_tasks::Scheduler;
 
     use super::*;
-    use crate::{OnOff, Scheduler};
+    use crate::workers::OnOff;
 
     fn program(workers: usize, bodies: usize) -> BarnesHut {
         BarnesHut {

@@ -5,8 +5,7 @@ use std::collections::BinaryHeap;
 use multiversion::multiversion;
 
 use super::data::{Block, Found, Neighbour};
-use crate::ProgramError;
-use crate::error::agree;
+use crate::error::{ProgramError, agree};
 
 pub(super) struct Points {
     /// Coordinates from 0 to 255, as `i16` so that one vector instruction multiplies many of them.

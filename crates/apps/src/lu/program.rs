@@ -9,11 +9,10 @@ use super::{
     Element, Matrix, Tile, Tiles, factor_tile, multipliers, residual, solve_column, solve_row,
     subtract_product, update,
 };
-use crate::figure::axis;
+use crate::error::{ParameterError, ProgramError};
+use crate::figure::{Figure, against, axis};
 use crate::workers::{self, DICED, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Program, ProgramError, Quantity, against,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity};
 
 /// Factors a matrix by the tasks of a pool, without pivoting: Jack Rabbit's table 5.1.
 ///
@@ -351,9 +350,10 @@ impl Program for Lu {
 #[cfg(test)]
 mod tests {
     use cellworks_sim::{Description, Sim};
+    use cellworks_tasks::Scheduler;
 
     use super::*;
-    use crate::{OnOff, Scheduler};
+    use crate::workers::OnOff;
 
     #[test]
     fn the_time_of_all_steps_is_that_of_a_sample() {

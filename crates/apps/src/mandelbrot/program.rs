@@ -8,13 +8,11 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::View;
-use crate::error::agree;
-use crate::figure::{axis, counted};
+use crate::error::{ParameterError, ProgramError, agree};
+use crate::figure::{Figure, against, axis, counted};
+use crate::picture::Picture;
 use crate::workers::{self, DICED, OnOff, RUN_TIME, STOLEN, TASKS_RUN, Workers};
-use crate::{
-    Conclusion, Done, Figure, Metric, ParameterError, Picture, Program, ProgramError, Quantity,
-    against,
-};
+use crate::{Conclusion, Done, Metric, Program, Quantity};
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///

@@ -108,6 +108,7 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
     }
 }
 
+// The crates `apps` and `report` do not use each other, so each has a type for figures.
 fn drawn(figure: Figure) -> ProgramFigure {
     let axis = |axis: cellworks_apps::Axis| FigureAxis {
         label: axis.label.to_owned(),

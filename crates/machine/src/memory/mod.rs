@@ -22,6 +22,7 @@ mod space;
 pub use block::{Backing, Block, InFlight, ReservedLine};
 pub use space::{AddressSpace, Region, Translation};
 
+use crate::id::ModuleId;
 use crate::sizes::in_words;
 
 /// The size of a line, the unit of reservations and of the bus, in bytes (CBEA pages 65 and 91).
@@ -34,7 +35,7 @@ pub enum AllocateError {
     #[error("{module} does not exist: {machine} has memory modules 0 to {highest}")]
     NoSuchModule {
         /// The requested memory module.
-        module: crate::ModuleId,
+        module: ModuleId,
         /// The machine's name.
         machine: String,
         /// The highest number among the machine's memory modules.
@@ -53,7 +54,7 @@ pub enum AllocateError {
         /// The requested number of bytes.
         bytes: usize,
         /// The requested memory module.
-        module: crate::ModuleId,
+        module: ModuleId,
         /// The requested page size in bytes.
         page_bytes: usize,
         /// The reason, with advice.
@@ -65,7 +66,7 @@ pub enum AllocateError {
         /// The requested number of bytes.
         bytes: usize,
         /// The requested memory module.
-        module: crate::ModuleId,
+        module: ModuleId,
         /// The error of the operating system.
         source: std::io::Error,
     },

@@ -7,7 +7,7 @@ use cellworks_machine::sizes::in_words;
 
 use super::exchange::{Edge, Exchange, ExchangeRun};
 use super::permutation::{Mapping, MappingError};
-use crate::Volumes;
+use crate::volumes::Volumes;
 
 /// The largest number of mappings if a sweep runs all of them.
 const EXHAUSTIVE_MAX: u64 = 50_000;

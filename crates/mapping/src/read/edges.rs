@@ -1,7 +1,8 @@
 //! A graph as a list of edges.
 
 use super::text::{TextError, amount};
-use crate::{ProblemError, Volumes};
+use crate::error::ProblemError;
+use crate::volumes::Volumes;
 
 pub(super) fn parse(text: &str) -> Result<Volumes, TextError> {
     let mut declared = None;

@@ -18,7 +18,7 @@
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
 use super::text::{TextError, amount};
-use crate::Costs;
+use crate::costs::Costs;
 
 /// The bit of the attribute `kind` that marks distances as latencies
 /// (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2).

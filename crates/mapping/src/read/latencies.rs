@@ -4,7 +4,7 @@
 // the machine and the list of omitted CPUs, so the CPU of a row is unknown.
 
 use super::text::{TextError, amount};
-use crate::Costs;
+use crate::costs::Costs;
 
 pub(super) fn parse(text: &str) -> Result<Costs, TextError> {
     let rows: Vec<Vec<&str>> = text

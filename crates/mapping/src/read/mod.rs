@@ -9,7 +9,10 @@ mod text;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Costs, Problem, ProblemError, Volumes};
+use crate::costs::Costs;
+use crate::error::ProblemError;
+use crate::problem::Problem;
+use crate::volumes::Volumes;
 pub(crate) use hwloc::MEANS_LATENCY;
 use text::TextError;
 

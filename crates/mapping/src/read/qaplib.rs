@@ -1,7 +1,9 @@
 //! The format of QAPLIB.
 
 use super::text::{TextError, amount};
-use crate::{Costs, Problem, Volumes};
+use crate::costs::Costs;
+use crate::problem::Problem;
+use crate::volumes::Volumes;
 
 pub(super) fn parse(text: &str) -> Result<Problem, TextError> {
     let lines = text.lines().enumerate();

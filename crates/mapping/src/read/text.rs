@@ -1,6 +1,6 @@
 //! Errors in texts.
 
-use crate::ProblemError;
+use crate::error::ProblemError;
 
 pub(super) enum TextError {
     Line { line: usize, rule: String },

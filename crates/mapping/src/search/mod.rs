@@ -17,8 +17,9 @@ use fastrand::Rng;
 use run::Run;
 pub use run::{Limit, Progress};
 
+use crate::placement::Placement;
+use crate::problem::Problem;
 use crate::slots::Slots;
-use crate::{Placement, Problem};
 
 /// The largest number of slots for memetic search. With more, a population takes over a second.
 const MEMETIC_MAX: usize = 256;

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use crate::Placement;
+use crate::placement::Placement;
 use crate::slots::Slots;
 
 const BETWEEN_LOOKS: u64 = 64;

@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::median::median;
+use crate::read::Measured;
 use crate::text::{count, time};
-use crate::{Envelope, Environment, MachineInfo, Measured, Trust};
+use crate::{Envelope, Environment, MachineInfo, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
 

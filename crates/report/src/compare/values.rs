@@ -6,8 +6,9 @@ use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Para
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Report;
 use crate::median::median;
-use crate::{Measured, Report};
+use crate::read::Measured;
 
 /// The kind of the two values that a ratio compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
-use crate::Words;
 use crate::csv::quoted;
 use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped};
+use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
 

@@ -5,13 +5,13 @@ use std::iter;
 use maud::{Markup, html};
 
 use super::{ExplainedPair, ExplanationReport, LinkLoad, picture};
-use crate::Words;
 use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::html::{Page, Part, circumstances, notices};
 use crate::placement::{amount, listed, on_costs, rows_on_page};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, whole, wrapped};
+use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str =
     "from,to,volume,from_a,to_a,from_b,to_b,cost_a,cost_b,difference\n";

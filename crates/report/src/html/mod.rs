@@ -27,9 +27,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use maud::{Markup, html};
 
 use crate::text::{self, doubts, figures, parts_of, time};
+use crate::words::Words;
 use crate::{
-    CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, Words,
-    memory_matrix,
+    CellInfo, Conditions, Envelope, Environment, MachineInfo, NotMeasured, Report, memory_matrix,
 };
 
 pub(crate) use page::{Page, Part, notice};

@@ -7,12 +7,12 @@ use maud::{Markup, html};
 
 use super::trials::ascending;
 use super::{CpuBinding, PlacementReport, PlacementTrials};
-use crate::Words;
 use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
 use crate::table::cautions;
 use crate::text::{bold, count, figures, ranges, whole, wrapped};
+use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
 time_to_best_ns,time_ns,iterations,placement,cpus\n";

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use super::views::{Block, blocks, common, in_unit};
 use super::{FigureAxis, ProgramFigure, ProgramReport};
-use crate::Words;
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, about, circumstances, not_measured, notices, short};
 use crate::text::{self, parts_of};
+use crate::words::Words;
 
 /// An axis is logarithmic if the largest number is more than this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;

@@ -7,11 +7,11 @@ use cellworks_stats::Finding;
 use serde_json::Value;
 
 use super::ProgramReport;
-use crate::Words;
 use crate::columns::{columns, columns_within};
 use crate::csv::quoted;
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
+use crate::words::Words;
 
 /// Parameters, and the results that have these parameters.
 type Row<'a> = (&'a BTreeMap<String, Value>, Vec<&'a Finding>);

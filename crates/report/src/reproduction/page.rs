@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use super::views::{KINDS, is_number, of_kind, summary};
 use super::{Curve, CurvePoint, Reproduced, ReproducedFigure, ReproducedPanel, Reproduction};
-use crate::Words;
 use crate::html::chart::{Axis, Chart, Point, Series, Spacing};
 use crate::html::{Page, Part, facts, notice, short};
 use crate::text::figures;
+use crate::words::Words;
 
 /// An axis is logarithmic if the largest number is more than this many times the smallest.
 const WIDE_RATIO: f64 = 10.0;

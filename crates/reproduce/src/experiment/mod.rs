@@ -16,6 +16,7 @@ use std::sync::Arc;
 use cellworks_machine::CellMachine;
 use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_runner::Runner;
+use cellworks_sim::PpeAccess;
 use serde::Deserialize;
 
 pub use bounce::Bounce;
@@ -78,17 +79,6 @@ pub enum Combination {
     Mean,
 }
 
-/// The way in which the PPE accesses the registers of SPEs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// By loads and stores.
-    #[default]
-    Direct,
-    /// By calls of the library, which go through the kernel.
-    SystemCalls,
-}
-
 /// The kind of an experiment's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dimension {
@@ -116,7 +106,7 @@ impl Dimension {
 pub(crate) struct Simulation {
     /// The name of the machine's description.
     pub machine: Arc<str>,
-    pub access: Access,
+    pub access: PpeAccess,
     pub program: Program,
 }
 
@@ -184,14 +174,14 @@ impl Experiment {
         };
         match self {
             Self::Stats(stats) => one(stats.ppe_access, Program::Stats(stats.operation())),
-            Self::Tick => one(Access::Direct, Program::Tick),
-            Self::Stream(stream) => one(Access::Direct, Program::Stream(stream.clone())),
-            Self::Bounce(bounce) => one(Access::Direct, Program::Bounce(*bounce)),
-            Self::PpeCommunication => one(Access::Direct, Program::PpeCommunication),
+            Self::Tick => one(PpeAccess::Direct, Program::Tick),
+            Self::Stream(stream) => one(PpeAccess::Direct, Program::Stream(stream.clone())),
+            Self::Bounce(bounce) => one(PpeAccess::Direct, Program::Bounce(*bounce)),
+            Self::PpeCommunication => one(PpeAccess::Direct, Program::PpeCommunication),
             Self::Run(run) => one(run.ppe_access, Program::Run(run.clone())),
             Self::Ring(ring) => ring
                 .runs()
-                .for_each(|run| one(Access::Direct, Program::Ring(run))),
+                .for_each(|run| one(PpeAccess::Direct, Program::Ring(run))),
             Self::SpeedUp(run) => {
                 for run in iter::once(run.clone()).chain(run.alone()) {
                     one(run.ppe_access, Program::Run(run));

@@ -4,11 +4,12 @@ use std::iter;
 
 use cellworks_apps::{Metric, ProgramError};
 use cellworks_runner::{Choice, Kind, Runner, kind, names};
+use cellworks_sim::PpeAccess;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Dimension;
 use super::outcome::{Outcome, failed};
-use super::{Access, Dimension};
 
 /// A program of `cellworks run` with all its parameters, and the result that counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -28,7 +29,7 @@ pub struct Run {
     pub divided_by: u32,
     /// The way in which the PPE accesses mailboxes.
     #[serde(default)]
-    pub ppe_access: Access,
+    pub ppe_access: PpeAccess,
 }
 
 /// The smallest number of operations at which a program's speed-up is `efficiency_percent` of the

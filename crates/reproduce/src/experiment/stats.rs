@@ -2,11 +2,12 @@
 
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, ModuleId, Topology};
 use cellworks_runner::Runner;
+use cellworks_sim::PpeAccess;
 use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings};
 use serde::Deserialize;
 
+use super::Dimension;
 use super::outcome::{Outcome, failed};
-use super::{Access, Dimension};
 
 /// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -41,7 +42,7 @@ pub struct Stats {
     pub between_spes: bool,
     /// The way in which the PPE accesses the registers of SPEs.
     #[serde(default)]
-    pub ppe_access: Access,
+    pub ppe_access: PpeAccess,
     /// The result of the measurement.
     #[serde(default)]
     pub gives: Gives,

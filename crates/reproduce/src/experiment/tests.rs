@@ -10,6 +10,8 @@ use super::*;
 use cellworks_mapping::experiment::Mapping;
 use cellworks_runner::names;
 
+use crate::paper::{Number, Paper};
+
 fn host() -> Host {
     Host::builder().spes(4).build().unwrap()
 }
@@ -275,7 +277,7 @@ fn statistics_are_of_all_mappings() {
 
 /// Gives random times from 1.0 to 1.2 us to the simulations of each of `machines` machines. Returns
 /// the share of these machines on which the shape of `number` holds.
-fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
+fn holds_by_chance(number: &Number, machines: u64) -> f64 {
     let experiment = number.experiment.as_ref().unwrap();
     let shape = number.shape.as_ref().unwrap();
     let holds = |seed: u64| {
@@ -294,7 +296,7 @@ fn holds_by_chance(number: &crate::Number, machines: u64) -> f64 {
 
 #[test]
 fn the_shapes_of_task_mapping_do_not_hold_by_chance() {
-    let paper = crate::Paper::built_in("task-mapping").unwrap();
+    let paper = Paper::built_in("task-mapping").unwrap();
     let shapes = paper.numbers.iter().filter(|number| number.shape.is_some());
     let simulated: Vec<_> = shapes.filter(|n| n.experiment.is_some()).collect();
     assert_eq!(simulated.len(), 4);

@@ -1,6 +1,7 @@
 use cellworks_sim::Description;
 
 use super::*;
+use crate::quantities::fitted;
 
 /// Parses a paper with one number, which has these lines.
 fn paper(lines: &str) -> Result<Paper, PaperError> {
@@ -63,7 +64,7 @@ fn cellstats_has_its_calibrated_numbers_and_its_figures() {
 }
 
 /// The texts of `Relation::Fitted` that are not the name of a quantity of a machine.
-const FITTED_ELSEWHERE: [&str; 13] = [
+const FITTED_ELSEWHERE: [&str; 14] = [
     "CYCLES_PER_UPDATE of lu, and WAIT_FOR_TRANSFERS of its workers",
     "FITTED of barnes-hut",
     "THREAD_WAKE of the channels",
@@ -73,6 +74,7 @@ const FITTED_ELSEWHERE: [&str; 13] = [
     "the form of the model: an element of a list leaves when the command of the one before is answered",
     "the form of the model: a line comes from the cache that got it last, and commands to a line that is being claimed are refused",
     "the form of the model: adjacent writes become one write",
+    "the meaning of an iteration, which was chosen when the result was known",
     "the number of rows",
     "the number of tasks",
     "the program, which waits until a signal has left",
@@ -93,7 +95,7 @@ fn what_is_fitted_and_what_it_was_fitted_to_name_each_other() {
     }
     let machines = Description::built_in_names().filter_map(Description::built_in);
     let fitted: BTreeSet<String> = machines
-        .flat_map(|machine| crate::fitted(&machine))
+        .flat_map(|machine| fitted(&machine))
         .map(|(quantity, _)| quantity)
         .collect();
     assert_eq!(

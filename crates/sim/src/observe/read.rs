@@ -41,49 +41,8 @@ impl Slice {
 
 /// The reason why a trace cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadTraceError {
-    /// The bytes are not a sequence of packets, or the last packet is cut off.
-    #[error("this is no Perfetto trace, or its end is missing: {what}")]
-    Encoding {
-        /// The message of the decoder.
-        what: String,
-    },
-    /// No earlier packet describes the track of an event.
-    #[error(
-        "packet {packet} is on track {track}, which no packet before it describes; \
-         only traces of simulated machines can be read"
-    )]
-    UnknownTrack {
-        /// The index of the packet, from 0.
-        packet: usize,
-        /// The id of the track in the trace.
-        track: u64,
-    },
-    /// No earlier packet has the name of a slice.
-    #[error("the slice that packet {packet} begins on track `{track}` has no name")]
-    Nameless {
-        /// The index of the packet, from 0.
-        packet: usize,
-        /// The track, as in [`Slice::track`].
-        track: String,
-    },
-    /// A slice ends that has not begun.
-    #[error("packet {packet} ends a slice on track `{track}`, where none is open")]
-    NotBegun {
-        /// The index of the packet, from 0.
-        packet: usize,
-        /// The track, as in [`Slice::track`].
-        track: String,
-    },
-    /// A slice does not end, because the trace is incomplete.
-    #[error("the trace ends within the slice `{name}` on track `{track}`")]
-    NotEnded {
-        /// The track, as in [`Slice::track`].
-        track: String,
-        /// The name, as in [`Slice::name`].
-        name: String,
-    },
-}
+#[error("{0}")]
+pub struct ReadTraceError(String);
 
 /// Reads the slices of a trace. The slices of a track are in the order of their ends.
 ///
@@ -91,8 +50,9 @@ pub enum ReadTraceError {
 ///
 /// Returns a [`ReadTraceError`] if the bytes are not a complete trace of a simulated machine.
 pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
-    let trace = Trace::decode(trace).map_err(|error| ReadTraceError::Encoding {
-        what: error.to_string(),
+    let trace = Trace::decode(trace).map_err(|error| {
+        let what = format!("this is no Perfetto trace, or its end is missing: {error}");
+        ReadTraceError(what)
     })?;
     let mut tracks = BTreeMap::new();
     let mut names = BTreeMap::new();
@@ -113,27 +73,30 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
         };
         let uuid = event.track_uuid();
         let Some((path, open)) = tracks.get_mut(&uuid) else {
-            let (packet, track) = (number, uuid);
-            return Err(ReadTraceError::UnknownTrack { packet, track });
+            return Err(ReadTraceError(format!(
+                "packet {number} is on track {uuid}, which no packet before it describes; \
+                 only traces of simulated machines can be read"
+            )));
         };
-        let (packet_number, track) = (number, || path.clone());
         match event.r#type() {
             EventType::SliceBegin => {
                 let interned = || names.get(&event.name_iid()).copied();
                 let name = event.name.as_deref().or_else(interned);
-                let name = name.ok_or_else(|| ReadTraceError::Nameless {
-                    packet: packet_number,
-                    track: track(),
+                let name = name.ok_or_else(|| {
+                    ReadTraceError(format!(
+                        "the slice that packet {number} begins on track `{path}` has no name"
+                    ))
                 })?;
                 open.push((name.to_owned(), packet.timestamp()));
             }
             EventType::SliceEnd => {
-                let begun = open.pop().ok_or_else(|| ReadTraceError::NotBegun {
-                    packet: packet_number,
-                    track: track(),
+                let begun = open.pop().ok_or_else(|| {
+                    ReadTraceError(format!(
+                        "packet {number} ends a slice on track `{path}`, where none is open"
+                    ))
                 })?;
                 slices.push(Slice {
-                    track: track(),
+                    track: path.clone(),
                     name: begun.0,
                     start_ns: begun.1,
                     end_ns: packet.timestamp(),
@@ -144,7 +107,9 @@ pub fn read_slices(trace: &[u8]) -> Result<Vec<Slice>, ReadTraceError> {
     }
     for (track, open) in tracks.into_values() {
         if let Some((name, _)) = open.into_iter().next() {
-            return Err(ReadTraceError::NotEnded { track, name });
+            return Err(ReadTraceError(format!(
+                "the trace ends within the slice `{name}` on track `{track}`"
+            )));
         }
     }
     Ok(slices)

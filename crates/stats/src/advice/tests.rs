@@ -4,9 +4,10 @@ use cellworks_machine::{Distance, ModuleId};
 use serde_json::json;
 
 use super::*;
+use crate::function::Primitive;
+use crate::report::{Interval, Latency, MatrixClass};
 use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
-use crate::{Interval, Latency, MatrixClass, Primitive};
 
 /// Makes a machine with a memory module for each Cell. `spes` has the number of SPEs of each Cell.
 fn machine(spes: &[usize]) -> Topology {

@@ -22,7 +22,7 @@ use super::crew::{Crew, Work, work};
 use super::outcome::Outcome;
 use super::pattern::Pattern;
 use super::region::allocate;
-use crate::error::{MeasureError, SpeError};
+use crate::error::{MeasureError, SpeError, Untrusted};
 use crate::plan::Plan;
 use crate::plan::layout::{Layout, Shape, WINDOW_BYTES};
 use crate::plan::transfer::TransferTask;
@@ -208,7 +208,7 @@ impl Buffers {
     }
 
     /// Verifies the data that puts moved into the buffers. The SPEs verify the data of gets.
-    fn verify(&self, direction: Direction) -> Result<(), crate::Untrusted> {
+    fn verify(&self, direction: Direction) -> Result<(), Untrusted> {
         if direction == Direction::Get {
             return Ok(());
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Parameters;
+use crate::report::Parameters;
 use crate::test_data::{measurement, parameters, two_pairs};
 
 fn exchange_of(function: Function, cell: usize, ns: f64) -> Measurement {
