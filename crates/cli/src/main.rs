@@ -26,6 +26,7 @@ mod sweep;
 
 use std::process::ExitCode;
 
+use cellworks_stats::Setting;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -46,12 +47,14 @@ fn main() -> ExitCode {
 
 /// Adds an explanation to an error about a flag that only another command has.
 fn explained(mut error: clap::Error) -> clap::Error {
-    let flag = error.get(ContextKind::InvalidArg);
+    let pages = Setting::PAGE_BYTES.flag;
     if error.kind() == ErrorKind::UnknownArgument
-        && flag == Some(&ContextValue::String("--pages".to_owned()))
+        && error.get(ContextKind::InvalidArg) == Some(&ContextValue::String(pages.to_owned()))
     {
-        let tip = "programs have their data in the pages that the system gives, and only `stats` chooses \
-                   their size; `cellworks stats -f chase --pages 2m` shows what it changes";
+        let tip = format!(
+            "programs have their data in the pages that the system gives, and only `stats` chooses \
+             their size; `cellworks stats -f chase {pages} 2m` shows what it changes"
+        );
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
         // Clap suggests flags with similar names, but those flags do something else.

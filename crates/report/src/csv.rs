@@ -6,32 +6,47 @@ use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
-const BEFORE_SETTINGS: &str = "function,spes,cell,module,between,buffers";
-const AFTER_SETTINGS: &str = "iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-p50_low_ns,p50_high_ns,bandwidth_bytes_per_s";
+/// The columns of measurements, without the settings. The table of the settings
+/// ([`Setting::ALL`]) has the positions of their columns. A new column comes last.
+const COLUMNS: [(&str, fn(&Measurement) -> String); 19] = [
+    ("function", |m| m.function.to_string()),
+    ("spes", |m| m.parameters.spes.to_string()),
+    ("cell", |m| m.parameters.cell.to_string()),
+    ("module", |m| or_empty(m.parameters.module)),
+    ("between", |m| between(m.parameters.between).to_owned()),
+    ("buffers", |m| or_empty(m.parameters.buffers.map(buffers))),
+    ("iterations", |m| m.iterations.to_string()),
+    ("rounds", |m| m.rounds.to_string()),
+    ("samples", |m| m.samples.to_string()),
+    ("outliers", |m| m.outliers.to_string()),
+    ("mean_ns", |m| m.latency_ns.mean.to_string()),
+    ("min_ns", |m| m.latency_ns.min.to_string()),
+    ("p50_ns", |m| m.latency_ns.p50.to_string()),
+    ("p99_ns", |m| m.latency_ns.p99.to_string()),
+    ("max_ns", |m| m.latency_ns.max.to_string()),
+    ("p50_low_ns", |m| {
+        or_empty(m.median_interval_ns.map(|interval| interval.low))
+    }),
+    ("p50_high_ns", |m| {
+        or_empty(m.median_interval_ns.map(|interval| interval.high))
+    }),
+    ("bandwidth_bytes_per_s", |m| {
+        or_empty(m.bandwidth_bytes_per_s)
+    }),
+    ("huge_page_share", |m| or_empty(m.huge_page_share)),
+];
 
-/// A setting that a later version of Cellworks added. Its column comes after the older columns, so
-/// that the older columns keep their positions.
-const ADDED: &str = "page_bytes";
-const ADDED_AFTER: &str = "huge_page_share\n";
-
-/// Returns the settings except [`ADDED`].
-fn settings() -> impl Iterator<Item = Setting> {
-    let settings = Setting::ALL.into_iter();
-    settings.filter(|setting| setting.name != ADDED)
+/// Returns a line with the fields of [`COLUMNS`] and of all settings.
+fn with_settings(mut fields: Vec<String>, of_setting: impl Fn(&Setting) -> String) -> String {
+    for setting in &Setting::ALL {
+        fields.insert(setting.csv_column, of_setting(setting));
+    }
+    fields.join(",") + "\n"
 }
 
 fn header() -> String {
-    let settings: Vec<&str> = settings().map(|setting| setting.name).collect();
-    let settings = settings.join(",");
-    [
-        BEFORE_SETTINGS,
-        &settings,
-        AFTER_SETTINGS,
-        ADDED,
-        ADDED_AFTER,
-    ]
-    .join(",")
+    let names = COLUMNS.map(|(name, _)| name.to_owned());
+    with_settings(names.to_vec(), |setting| setting.name.to_owned())
 }
 
 const MATRIX_HEADER: &str =
@@ -117,36 +132,10 @@ fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
 }
 
 fn line(measurement: &Measurement) -> String {
-    let p = &measurement.parameters;
-    let l = measurement.latency_ns;
-    let before = [
-        measurement.function.to_string(),
-        p.spes.to_string(),
-        p.cell.to_string(),
-        or_empty(p.module),
-        between(p.between).to_owned(),
-        or_empty(p.buffers.map(buffers)),
-    ];
-    let settings: Vec<String> = settings()
-        .map(|setting| or_empty((setting.get)(&p.settings)))
-        .collect();
-    let after = [
-        measurement.iterations.to_string(),
-        measurement.rounds.to_string(),
-        measurement.samples.to_string(),
-        measurement.outliers.to_string(),
-        l.mean.to_string(),
-        l.min.to_string(),
-        l.p50.to_string(),
-        l.p99.to_string(),
-        l.max.to_string(),
-        or_empty(measurement.median_interval_ns.map(|interval| interval.low)),
-        or_empty(measurement.median_interval_ns.map(|interval| interval.high)),
-        or_empty(measurement.bandwidth_bytes_per_s),
-        or_empty(p.settings.page_bytes),
-        or_empty(measurement.huge_page_share),
-    ];
-    [&before[..], &settings, &after].concat().join(",") + "\n"
+    let fields = COLUMNS.map(|(_, field)| field(measurement));
+    with_settings(fields.to_vec(), |setting| {
+        or_empty((setting.get)(&measurement.parameters.settings))
+    })
 }
 
 pub(crate) fn or_empty(value: Option<impl ToString>) -> String {
@@ -164,14 +153,35 @@ mod tests {
     fn a_measurement_has_a_line_with_all_its_numbers() {
         let mut report = made_up::report();
         report.measurements.truncate(2);
-        let expected = "\
-            function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,\
-            loading_spes,iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,\
-            p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,page_bytes,huge_page_share\n\
-            mailbox,2,0,,spe-spe,,,,,,,100000,12,4000,7,163.2,150.39999999999998,160,208,1440,158,162,,,\n\
-            dmaget,1,0,0,memory-spe,shared,1024,,,,,100000,12,4000,7,816,752,800,1040,7200,792,808,1280000000,,\n";
         // CSV with measurements has no matrices.
-        assert_eq!(render(&report), expected);
+        let csv = render(&report);
+        let lines = csv.strip_prefix(&header()).unwrap();
+        let lines = lines.split_inclusive('\n').map(named);
+        assert_eq!(
+            lines.collect::<Vec<_>>(),
+            [
+                "function=mailbox spes=2 cell=0 between=spe-spe iterations=100000 rounds=12 samples=4000 outliers=7 \
+                 mean_ns=163.2 min_ns=150.39999999999998 p50_ns=160 p99_ns=208 max_ns=1440 p50_low_ns=158 \
+                 p50_high_ns=162",
+                "function=dmaget spes=1 cell=0 module=0 between=memory-spe buffers=shared block_bytes=1024 \
+                 iterations=100000 rounds=12 samples=4000 outliers=7 mean_ns=816 min_ns=752 p50_ns=800 p99_ns=1040 \
+                 max_ns=7200 p50_low_ns=792 p50_high_ns=808 bandwidth_bytes_per_s=1280000000",
+            ]
+        );
+    }
+
+    /// Returns the fields of a line that are not empty, each after the name of its column.
+    fn named(line: &str) -> String {
+        let header = header();
+        let names: Vec<&str> = header.trim_end().split(',').collect();
+        let fields: Vec<&str> = line.strip_suffix('\n').unwrap().split(',').collect();
+        assert_eq!(fields.len(), names.len(), "{line}");
+        let given = names
+            .iter()
+            .zip(fields)
+            .filter(|(_, field)| !field.is_empty());
+        let given = given.map(|(name, field)| format!("{name}={field}"));
+        given.collect::<Vec<_>>().join(" ")
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Figures of papers, with curves that can be simulated.
 
+use cellworks_stats::Setting;
 use serde::Deserialize;
 
 use crate::experiment::{Experiment, Stats};
@@ -13,8 +14,8 @@ pub struct Figure {
     /// The contents of the figure, in a few words.
     pub title: String,
     /// The quantity on the horizontal axis. For a program, it is the name of a parameter. For a
-    /// measurement of `cellworks stats`, it is `spes`, `block_bytes` or `list_elements`. (The
-    /// elements of a list are 16 KB in total.)
+    /// measurement of `cellworks stats`, it is `spes` or the [`name`](Setting::name) of a number.
+    /// (With `list_elements`, the elements of a list are 16 KB in total.)
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,
@@ -54,6 +55,10 @@ pub struct Line {
 const LIST_BYTES: u64 = 16 << 10;
 
 impl Figure {
+    fn is_of_lists(&self) -> bool {
+        self.x == Setting::LIST_ELEMENTS.name
+    }
+
     /// Returns `experiment` with `number` as the quantity `x`, or `None` without such a quantity.
     pub(crate) fn at(&self, experiment: &Experiment, number: u64) -> Option<Experiment> {
         match experiment {
@@ -61,14 +66,14 @@ impl Figure {
             Experiment::SpeedUp(run) => run.at(&self.x, number).map(Experiment::SpeedUp),
             Experiment::Stats(stats) => {
                 let mut stats = stats.clone();
-                match self.x.as_str() {
-                    "block_bytes" => stats.block_bytes = Some(number as usize),
-                    "list_elements" => {
-                        stats.list_elements = Some(number as u32);
-                        stats.block_bytes = Some((LIST_BYTES / number) as usize);
-                    }
-                    "spes" => stats.spes = number as usize,
-                    _ => return None,
+                if self.x == "spes" {
+                    stats.spes = number as usize;
+                } else {
+                    let x = Setting::ALL.iter().find(|setting| setting.name == self.x)?;
+                    (x.set)(&mut stats.settings, Some(number as usize));
+                }
+                if self.is_of_lists() {
+                    stats.settings.block_bytes = Some((LIST_BYTES / number) as usize);
                 }
                 Some(Experiment::Stats(stats))
             }
@@ -80,11 +85,10 @@ impl Figure {
         if self.at.is_empty() || self.at.contains(&0) {
             return Err("`at` has to name numbers above 0".to_owned());
         }
-        let in_elements = self.x == "list_elements";
         if let Some(number) = self
             .at
             .iter()
-            .find(|at| in_elements && !LIST_BYTES.is_multiple_of(**at))
+            .find(|at| self.is_of_lists() && !LIST_BYTES.is_multiple_of(**at))
         {
             return Err(format!(
                 "{number} elements do not share {LIST_BYTES} bytes evenly; use powers of 2"

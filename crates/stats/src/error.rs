@@ -7,6 +7,7 @@ use cellworks_machine::{AtomicError, RunError, SpeId, StageError};
 
 use crate::function::Function;
 use crate::report::Latency;
+use crate::settings::Setting;
 
 /// The error of a request that cannot be fulfilled. Nothing was run. The message has the requested
 /// value, the reason for the refusal, and a value that is allowed.
@@ -30,7 +31,11 @@ impl RequestError {
     }
 
     pub(crate) fn block(message: String) -> Self {
-        Self::new("-b", "-b 1k", message)
+        Self::new(
+            Setting::BLOCK_BYTES.flag,
+            Setting::BLOCK_BYTES.instead,
+            message,
+        )
     }
 
     pub(crate) fn with_instead(self, instead: String) -> Self {

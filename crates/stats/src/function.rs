@@ -218,6 +218,23 @@ impl Function {
     }
 }
 
+impl Kind {
+    /// Returns the reason why a request cannot describe the memory buffers of a function of this
+    /// kind. Not for transfers and atomic operations, which have buffers that a request describes.
+    pub(crate) const fn why_no_buffers(self) -> &'static str {
+        match self {
+            Self::Threads => "its program is empty",
+            Self::Exchange(_) | Self::WakeUp | Self::Transfer { .. } | Self::Atomic => {
+                "it carries one word of 4 bytes, and no buffer"
+            }
+            Self::Copy | Self::Chase => "each SPE allocates its memory itself, near it",
+            Self::OsThread => "its thread does nothing",
+            Self::Matrix(_) => "it carries one word",
+            Self::Memory => "it reads one block",
+        }
+    }
+}
+
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

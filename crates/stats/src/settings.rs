@@ -1,11 +1,12 @@
 //! The numbers that a request can set for its function, and their descriptions. A new number needs
-//! a field of [`Settings`], a row of [`Setting::ALL`], and the code that uses the number.
+//! a field of [`Settings`], a description that [`Setting::ALL`] lists, and the code that uses the
+//! number.
 
 use cellworks_machine::mfc::MAX_LIST_ELEMENTS;
 use cellworks_machine::sizes::in_words;
 use serde::{Deserialize, Serialize};
 
-use crate::function::{Kind, Primitive};
+use crate::function::{Function, Kind, Primitive};
 
 /// The numbers that a request can set for its function. In a [`Request`](crate::Request), `None`
 /// lets [`plan`](crate::Request::plan) choose the number. In [`Parameters`](crate::Parameters),
@@ -51,11 +52,12 @@ pub struct Setting {
     pub set: fn(&mut Settings, Option<usize>),
     /// The headings and texts that views use for the field. `None` if each view has its own.
     pub shown: Option<SettingView>,
+    /// The position of the field's column in the CSV of measurements, from 0. A new column comes
+    /// last, so that the older columns keep their positions.
+    pub csv_column: usize,
     /// The name of the field in the error of a function that does not use the field.
     pub(crate) noun: &'static str,
-    pub(crate) used_by: fn(Kind) -> bool,
-    /// Returns the reason why a function of this kind does not use the field. `None` for the usual
-    /// reason: the error message then says why the function has no memory buffers.
+    /// Returns the reason why a function of this kind does not use the field, or `None` if it does.
     pub(crate) why_unused: fn(Kind) -> Option<&'static str>,
     /// Returns the reason why every function refuses this value, or `None` if the value is allowed.
     pub(crate) refusal: fn(usize) -> Option<String>,
@@ -82,7 +84,7 @@ pub struct SettingView {
     pub default: Option<usize>,
 }
 
-const PAGE_BYTES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
+const PAGE_SIZES: [usize; 2] = [4 << 10, HUGE_PAGE_BYTES];
 
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
@@ -92,169 +94,204 @@ const CHAINS_MAX: usize = 64;
 impl Setting {
     /// All settings, in the order of the fields in JSON and of the columns in CSV.
     pub const ALL: [Self; 6] = [
-        Self {
-            name: "block_bytes",
-            flag: "-b",
-            example: "16k",
-            value_name: "SIZE",
-            help: "Bytes in a block, in an element of a list, in a variable, or in the table of `chase` \
-                   [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for \
-                   chase, 16k for --matrix copy]",
-            is_size: true,
-            get: |settings| settings.block_bytes,
-            set: |settings, bytes| settings.block_bytes = bytes,
-            shown: None,
-            noun: "block size",
-            used_by: |kind| match kind {
-                Kind::Threads | Kind::OsThread | Kind::Exchange(_) | Kind::WakeUp => false,
-                Kind::Matrix(primitive) => primitive == Primitive::Copy,
-                Kind::Transfer { .. } | Kind::Atomic | Kind::Copy | Kind::Chase | Kind::Memory => {
-                    true
-                }
-            },
-            why_unused: |_| None,
-            refusal: |_| None,
-            instead: "-b 1k",
-        },
-        Self {
-            name: "list_elements",
-            flag: "-l",
-            example: "16",
-            value_name: "ELEMENTS",
-            help: "Elements of a list [default: 16]",
-            is_size: false,
-            get: |settings| settings.list_elements.map(|elements| elements as usize),
-            set: |settings, elements| settings.list_elements = elements.map(clamped),
-            shown: None,
-            noun: "list",
-            used_by: |kind| matches!(kind, Kind::Transfer { list: true, .. }),
-            why_unused: |_| Some("only dmalistget and dmalistput move lists"),
-            refusal: |elements| {
-                (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
-                    format!(
-                        "a list of {elements} elements: a list command takes 1 to \
-                         {MAX_LIST_ELEMENTS}; use 16"
-                    )
-                })
-            },
-            instead: "-l 16 -b 1k",
-        },
-        Self {
-            name: "stride_bytes",
-            flag: "-t",
-            example: "16k",
-            value_name: "STRIDE",
-            help: "Bytes from the start of one private buffer to the start of the next [default: the next \
-                   multiple of 128 that holds a buffer]",
-            is_size: true,
-            get: |settings| settings.stride_bytes,
-            set: |settings, bytes| settings.stride_bytes = bytes,
-            shown: None,
-            noun: "stride",
-            used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Atomic),
-            why_unused: |_| None,
-            refusal: |_| None,
-            instead: "",
-        },
-        Self {
-            name: "chains",
-            flag: "-k",
-            example: "8",
-            value_name: "CHAINS",
-            help: "Chains of pointers that `chase` follows at once [default: 1]",
-            is_size: false,
-            get: |settings| settings.chains.map(|chains| chains as usize),
-            set: |settings, chains| settings.chains = chains.map(clamped),
-            shown: Some(SettingView {
-                heading: "chains",
-                long_heading: "chains",
-                in_title: |chains| Some(in_chains(chains)),
-                in_words: in_chains,
-                axis: "chains followed at once",
-                doubles: true,
-                default: None,
-            }),
-            noun: "chains",
-            used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: |_| Some("only chase follows pointers"),
-            refusal: |chains| {
-                (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
-                    format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
-                })
-            },
-            instead: "-k 8",
-        },
-        Self {
-            name: "loading_spes",
-            flag: "--load",
-            example: "1",
-            value_name: "SPES",
-            help: "SPEs that copy memory while `chase` runs [default: 0]",
-            is_size: false,
-            get: |settings| settings.loading_spes,
-            set: |settings, spes| settings.loading_spes = spes,
-            shown: Some(SettingView {
-                heading: "loading",
-                long_heading: "loading SPEs",
-                in_title: |spes| match spes {
-                    0 => None,
-                    1 => Some("1 SPE loading".to_owned()),
-                    spes => Some(format!("{spes} SPEs loading")),
-                },
-                in_words: |spes| format!("{spes} loading"),
-                axis: "other SPEs that copy meanwhile",
-                doubles: false,
-                default: Some(0),
-            }),
-            noun: "loading SPEs",
-            used_by: |kind| matches!(kind, Kind::Chase),
-            why_unused: |_| Some("only chase follows pointers"),
-            refusal: |_| None,
-            instead: "--load 0",
-        },
-        Self {
-            name: "page_bytes",
-            flag: "--pages",
-            example: "4k",
-            value_name: "BYTES",
-            help: "Pages of the buffers, of the table of `chase` or of the blocks of `--matrix memory`: 4k, or 2m for \
-                   transparent huge pages [default: what the system gives]",
-            is_size: true,
-            get: |settings| settings.page_bytes,
-            set: |settings, bytes| settings.page_bytes = bytes,
-            shown: None,
-            noun: "page size",
-            used_by: |kind| matches!(kind, Kind::Transfer { .. } | Kind::Chase | Kind::Memory),
-            why_unused: |kind| {
-                Some(match kind {
-                    Kind::Copy => {
-                        "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and \
-                         dmaput have blocks in pages of a size"
-                    }
-                    Kind::Atomic => "a variable is a part of one page, whatever its size",
-                    _ => {
-                        "only transfers, chase and a memory matrix work on large regions of memory"
-                    }
-                })
-            },
-            refusal: |bytes| {
-                (!PAGE_BYTES.contains(&bytes)).then(|| {
-                    format!(
-                        "pages of {}: there are pages of 4k and of 2m; use one of these",
-                        in_words(bytes)
-                    )
-                })
-            },
-            instead: "--pages 4k",
-        },
+        Self::BLOCK_BYTES,
+        Self::LIST_ELEMENTS,
+        Self::STRIDE_BYTES,
+        Self::CHAINS,
+        Self::LOADING_SPES,
+        Self::PAGE_BYTES,
     ];
+
+    /// [`Settings::block_bytes`].
+    pub const BLOCK_BYTES: Self = Self {
+        name: "block_bytes",
+        flag: "-b",
+        example: "16k",
+        value_name: "SIZE",
+        help: "Bytes in a block, in an element of a list, in a variable, or in the table of `chase` \
+               [default: 1k for dmaget, dmaput and copy, 64 for lists, 4 for variables, 64m for \
+               chase, 16k for --matrix copy]",
+        is_size: true,
+        get: |settings| settings.block_bytes,
+        set: |settings, bytes| settings.block_bytes = bytes,
+        shown: None,
+        csv_column: 6,
+        noun: "block size",
+        why_unused: |kind| match kind {
+            Kind::Transfer { .. }
+            | Kind::Atomic
+            | Kind::Copy
+            | Kind::Chase
+            | Kind::Matrix(Primitive::Copy)
+            | Kind::Memory => None,
+            Kind::Threads | Kind::Exchange(_) | Kind::WakeUp | Kind::OsThread | Kind::Matrix(_) => {
+                Some(kind.why_no_buffers())
+            }
+        },
+        refusal: |_| None,
+        instead: "-b 1k",
+    };
+
+    /// [`Settings::list_elements`].
+    pub const LIST_ELEMENTS: Self = Self {
+        name: "list_elements",
+        flag: "-l",
+        example: "16",
+        value_name: "ELEMENTS",
+        help: "Elements of a list [default: 16]",
+        is_size: false,
+        get: |settings| settings.list_elements.map(|elements| elements as usize),
+        set: |settings, elements| settings.list_elements = elements.map(clamped),
+        shown: None,
+        csv_column: 7,
+        noun: "list",
+        why_unused: |kind| match kind {
+            Kind::Transfer { list: true, .. } => None,
+            _ => Some("only dmalistget and dmalistput move lists"),
+        },
+        refusal: |elements| {
+            (!(1..=MAX_LIST_ELEMENTS as usize).contains(&elements)).then(|| {
+                format!(
+                    "a list of {elements} elements: a list command takes 1 to \
+                     {MAX_LIST_ELEMENTS}; use 16"
+                )
+            })
+        },
+        instead: "-l 16 -b 1k",
+    };
+
+    /// [`Settings::stride_bytes`].
+    pub const STRIDE_BYTES: Self = Self {
+        name: "stride_bytes",
+        flag: "-t",
+        example: "16k",
+        value_name: "STRIDE",
+        help: "Bytes from the start of one private buffer to the start of the next [default: the next \
+               multiple of 128 that holds a buffer]",
+        is_size: true,
+        get: |settings| settings.stride_bytes,
+        set: |settings, bytes| settings.stride_bytes = bytes,
+        shown: None,
+        csv_column: 8,
+        noun: "stride",
+        why_unused: |kind| match kind {
+            Kind::Transfer { .. } | Kind::Atomic => None,
+            _ => Some(kind.why_no_buffers()),
+        },
+        refusal: |_| None,
+        instead: "",
+    };
+
+    /// [`Settings::chains`].
+    pub const CHAINS: Self = Self {
+        name: "chains",
+        flag: "-k",
+        example: "8",
+        value_name: "CHAINS",
+        help: "Chains of pointers that `chase` follows at once [default: 1]",
+        is_size: false,
+        get: |settings| settings.chains.map(|chains| chains as usize),
+        set: |settings, chains| settings.chains = chains.map(clamped),
+        shown: Some(SettingView {
+            heading: "chains",
+            long_heading: "chains",
+            in_title: |chains| Some(in_chains(chains)),
+            in_words: in_chains,
+            axis: "chains followed at once",
+            doubles: true,
+            default: None,
+        }),
+        csv_column: 9,
+        noun: "chains",
+        why_unused: without_pointers,
+        refusal: |chains| {
+            (!(1..=CHAINS_MAX).contains(&chains)).then(|| {
+                format!("{chains} chains: an SPE follows 1 to {CHAINS_MAX} at once; use 1")
+            })
+        },
+        instead: "-k 8",
+    };
+
+    /// [`Settings::loading_spes`].
+    pub const LOADING_SPES: Self = Self {
+        name: "loading_spes",
+        flag: "--load",
+        example: "1",
+        value_name: "SPES",
+        help: "SPEs that copy memory while `chase` runs [default: 0]",
+        is_size: false,
+        get: |settings| settings.loading_spes,
+        set: |settings, spes| settings.loading_spes = spes,
+        shown: Some(SettingView {
+            heading: "loading",
+            long_heading: "loading SPEs",
+            in_title: |spes| match spes {
+                0 => None,
+                1 => Some("1 SPE loading".to_owned()),
+                spes => Some(format!("{spes} SPEs loading")),
+            },
+            in_words: |spes| format!("{spes} loading"),
+            axis: "other SPEs that copy meanwhile",
+            doubles: false,
+            default: Some(0),
+        }),
+        csv_column: 10,
+        noun: "loading SPEs",
+        why_unused: without_pointers,
+        refusal: |_| None,
+        instead: "--load 0",
+    };
+
+    /// [`Settings::page_bytes`].
+    pub const PAGE_BYTES: Self = Self {
+        name: "page_bytes",
+        flag: "--pages",
+        example: "4k",
+        value_name: "BYTES",
+        help: "Pages of the buffers, of the table of `chase` or of the blocks of `--matrix memory`: 4k, or 2m for \
+               transparent huge pages [default: what the system gives]",
+        is_size: true,
+        get: |settings| settings.page_bytes,
+        set: |settings, bytes| settings.page_bytes = bytes,
+        shown: None,
+        csv_column: 23,
+        noun: "page size",
+        why_unused: |kind| match kind {
+            Kind::Transfer { .. } | Kind::Chase | Kind::Memory => None,
+            Kind::Copy => Some(
+                "each SPE allocates its blocks itself, near it, in the pages that the system gives; dmaget and \
+                 dmaput have blocks in pages of a size",
+            ),
+            Kind::Atomic => Some("a variable is a part of one page, whatever its size"),
+            _ => Some("only transfers, chase and a memory matrix work on large regions of memory"),
+        },
+        refusal: |bytes| {
+            (!PAGE_SIZES.contains(&bytes)).then(|| {
+                format!(
+                    "pages of {}: there are pages of 4k and of 2m; use one of these",
+                    in_words(bytes)
+                )
+            })
+        },
+        instead: "--pages 4k",
+    };
+
+    /// Returns whether a function that measures a matrix uses the setting.
+    pub fn is_of_a_matrix(&self) -> bool {
+        let uses = |matrix: Function| (self.why_unused)(matrix.kind()).is_none();
+        Function::MATRICES.into_iter().any(uses)
+    }
 
     /// The settings that have a [`SettingView`].
     pub fn shown() -> impl Iterator<Item = (&'static Self, &'static SettingView)> {
-        static ALL: [Setting; 6] = Setting::ALL;
-        ALL.iter()
+        Self::ALL
+            .iter()
             .filter_map(|setting| Some((setting, setting.shown.as_ref()?)))
     }
+}
+
+fn without_pointers(kind: Kind) -> Option<&'static str> {
+    (kind != Kind::Chase).then_some("only chase follows pointers")
 }
 
 fn clamped(number: usize) -> u32 {

@@ -300,9 +300,7 @@ impl StatsArgs {
         ];
         let foreign = first_given(&foreign).or_else(|| {
             let given = self.single_function_flags().into_iter();
-            let foreign: Vec<_> = given
-                .filter(|(_, flag)| !matches!(*flag, "-b" | "-m" | "--pages"))
-                .collect();
+            let foreign: Vec<_> = given.filter(|(_, flag)| !is_of_a_matrix(flag)).collect();
             first_given(&foreign)
         });
         if let Some(flag) = foreign {
@@ -421,6 +419,13 @@ impl StatsArgs {
         flags.extend(settings);
         flags
     }
+}
+
+/// Returns whether some matrix takes a flag for the measurement of a function.
+/// [`plan`](Request::plan) refuses the flag for the other matrices.
+fn is_of_a_matrix(flag: &str) -> bool {
+    let is_it = |setting: &Setting| setting.flag == flag && setting.is_of_a_matrix();
+    flag == "-m" || Setting::ALL.iter().any(is_it)
 }
 
 /// Converts a number to `usize`. Numbers that do not fit become the largest `usize`, which every

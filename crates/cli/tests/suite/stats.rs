@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use crate::common::{list, skipped, stats, stats_command};
+use cellworks_stats::Setting;
 use serde_json::Value;
 
 /// The JSON of a run with the given arguments.
@@ -756,11 +757,14 @@ fn json_has_the_documented_fields() {
     let measurement = &measurements[0];
     assert_eq!(measurement["function"], "dmalistput");
     assert_eq!(measurement["iterations"], 7);
-    let parameters = serde_json::json!({
+    let mut parameters = serde_json::json!({
         "spes": 1, "cell": 0, "module": measurement["parameters"]["module"], "between": "memory-spe",
-        "buffers": "shared", "block_bytes": 64, "list_elements": 4, "stride_bytes": null, "chains": null, "loading_spes": null,
-        "page_bytes": null,
+        "buffers": "shared", "block_bytes": 64, "list_elements": 4,
     });
+    let fields = parameters.as_object_mut().unwrap();
+    for setting in &Setting::ALL {
+        fields.entry(setting.name).or_insert(Value::Null);
+    }
     assert_eq!(measurement["parameters"], parameters);
     assert!(measurement["parameters"]["module"].is_u64());
     for field in ["mean", "min", "p50", "p99", "max"] {
@@ -796,11 +800,10 @@ fn csv_has_a_header_and_a_line_for_each_measurement() {
     assert_eq!(run.measured(), "");
     let out = run.out;
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(
-        lines[0],
-        "function,spes,cell,module,between,buffers,block_bytes,list_elements,stride_bytes,chains,loading_spes,\
-         iterations,rounds,samples,outliers,mean_ns,min_ns,p50_ns,p99_ns,max_ns,p50_low_ns,p50_high_ns,bandwidth_bytes_per_s,\
-         page_bytes,huge_page_share"
+    let described = include_str!("../../../../docs/csv.md");
+    assert!(
+        described.contains(&format!("```\n{}\n```", lines[0])),
+        "{out}"
     );
     assert_eq!(lines.len(), 2);
     assert!(

@@ -63,105 +63,160 @@ impl RawCommand {
             "a local store of {local_store_bytes} bytes: its size is a multiple of 16"
         );
         let class = opcode.class();
-        let lsa = LsAddr(self.lsa);
-        let ea = EffectiveAddress(self.ea);
-        let bytes = self.size;
-        let operation = Operation {
-            opcode,
-            element: None,
-            bytes,
-        };
-
         if class == Class::Atomic {
             // The immediate atomics have no tag (CBEA s.7.8 p.65).
-            let lsa = check_line(opcode, lsa, local_store_bytes)?;
-            return Ok(Command::Atomic(Atomic {
-                opcode,
-                lsa,
-                ea: ea.lock_line(),
-            }));
+            let (lsa, ea) = self.check_lock_line(opcode, local_store_bytes)?;
+            return Ok(Command::Atomic(Atomic { opcode, lsa, ea }));
         }
-        let tag = Tag::new(self.tag).ok_or(MfcFault::InvalidDmaCommand {
-            why: InvalidCommand::Tag {
-                opcode,
-                tag: self.tag,
-            },
-        })?;
+        let tag = self.check_tag(opcode)?;
         match class {
-            Class::Transfer(_) | Class::SendSignal => {
-                if class == Class::SendSignal && bytes != SIGNAL_BYTES {
-                    return Err(MfcFault::DmaAlignment {
-                        operation,
-                        why: Misalignment::SignalSize,
-                    });
-                }
-                check_shape(operation, lsa, ea)?;
-                check_local_store(operation, lsa, local_store_bytes)?;
-                check_effective_range(operation, ea)?;
-                Ok(match class {
-                    Class::SendSignal => Command::SendSignal(SendSignal {
-                        opcode,
-                        tag,
-                        lsa,
-                        ea,
-                    }),
-                    _ => Command::Transfer(Transfer {
-                        opcode,
-                        tag,
-                        lsa,
-                        bytes,
-                        ea,
-                    }),
-                })
-            }
-            Class::List(_) => {
-                let list = LsAddr(ea.eal());
-                check_list(operation, lsa, list)?;
-                check_local_store(operation, list, local_store_bytes)?;
-                Ok(Command::ListTransfer(ListTransfer {
-                    opcode,
-                    tag,
-                    lsa,
-                    list,
-                    list_bytes: bytes,
-                    eah: ea.eah(),
-                    local_store_bytes,
-                }))
-            }
+            Class::Transfer(_) => self.check_transfer(opcode, tag, local_store_bytes),
+            Class::SendSignal => self.check_send_signal(opcode, tag, local_store_bytes),
+            Class::List(_) => self.check_list_transfer(opcode, tag, local_store_bytes),
             Class::Ordering => Ok(Command::Ordering(OrderingCommand { opcode, tag })),
             Class::QueuedLinePut => {
-                let lsa = check_line(opcode, lsa, local_store_bytes)?;
-                Ok(Command::QueuedLinePut(QueuedLinePut {
-                    tag,
-                    lsa,
-                    ea: ea.lock_line(),
-                }))
+                let (lsa, ea) = self.check_lock_line(opcode, local_store_bytes)?;
+                Ok(Command::QueuedLinePut(QueuedLinePut { tag, lsa, ea }))
             }
             Class::StorageControl => {
-                if bytes > MAX_TRANSFER_BYTES {
-                    return Err(MfcFault::DmaAlignment {
-                        operation,
-                        why: Misalignment::TooLarge,
-                    });
-                }
-                check_effective_range(operation, ea)?;
-                Ok(Command::StorageControl(StorageControl {
-                    opcode,
-                    tag,
-                    ea,
-                    bytes,
-                }))
+                self.check_range(opcode)?;
+                Ok(self.storage_control(opcode, tag))
             }
-            Class::Touch => Ok(Command::StorageControl(StorageControl {
-                opcode,
-                tag,
-                ea,
-                bytes,
-            })),
+            Class::Touch => Ok(self.storage_control(opcode, tag)),
             Class::Atomic | Class::StartSpu { .. } => {
                 unreachable!("atomics are done above, and the s forms were refused")
             }
         }
+    }
+
+    #[inline]
+    fn operation(&self, opcode: Opcode) -> Operation {
+        Operation {
+            opcode,
+            element: None,
+            bytes: self.size,
+        }
+    }
+
+    #[inline]
+    fn check_tag(&self, opcode: Opcode) -> Result<Tag, MfcFault> {
+        Tag::new(self.tag).ok_or(MfcFault::InvalidDmaCommand {
+            why: InvalidCommand::Tag {
+                opcode,
+                tag: self.tag,
+            },
+        })
+    }
+
+    #[inline]
+    fn check_transfer(
+        &self,
+        opcode: Opcode,
+        tag: Tag,
+        local_store_bytes: u32,
+    ) -> Result<Command, MfcFault> {
+        let (lsa, ea) = self.check_addresses(opcode, local_store_bytes)?;
+        Ok(Command::Transfer(Transfer {
+            opcode,
+            tag,
+            lsa,
+            bytes: self.size,
+            ea,
+        }))
+    }
+
+    #[inline]
+    fn check_send_signal(
+        &self,
+        opcode: Opcode,
+        tag: Tag,
+        local_store_bytes: u32,
+    ) -> Result<Command, MfcFault> {
+        if self.size != SIGNAL_BYTES {
+            return Err(MfcFault::DmaAlignment {
+                operation: self.operation(opcode),
+                why: Misalignment::SignalSize,
+            });
+        }
+        let (lsa, ea) = self.check_addresses(opcode, local_store_bytes)?;
+        Ok(Command::SendSignal(SendSignal {
+            opcode,
+            tag,
+            lsa,
+            ea,
+        }))
+    }
+
+    /// Checks the size and the two addresses of a transfer or a signal.
+    #[inline]
+    fn check_addresses(
+        &self,
+        opcode: Opcode,
+        local_store_bytes: u32,
+    ) -> Result<(LsAddr, EffectiveAddress), MfcFault> {
+        let (lsa, ea) = (LsAddr(self.lsa), EffectiveAddress(self.ea));
+        let operation = self.operation(opcode);
+        check_shape(operation, lsa, ea)?;
+        check_local_store(operation, lsa, local_store_bytes)?;
+        check_effective_range(operation, ea)?;
+        Ok((lsa, ea))
+    }
+
+    #[inline]
+    fn check_list_transfer(
+        &self,
+        opcode: Opcode,
+        tag: Tag,
+        local_store_bytes: u32,
+    ) -> Result<Command, MfcFault> {
+        let (lsa, ea) = (LsAddr(self.lsa), EffectiveAddress(self.ea));
+        let operation = self.operation(opcode);
+        let list = LsAddr(ea.eal());
+        check_list(operation, lsa, list)?;
+        check_local_store(operation, list, local_store_bytes)?;
+        Ok(Command::ListTransfer(ListTransfer {
+            opcode,
+            tag,
+            lsa,
+            list,
+            list_bytes: self.size,
+            eah: ea.eah(),
+            local_store_bytes,
+        }))
+    }
+
+    /// Checks the addresses of a command on a lock line, and rounds them down to a line.
+    #[inline]
+    fn check_lock_line(
+        &self,
+        opcode: Opcode,
+        local_store_bytes: u32,
+    ) -> Result<(LsAddr, EffectiveAddress), MfcFault> {
+        let lsa = check_line(opcode, LsAddr(self.lsa), local_store_bytes)?;
+        Ok((lsa, EffectiveAddress(self.ea).lock_line()))
+    }
+
+    /// Checks the range of a storage control command.
+    #[inline]
+    fn check_range(&self, opcode: Opcode) -> Result<(), MfcFault> {
+        let operation = self.operation(opcode);
+        if self.size > MAX_TRANSFER_BYTES {
+            return Err(MfcFault::DmaAlignment {
+                operation,
+                why: Misalignment::TooLarge,
+            });
+        }
+        check_effective_range(operation, EffectiveAddress(self.ea))
+    }
+
+    #[inline]
+    fn storage_control(&self, opcode: Opcode, tag: Tag) -> Command {
+        Command::StorageControl(StorageControl {
+            opcode,
+            tag,
+            ea: EffectiveAddress(self.ea),
+            bytes: self.size,
+        })
     }
 
     #[inline]

@@ -3,15 +3,18 @@
 use cellworks_machine::{CellId, LOCAL_STORE_BYTES, ModuleId, Topology};
 use cellworks_runner::Runner;
 use cellworks_sim::PpeAccess;
-use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Settings};
-use serde::Deserialize;
+use cellworks_stats::{Buffers, Count, Function, Iterations, Limits, Request, Setting, Settings};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use toml::Table;
 
 use super::Dimension;
 use super::outcome::{Outcome, failed};
 
 /// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(deny_unknown_fields)]
+// The implementation of `Deserialize` below calls the function that this makes.
+#[serde(remote = "Self")]
 pub struct Stats {
     /// The function that is measured.
     pub function: Function,
@@ -27,15 +30,9 @@ pub struct Stats {
     /// The memory module.
     #[serde(default)]
     pub module: Option<u16>,
-    /// The bytes of a block, of an element of a list, or of a variable.
-    #[serde(default)]
-    pub block_bytes: Option<usize>,
-    /// The number of elements of a list.
-    #[serde(default)]
-    pub list_elements: Option<u32>,
-    /// The bytes from the start of one private buffer to the start of the next.
-    #[serde(default)]
-    pub stride_bytes: Option<usize>,
+    /// The numbers for the function, each in the field with the name of its [`Setting`].
+    #[serde(flatten)]
+    pub settings: Settings,
     /// Whether SPE 0 takes the place of the PPE in an exchange, and the local store of SPE 0 takes
     /// the place of main memory in a transfer.
     #[serde(default)]
@@ -46,6 +43,34 @@ pub struct Stats {
     /// The result of the measurement.
     #[serde(default)]
     pub gives: Gives,
+}
+
+/// The names of the fields that are not numbers of [`Setting::ALL`].
+const FIELDS: [&str; 8] = [
+    "function",
+    "spes",
+    "buffers",
+    "cell",
+    "module",
+    "between_spes",
+    "ppe_access",
+    "gives",
+];
+
+impl<'de> Deserialize<'de> for Stats {
+    /// Refuses unknown fields, because serde cannot refuse them beside a flattened field.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = Table::deserialize(deserializer)?;
+        let numbers = Setting::ALL.iter().map(|setting| setting.name);
+        let known: Vec<&str> = FIELDS.into_iter().chain(numbers).collect();
+        match fields.keys().find(|field| !known.contains(&field.as_str())) {
+            Some(field) => Err(D::Error::custom(format!(
+                "unknown field `{field}`, expected one of `{}`",
+                known.join("`, `")
+            ))),
+            None => Self::deserialize(fields).map_err(|error| D::Error::custom(error.message())),
+        }
+    }
 }
 
 /// The result of a measurement.
@@ -114,8 +139,9 @@ impl Stats {
         if is_atomic && self.buffers == Buffers::Shared && self.spes > 1 {
             return CONTENDED_ITERATIONS;
         }
-        let lines = self.block_bytes.unwrap_or(1).div_ceil(128) as u64;
-        let requests = lines * u64::from(self.list_elements.unwrap_or(1)) * self.spes as u64;
+        let lines = self.settings.block_bytes.unwrap_or(1).div_ceil(128) as u64;
+        let elements = u64::from(self.settings.list_elements.unwrap_or(1));
+        let requests = lines * elements * self.spes as u64;
         let (most, fewest) = ITERATIONS;
         (REQUESTS / requests.max(1)).clamp(fewest, most)
     }
@@ -129,12 +155,7 @@ impl Stats {
             },
             iterations: Iterations::Exactly(iterations),
             warm_up: Some(iterations / 4),
-            settings: Settings {
-                block_bytes: self.block_bytes,
-                list_elements: self.list_elements,
-                stride_bytes: self.stride_bytes,
-                ..Settings::default()
-            },
+            settings: self.settings,
             cell: self.cell.map(CellId::new),
             module: self.module.map(ModuleId::new),
             between_spes: self.between_spes,

@@ -1,4 +1,5 @@
 use cellworks_sim::Description;
+use cellworks_stats::Setting;
 
 use super::*;
 use crate::quantities::fitted;
@@ -211,6 +212,47 @@ fn what_toml_refuses_is_shown_with_its_line() {
         error.to_string().contains("unknown field `colour`"),
         "{error}"
     );
+}
+
+/// Parses a paper with a measurement of `cellworks stats` that has these fields.
+fn stats(fields: &str) -> Result<Paper, PaperError> {
+    paper(&format!(
+        "id = 'n'\nunit = 'ns'\nvalue = 1\nrelation = 'independent'\n\
+         experiment = {{ kind = 'stats', {fields} }}"
+    ))
+}
+
+#[test]
+fn a_measurement_can_have_every_number_of_stats_and_no_unknown_field() {
+    for setting in &Setting::ALL {
+        let paper = stats(&format!("function = 'chase', {} = 4", setting.name)).unwrap();
+        let Some(Experiment::Stats(stats)) = &paper.numbers[0].experiment else {
+            panic!("{paper:?}");
+        };
+        assert_eq!((setting.get)(&stats.settings), Some(4), "{}", setting.name);
+    }
+    let unknown = format!(
+        "unknown field `colour`, expected one of `function`, `spes`, `buffers`, `cell`, `module`, `between_spes`, \
+         `ppe_access`, `gives`, `{}`",
+        Setting::ALL.map(|setting| setting.name).join("`, `")
+    );
+    for (fields, what) in [
+        ("colour = 1", unknown.as_str()),
+        ("spes = 1", "missing field `function`"),
+        (
+            "function = 'dmaget', spes = 'two'",
+            "invalid type: string \"two\", expected usize",
+        ),
+        (
+            "function = 'dmaget', list_elements = 99999999999",
+            "invalid value: integer `99999999999`, expected u32",
+        ),
+    ] {
+        let error = stats(fields).unwrap_err().to_string();
+        let (place, message) = error.trim_end().rsplit_once('\n').unwrap();
+        assert!(place.contains("TOML parse error at line 12"), "{place}");
+        assert_eq!(message, what);
+    }
 }
 
 #[test]

@@ -62,9 +62,8 @@ pub(super) fn measure<M: CellMachine>(
     Ok(Outcome {
         loops,
         operations_per_iteration: 1,
-        bytes_per_iteration: 0,
         bare,
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }
 

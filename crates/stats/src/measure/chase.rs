@@ -111,9 +111,7 @@ fn with_table<M: CellMachine>(
     Ok(Outcome {
         loops: results.into_iter().map(|(timed, ())| timed).collect(),
         operations_per_iteration: STEPS * task.chains as usize,
-        bytes_per_iteration: 0,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }
 

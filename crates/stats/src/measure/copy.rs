@@ -48,8 +48,7 @@ pub(super) fn measure<M: CellMachine>(
         loops: results.into_iter().map(|(timed, ())| timed).collect(),
         operations_per_iteration: 1,
         bytes_per_iteration: task.bytes,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }
 

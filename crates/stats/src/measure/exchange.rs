@@ -77,9 +77,7 @@ pub(super) fn measure<M: CellMachine>(
     Ok(Outcome {
         loops: vec![rounds],
         operations_per_iteration: partners.len(),
-        bytes_per_iteration: 0,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }
 

@@ -272,8 +272,7 @@ mod tests {
             loops: vec![rounds(0), rounds(1)],
             operations_per_iteration: 1,
             bytes_per_iteration: 1_024,
-            bare: Vec::new(),
-            huge_page_share: None,
+            ..Outcome::default()
         }
     }
 

@@ -32,8 +32,6 @@ pub(super) fn measure<M: CellMachine>(machine: &M, plan: &Plan) -> Result<Outcom
     Ok(Outcome {
         loops: vec![rounds],
         operations_per_iteration: 1,
-        bytes_per_iteration: 0,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }

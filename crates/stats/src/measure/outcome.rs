@@ -2,7 +2,8 @@
 
 use crate::sample::TimedLoop;
 
-#[derive(Debug)]
+/// The results of the timed loops. A function leaves a result that it does not have at its default.
+#[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The rounds of each processor that times (an SPE or the PPE), without the warm-up. There is
     /// at least one round, and all processors have equally many rounds.

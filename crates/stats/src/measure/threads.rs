@@ -36,8 +36,6 @@ pub(super) fn measure<M: CellMachine>(
     Ok(Outcome {
         loops: vec![rounds],
         operations_per_iteration: spes.len(),
-        bytes_per_iteration: 0,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }

@@ -77,8 +77,7 @@ fn outcome(task: &TransferTask, loops: Vec<Vec<TimedLoop>>) -> Outcome {
         loops,
         operations_per_iteration: 1,
         bytes_per_iteration: task.shape.bytes(),
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     }
 }
 

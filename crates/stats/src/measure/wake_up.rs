@@ -96,9 +96,7 @@ pub(super) fn measure<M: CellMachine>(
     Ok(Outcome {
         loops,
         operations_per_iteration: 1,
-        bytes_per_iteration: 0,
-        bare: Vec::new(),
-        huge_page_share: None,
+        ..Outcome::default()
     })
 }
 

@@ -7,7 +7,7 @@ use cellworks_machine::sizes::{in_flags, in_words};
 use super::layout::Layout;
 use crate::error::RequestError;
 use crate::request::{Limits, Request};
-use crate::settings::Settings;
+use crate::settings::{Setting, Settings};
 
 /// The task in which each of `spes` changes its variable.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl AtomicTask {
         let bytes = bytes.unwrap_or(DEFAULT_VARIABLE_BYTES);
         if bytes == 0 || !bytes.is_multiple_of(4) || bytes > LINE_BYTES {
             return Err(RequestError::new(
-                "-b",
+                Setting::BLOCK_BYTES.flag,
                 "-b 128",
                 format!(
                     "a variable of {}: an atomic operation takes a multiple of 4 bytes up to {LINE_BYTES}, a reserved \
@@ -67,7 +67,7 @@ fn check_lines(request: &Request, layout: &Layout) -> Result<(), RequestError> {
         return Ok(());
     };
     Err(RequestError::new(
-        "-t",
+        Setting::STRIDE_BYTES.flag,
         format!("-N {} -b 128 -t 16k", request.spes.number()),
         format!(
             "a stride of {}: variable {variable}, of {bytes} bytes, would lie in two lines, and an atomic operation \

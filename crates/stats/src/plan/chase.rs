@@ -7,7 +7,7 @@ use super::copy::CopyTask;
 use super::layout::{Layout, check_multiple, tile_bytes};
 use crate::error::RequestError;
 use crate::request::{Limits, Request};
-use crate::settings::Settings;
+use crate::settings::{Setting, Settings};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ChaseTask {
@@ -39,7 +39,7 @@ impl ChaseTask {
         let chains = request.settings.chains.unwrap_or(1);
         if bytes / NODE_BYTES < chains as usize {
             return Err(RequestError::new(
-                "-k",
+                Setting::CHAINS.flag,
                 "-k 8 -b 64m",
                 format!(
                     "{chains} chains through a table of {}: each starts at another node of {NODE_BYTES} bytes; use a \

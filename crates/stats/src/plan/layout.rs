@@ -7,7 +7,7 @@ use cellworks_machine::sizes::{in_flags, in_words, rounded};
 use crate::error::RequestError;
 use crate::function::Function;
 use crate::request::{Count, Limits, Request};
-use crate::settings::HUGE_PAGE_BYTES;
+use crate::settings::{HUGE_PAGE_BYTES, Setting};
 
 /// The size of the window in a local store through which blocks of more than 16 KB move.
 pub(crate) const WINDOW_BYTES: usize = 64 * 1024;
@@ -71,7 +71,8 @@ impl Layout {
     ) -> Result<Self, RequestError> {
         let number = request.spes.number();
         let example = if request.between_spes { "2k" } else { "16k" };
-        let refused = |instead, why| Err(RequestError::new("-t", instead, why));
+        let refused =
+            |instead, why| Err(RequestError::new(Setting::STRIDE_BYTES.flag, instead, why));
         let buffers = match (request.spes, request.settings.stride_bytes) {
             (Count::Shared(_), Some(stride)) => {
                 return refused(
@@ -148,7 +149,7 @@ impl Layout {
         let need = need.and_then(|before| before.checked_add(*bytes));
         if request.settings.page_bytes == Some(HUGE_PAGE_BYTES) && *bytes < 2 * HUGE_PAGE_BYTES {
             return Err(RequestError::new(
-                "--pages",
+                Setting::PAGE_BYTES.flag,
                 "--pages 2m -b 64m",
                 format!(
                     "a buffer of {} in pages of {}: it takes at least two of them; use a larger one (-b), or pages \

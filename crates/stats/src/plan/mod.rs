@@ -10,11 +10,12 @@ mod order;
 pub(crate) mod pairs;
 mod place;
 pub(crate) mod transfer;
+mod unused;
 
 use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 
 use crate::error::RequestError;
-use crate::function::{Channel, Function, Kind, Primitive};
+use crate::function::{Channel, Function, Kind};
 use crate::report::{Between, Buffers, Parameters};
 use crate::request::{Count, Iterations, Limits, Request};
 use crate::sample::Visited;
@@ -109,7 +110,7 @@ impl Request {
     /// Returns [`RequestError`] if the machine lacks anything that the request names, if the
     /// architecture refuses a size, or if the function does not use a field that the request sets.
     pub fn plan(&self, topology: &Topology, limits: &Limits) -> Result<Plan, RequestError> {
-        self.check_unused(topology)?;
+        unused::check(self, topology)?;
         self.check_alone(topology)?;
         self.check_operating_system(topology)?;
         self.check_pages(topology)?;
@@ -213,120 +214,6 @@ impl Request {
         })
     }
 
-    /// Refuses a request that sets a field that the function does not use.
-    fn check_unused(&self, topology: &Topology) -> Result<(), RequestError> {
-        let kind = self.function.kind();
-        let matrix = match kind {
-            Kind::Matrix(primitive) => Some(primitive),
-            _ => None,
-        };
-        let is_matrix = self.function.is_matrix();
-        let is_placed = matches!(kind, Kind::Transfer { .. } | Kind::Atomic);
-        let is_between = matches!(
-            kind,
-            Kind::Exchange(_) | Kind::Transfer { .. } | Kind::WakeUp
-        );
-        let is_private = matches!(self.spes, Count::Private(_));
-        let every_pair = match kind {
-            Kind::Memory => "it takes one SPE of each NUMA node or Cell, and every memory module",
-            _ => "it takes every pair of SPEs as it is",
-        };
-        let why_no_memory = match kind {
-            Kind::Copy | Kind::Chase => "each SPE allocates its memory itself, near it",
-            Kind::Threads => "its program is empty",
-            Kind::OsThread => "its thread does nothing",
-            Kind::Matrix(_) => "it carries one word",
-            Kind::Memory => "it reads one block",
-            _ => "it carries one word of 4 bytes, and no buffer",
-        };
-        let refusal = |flag, what: &str, why: &str| {
-            let instead = match kind {
-                Kind::Matrix(_) | Kind::Memory => String::new(),
-                _ if flag == "-s" => "-n 1".to_owned(),
-                _ => Self {
-                    spes: Count::Shared(1),
-                    ..self.clone()
-                }
-                .fewest_flag(topology),
-            };
-            let name = match self.function {
-                Function::Matrix(Primitive::Atomic) => "an atomic matrix".to_owned(),
-                matrix if matrix.is_matrix() => format!("a {matrix}"),
-                function => function.to_string(),
-            };
-            let message = format!("{name} has no {what}: {why}; leave it out");
-            Err(RequestError::new(flag, instead, message))
-        };
-        if self.between_spes && !is_between {
-            let why = match kind {
-                Kind::Threads => "only the PPE starts programs",
-                Kind::OsThread => "no SPE takes part",
-                Kind::Copy | Kind::Chase => "an SPE works on main memory alone",
-                Kind::Matrix(_) | Kind::Memory => every_pair,
-                _ => "atomic operations work on main memory",
-            };
-            return refusal("-s", "form between SPEs", why);
-        }
-        if is_private && !is_placed && kind != Kind::Copy {
-            let why = match kind {
-                Kind::Chase => "one SPE follows pointers, in a table of its own",
-                Kind::Matrix(_) | Kind::Memory => every_pair,
-                _ => why_no_memory,
-            };
-            return refusal("-N", "private buffers", why);
-        }
-        for setting in &Setting::ALL {
-            if (setting.get)(&self.settings).is_some() && !(setting.used_by)(kind) {
-                let why = (setting.why_unused)(kind).unwrap_or(why_no_memory);
-                return refusal(setting.flag, setting.noun, why);
-            }
-        }
-        if self.module.is_some() && !is_placed && matrix != Some(Primitive::Atomic) {
-            let why = match matrix {
-                None if kind == Kind::Memory => every_pair,
-                None => why_no_memory,
-                Some(Primitive::Copy) => "the block lies in the local store of the SPE that sends",
-                Some(_) => "it carries a word from SPE to SPE",
-            };
-            return refusal("-m", "memory module", why);
-        }
-        if self.polling.is_some() && matrix != Some(Primitive::Atomic) {
-            let why = match is_matrix {
-                true => "only atomic has",
-                false => "only an atomic matrix has",
-            };
-            return refusal("--polling", "way of polling", why);
-        }
-        if !is_matrix {
-            return match self.budget {
-                Some(_) => refusal("--budget", "budget", "its iterations have a time"),
-                None => Ok(()),
-            };
-        }
-        let by_time = "each pair is measured for a time";
-        let of_others = [
-            (self.spes.number() != 1, "-n", "number of SPEs", every_pair),
-            (self.cell.is_some(), "-c", "Cell", every_pair),
-            (
-                matches!(self.iterations, Iterations::Exactly(_)),
-                "-i",
-                "number of iterations",
-                by_time,
-            ),
-            (self.warm_up.is_some(), "-w", "warm-up", by_time),
-            (
-                self.keep_samples,
-                "--samples",
-                "samples",
-                "it has a median of each pair",
-            ),
-        ];
-        match of_others.into_iter().find(|(is_given, ..)| *is_given) {
-            Some((_, flag, what, why)) => refusal(flag, what, why),
-            None => Ok(()),
-        }
-    }
-
     fn check_operating_system(&self, topology: &Topology) -> Result<(), RequestError> {
         match self.function {
             Function::OsThread if topology.capabilities().repeats => Err(RequestError::new(
@@ -354,7 +241,7 @@ impl Request {
             return Ok(());
         };
         let message = format!("{why}; leave it out");
-        Err(RequestError::new("--pages", "", message))
+        Err(RequestError::new(Setting::PAGE_BYTES.flag, "", message))
     }
 
     fn check_alone(&self, topology: &Topology) -> Result<(), RequestError> {

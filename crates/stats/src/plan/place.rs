@@ -4,6 +4,7 @@ use cellworks_machine::{CellId, ModuleId, SpeId, Topology};
 
 use crate::error::RequestError;
 use crate::request::Request;
+use crate::settings::Setting;
 
 pub(super) struct Placed {
     pub cell: CellId,
@@ -106,7 +107,7 @@ fn check_number(
     }
     if loading > has - asked {
         return Err(RequestError::new(
-            "--load",
+            Setting::LOADING_SPES.flag,
             "--load 0",
             format!(
                 "{loading} loading SPEs: {machine} has {has}, and one of them chases; use {}",

@@ -8,7 +8,7 @@ use cellworks_machine::sizes::{in_flags, in_words};
 use super::layout::{Layout, Shape, WINDOW_BYTES};
 use crate::error::RequestError;
 use crate::request::{Limits, Request};
-use crate::settings::Settings;
+use crate::settings::{Setting, Settings};
 
 /// The task in which each of `spes` moves its buffer. The buffers are in the local store of
 /// `lender` or, without a `lender`, in main memory.
@@ -112,7 +112,7 @@ fn list(request: &Request, limits: &Limits) -> Result<Shape, RequestError> {
     let has = limits.local_store_bytes;
     if need > has {
         return Err(RequestError::new(
-            "-l",
+            Setting::LIST_ELEMENTS.flag,
             "-l 16 -b 1k",
             format!(
                 "a list of {elements} elements of {}: with the list itself it takes {} of a local store of {}; use \

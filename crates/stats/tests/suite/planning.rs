@@ -3,8 +3,8 @@
 use crate::site;
 use cellworks_machine::{Capabilities, CellId, ModuleId, Span, SpeId, Topology};
 use cellworks_stats::{
-    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, Settings,
-    characterize,
+    Between, Buffers, Count, Function, Iterations, Limits, Parameters, Plan, Request, Setting,
+    Settings, characterize,
 };
 
 /// The limits of a Cell, where one DMA command can move every block.
@@ -81,15 +81,15 @@ fn request(line: &str) -> Request {
             "-N" => request.spes = Count::Private(number(value()) as usize),
             "-i" => request.iterations = Iterations::Exactly(number(value())),
             "-w" => request.warm_up = Some(number(value())),
-            "-b" => request.settings.block_bytes = Some(number(value()) as usize),
-            "-l" => request.settings.list_elements = Some(number(value()) as u32),
-            "-t" => request.settings.stride_bytes = Some(number(value()) as usize),
             "-c" => request.cell = Some(CellId::new(number(value()) as u16)),
             "-m" => request.module = Some(ModuleId::new(number(value()) as u16)),
             "-s" => request.between_spes = true,
-            "-k" => request.settings.chains = Some(number(value()) as u32),
-            "--load" => request.settings.loading_spes = Some(number(value()) as usize),
-            _ => panic!("{flag}"),
+            flag => {
+                let mut settings = Setting::ALL.iter();
+                let setting = settings.find(|setting| setting.flag == flag);
+                let setting = setting.unwrap_or_else(|| panic!("{flag}"));
+                (setting.set)(&mut request.settings, Some(number(value()) as usize));
+            }
         }
     }
     request
