@@ -6,9 +6,12 @@ use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 use crate::text::{between, buffers};
 use crate::{MachineInfo, Report};
 
+/// The name of a column, and a function that returns a measurement's field in it.
+type Column = (&'static str, fn(&Measurement) -> String);
+
 /// The columns of measurements, without the settings. The table of the settings
 /// ([`Setting::ALL`]) has the positions of their columns. A new column comes last.
-const COLUMNS: [(&str, fn(&Measurement) -> String); 19] = [
+const COLUMNS: [Column; 19] = [
     ("function", |m| m.function.to_string()),
     ("spes", |m| m.parameters.spes.to_string()),
     ("cell", |m| m.parameters.cell.to_string()),
