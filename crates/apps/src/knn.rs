@@ -7,10 +7,12 @@
 //! ```
 //!
 //! Blocks of points go round the ring in a fixed order. Each process keeps a copy of one block, its
-//! home, and compares the home with every block that arrives. After all blocks, the process sends
+//! *home*, and compares the home with every block that arrives. After all blocks, the process sends
 //! the neighbours of its home to the PPE. Its next home is a block that no process has had as its
-//! home. The channel from the last process to process 0 buffers the blocks that are in no local
-//! store. Of equally distant points, the point with the lower number is first.
+//! home. In a *turn*, each process compares one home with all blocks.
+//!
+//! The channel from the last process to process 0 buffers the blocks that are in no local store. Of
+//! equally distant points, the point with the lower number is first.
 
 mod data;
 mod home;
@@ -77,17 +79,18 @@ const DIMENSIONS_MAX: usize = 256;
 /// The largest number of points. In 72 dimensions a run takes a day and a half on an SPE.
 const POINTS_MAX: usize = 1_000_000;
 
-/// The largest number of points with which a simulated machine runs all turns, in a few seconds.
+/// The largest number of points for which a simulated machine runs all turns. The simulation then
+/// ends after a few seconds.
 const WHOLE_POINTS_MAX: usize = 10_000;
 
-/// The full turns of a sample. The first one differs from the others, because it waits for blocks
-/// from the PPE.
+/// The number of [full turns](Plan::full_turns) of a sample. The first turn differs from the other
+/// full turns, because processes also wait for blocks from the PPE.
 const SAMPLED_TURNS: usize = 6;
 
 /// The time of a search for all points.
 struct Searched {
     span_ns: f64,
-    /// The number of turns that have run, if this is a sample.
+    /// The number of turns that have run, if only a sample of the turns has run.
     sampled_turns: Option<usize>,
 }
 
@@ -228,7 +231,7 @@ impl Program for Knn {
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
-        // A sample needs times that repeat, which only simulated machines have.
+        // The time of a sample can be extrapolated only if times repeat, as on simulated machines.
         let repeats = machine.topology().capabilities().repeats;
         let Searched {
             span_ns,
@@ -261,8 +264,8 @@ struct Role {
     found: Writer<Found, Any>,
 }
 
-/// Sends all blocks to the first process, and receives the neighbours of the `homes` from all
-/// processes. Returns them with the times at which they arrived.
+/// Sends all blocks to the first process, and then receives the neighbours of `homes` homes from
+/// the processes. Returns the neighbours of each home with the time at which they arrived.
 fn hand_out<P: Place>(
     process: &Process<'_, P>,
     blocks: Vec<Block>,
@@ -292,7 +295,7 @@ fn go_round<S: Spe>(
         mut begun,
         mut found,
     } = role;
-    // Memory for a home is reserved before blocks arrive, which fragment the local store.
+    // Memory for a home is reserved before blocks arrive, because blocks fragment the local store.
     let _room = room_for_home(process.place(), plan)?;
     begun.write(process, ())?;
     // A channel without writers closes, so the PPE does not wait for a process that failed.

@@ -18,7 +18,7 @@
 //! | [`Aes`] | AES-128 of a buffer in main memory, with three ways of buffering | CellMT, listings 7 to 9 |
 //! | [`Switch`] | the cost of a context switch of cooperative threads | CellMT, listing 11 and figure 3 |
 //! | [`DmaLatency`] | the latency of a get by size, measured as `cellworks stats` does | CellMT, figure 2 |
-//! | [`Overlap`] | transfers that hide behind computation, by computation a byte | CellMT, section 4.4 |
+//! | [`Overlap`] | transfers that hide behind computation, for different amounts of computation per byte | CellMT, section 4.4 |
 //! | [`CommsTime`] | the cost of a communication between processes, in a ring | DSMCBE, section 3.1 |
 //! | [`Prototein`] | all foldings of a prototein, from a bag of tasks | DSMCBE, section 3.2 |
 //! | [`Knn`] | the nearest neighbours of all points, in a ring | DSMCBE, section 3.3 |

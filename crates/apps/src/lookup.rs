@@ -287,7 +287,8 @@ impl Lookup {
 }
 
 enum Step<T> {
-    /// The look-up reads these words next. The step after the read begins with this state.
+    /// The look-up next reads the words in the range. The step after this read begins with the
+    /// state of type `T`.
     Read(T, Range<usize>),
     Found(u64),
 }

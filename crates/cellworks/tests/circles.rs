@@ -1,5 +1,5 @@
-//! Checks that no files of a crate need each other in a circle, because a reader cannot read such
-//! files one after the other.
+//! Checks that no files of a crate need each other in a circle, because a reader cannot understand
+//! such files one after the other.
 //!
 //! A file needs another file if it names an item that the other file defines, by `use` or by a path
 //! that begins with `crate`, `self` or `super`. A re-export is no definition: the test follows the
@@ -13,7 +13,8 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// The needs that may close a circle: a file, the file that it needs, and the reason. A circle
-/// without one of these needs is an error, even if it leads through the same files.
+/// without one of these needs is an error, even if it leads through the same files as an allowed
+/// circle.
 const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "tasks/src/closure.rs",
@@ -83,8 +84,8 @@ fn a_new_circle_through_the_same_files_is_found() {
     }
 }
 
-/// A root re-exports names for the users of a crate. The files of the crate name the file that has
-/// the item, so that a reader sees which file they need.
+/// The root of a crate re-exports items for the users of the crate. Within the crate, a path names
+/// the module that has the item, so that a reader sees which file is needed.
 #[test]
 fn no_file_names_an_item_by_a_re_export_of_the_root() {
     let found: Vec<_> = crates().iter().flat_map(Crate::named_by_the_root).collect();
@@ -179,7 +180,8 @@ impl Crate {
         self.modules.insert(path, module);
     }
 
-    /// The file that defines the item at a path from the root, if the item is in this crate.
+    /// Returns the file that defines the item at a path from the root, or `None` if the item is not
+    /// in this crate.
     fn definer(&self, path: &[String], depth: usize) -> Option<&Path> {
         // Two re-exports may refer to each other without end.
         if depth > 20 {
@@ -219,10 +221,11 @@ impl Crate {
         needs
     }
 
-    /// Returns each use of an item of a module by the name that the root gives it.
+    /// Returns each path by which a file names an item through a re-export of the root.
     fn named_by_the_root(&self) -> Vec<String> {
         let root = &self.modules[&ModulePath::new()];
-        // An attribute may choose the module that has a name, as for the sanitizers of `threads`.
+        // A path may begin with an item of the root, or with an alias of a module. For example,
+        // `cfg` attributes of `threads` choose which module has the alias `sanitizer`.
         let is_of_the_root = |name: &String| {
             let to = root.aliases.get(name);
             root.defines.contains(name) || to.is_some_and(|to| self.modules.contains_key(to))
@@ -315,7 +318,7 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The path from the root, if the written path leads into this crate.
+    /// Returns the path from the root, if the written path leads into this crate.
     fn absolute(&self, written: &[String]) -> Option<ModulePath> {
         let mut base = self.path.clone();
         match written.first()?.as_str() {

@@ -42,9 +42,9 @@ impl Kind {
         }
     }
 
-    /// Returns true if the machine is simulated. Only simulated machines have the flags of
-    /// [`SimulationArgs`](crate::args::SimulationArgs) and of sweeps, and can run several times at
-    /// once.
+    /// Returns true if the machine is simulated. Only a simulated machine takes the flags of
+    /// [`SimulationArgs`](crate::args::SimulationArgs) and of [`SweepArgs`], and only simulations
+    /// can run in parallel.
     pub fn is_simulated(self) -> bool {
         self == Self::Simulated
     }
@@ -65,7 +65,8 @@ impl Kind {
         }
     }
 
-    /// Returns the parts of the machine. Fails if a result would replace the file of the machine.
+    /// Returns the parts of the machine. Fails if one of the result `files` would replace the file
+    /// that describes the machine.
     pub fn parts(
         self,
         arguments: &MachineArgs,

@@ -14,8 +14,9 @@
 //! Each arrow of the upper drawing is one compare-and-exchange. Otherwise, a process takes the
 //! lock.
 
-// Rejected: a word that holds a reader and a writer in addition to the queues. It might save a
-// cache line at a rendezvous, but guards, poison and cancellation would need another protocol.
+// Rejected: a word that holds one waiting reader and one waiting writer, while the queues of the
+// state hold all others. It might save a cache line at a rendezvous, but guards, poison and
+// cancellation would need another protocol.
 
 use std::cell::Cell;
 use std::ptr;

@@ -424,8 +424,8 @@ impl<'a, P: Place> Process<'a, P> {
         parcel.item
     }
 
-    /// Transfers the item in `parcel`, which this process has read, to the processor of this
-    /// process. Returns the item.
+    /// Transfers the item of a parcel to the processor of this process, and returns the item. This
+    /// process must have read the parcel from the channel.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
         if let Some(carrier) = self.carrier {

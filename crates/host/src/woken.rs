@@ -11,7 +11,7 @@ use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Backoff, Ordering};
 /// The name of a thread, from [`Sleeper::thread`](cellworks_machine::Sleeper::thread).
 pub(crate) type Name = (usize, u64);
 
-/// The number of names that fit into the cache line.
+/// The number of names that fit into one cache line together with `state`: see [`WokenThreads`].
 const IN_LINE: usize = 3;
 
 /// The bit of `state` that is the lock for the thread names in `in_line` and `more`.

@@ -14,8 +14,9 @@
 //! the word is new. Sequence numbers wrap after 2^32 words.
 
 // Rejected: waking the thread that waits for a word. Writers would need to identify the thread.
-// Rejected: writers that wait without `announce_writer`, and a reader that wakes all writers if it
-// finds the mailbox full. If it is full only between two checks, no writer would wake.
+// Rejected: a reader that wakes all writers whenever it finds the mailbox full, instead of counting
+// the waiting writers (`announce_writer`). If the mailbox is full only between two checks of the
+// reader, the reader would not wake the writers that wait since then.
 
 use cellworks_machine::mailbox::{INBOUND_WORDS, Outbound};
 use cellworks_machine::{SignalMode, SignalRegister, barrier};

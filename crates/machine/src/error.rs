@@ -95,9 +95,11 @@ pub struct RunEnd<R> {
     pub main_was_cancelled: bool,
     /// Whether this run was cancelled before the main program ended.
     pub was_cancelled: bool,
-    /// The first [`RunError::Panic`] of an unjoined program before the main program ended.
+    /// The [`RunError::Panic`] of the first unjoined program that panicked before the main program
+    /// ended.
     pub panic_before: Option<RunError>,
-    /// The first [`RunError::Panic`] of an unjoined program after the main program ended.
+    /// The [`RunError::Panic`] of the first unjoined program that panicked after the main program
+    /// ended.
     pub panic_after: Option<RunError>,
     /// The reason why the machine cancelled the run, if it did so.
     pub cancelled_for: Option<RunError>,

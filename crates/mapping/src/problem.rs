@@ -157,8 +157,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// Fails if there is not one place for each task, if a place is unknown, forbidden or has too
-    /// many tasks, or if a fixed task is at another place.
+    /// Fails if the number of places is not the number of tasks, if a place is unknown, forbidden
+    /// or has too many tasks, or if a fixed task is at another place.
     pub fn placement(
         &self,
         places: impl IntoIterator<Item = usize>,

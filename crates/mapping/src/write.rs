@@ -13,7 +13,8 @@ const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
 
-/// Picoseconds in a nanosecond. Values are in picoseconds, because hwloc has whole numbers only.
+/// Picoseconds in a nanosecond. The file has picoseconds, because hwloc has whole numbers only, and
+/// the latencies in nanoseconds have fractions.
 const PARTS: f64 = 1_000.0;
 
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and

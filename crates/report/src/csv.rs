@@ -9,8 +9,8 @@ use crate::{MachineInfo, Report};
 /// The name of a column, and a function that returns a measurement's field in it.
 type Column = (&'static str, fn(&Measurement) -> String);
 
-/// The columns of measurements, without the settings. The table of the settings
-/// ([`Setting::ALL`]) has the positions of their columns. A new column comes last.
+/// The columns of measurements, without the columns of the settings. [`with_settings`] inserts the
+/// columns of the settings at [`Setting::csv_column`]. A new column must come last in a line.
 const COLUMNS: [Column; 19] = [
     ("function", |m| m.function.to_string()),
     ("spes", |m| m.parameters.spes.to_string()),

@@ -14,8 +14,9 @@ pub struct Figure {
     /// The contents of the figure, in a few words.
     pub title: String,
     /// The quantity on the horizontal axis. For a program, it is the name of a parameter. For a
-    /// measurement of `cellworks stats`, it is `spes` or the [`name`](Setting::name) of a number.
-    /// (With `list_elements`, the elements of a list are 16 KB in total.)
+    /// measurement of `cellworks stats`, it is `spes` or the [`name`](Setting::name) of a
+    /// [`Setting`]. If it is `list_elements`, the size of an element is 16 KB divided by the number
+    /// of elements.
     pub x: String,
     /// The values of `x`.
     pub at: Vec<u64>,

@@ -17,7 +17,8 @@ pub struct Moved {
     pub parameter: String,
     /// The published number to which the parameter was fitted.
     pub fitted_to: String,
-    /// The changes of the paper's known numbers, without the numbers of other machines.
+    /// The changes of the simulated values, one for each number of the paper that belongs to this
+    /// machine and is not `kept_back`.
     pub changes: Vec<Change>,
 }
 

@@ -52,7 +52,7 @@ impl Bus {
     }
 }
 
-/// The owner of a transaction, which continues when the transaction is complete.
+/// The owner of a transaction. The owner continues when the transaction is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A thread that waits for the transaction.

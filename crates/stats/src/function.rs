@@ -220,7 +220,8 @@ impl Function {
 
 impl Kind {
     /// Returns the reason why a request cannot describe the memory buffers of a function of this
-    /// kind. Not for transfers and atomic operations, which have buffers that a request describes.
+    /// kind. Must not be called for transfers and atomic operations, because a request describes
+    /// their buffers.
     pub(crate) const fn why_no_buffers(self) -> &'static str {
         match self {
             Self::Threads => "its program is empty",

@@ -21,7 +21,7 @@ pub struct Settings {
     pub list_elements: Option<u32>,
     /// The distance from the start of one private buffer to the start of the next.
     pub stride_bytes: Option<usize>,
-    /// The number of chains of pointers that are followed at once.
+    /// The number of chains of pointers that are followed at the same time.
     pub chains: Option<u32>,
     /// The number of other SPEs that copy memory at the same time.
     pub loading_spes: Option<usize>,

@@ -1,6 +1,6 @@
-//! Closures that a worker runs, without their types: closures in a queue, and second closures of
-//! `join`. Small closures lie in the queue itself, because allocating a box would take longer than
-//! running a small closure.
+//! Type-erased closures that a worker runs: closures in a queue, and second closures of `join`.
+//! Small closures lie in the queue itself, because allocating a box would take longer than running
+//! a small closure.
 
 // Rejected: the crate smallbox. It cannot call an `FnOnce`. Therefore each closure needed two
 // calls, and occupied 64 bytes.

@@ -5,11 +5,12 @@ use crate::settings::Staging;
 /// The largest number of tasks that `Staging::Automatic` stages ahead.
 const AHEAD_MAX: usize = 8;
 
-/// If a task has waited for its data for more than 1/20 (1 divided by this number) of the time from
-/// the start of this wait to the end of the task, one more task is staged ahead.
+/// A task's wait for its data is *long* if it takes more than 1/20 (1 divided by this number) of
+/// the time from the start of the wait to the end of the task. After a long wait, one more task is
+/// staged ahead.
 const WAIT_TOLERATED: u128 = 20;
 
-/// After this number of successive tasks without a wait, one task fewer is staged ahead.
+/// After this number of successive tasks without a long wait, one task fewer is staged ahead.
 const TASKS_WITHOUT_WAIT: u32 = 16;
 
 /// The number of tasks that a worker stages ahead.
@@ -35,8 +36,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, and
-    /// waited for its data for the time `waited`.
+    /// Adapts the number of tasks that are staged ahead. The last task waited for its data for the
+    /// time `waited`. With this wait, the task took the time `took`.
     pub(crate) fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;

@@ -20,7 +20,7 @@ use crate::job::Ticket;
 /// The halves of one thread, oldest first.
 pub(crate) struct Frames<S: Spe> {
     frames: UnsafeCell<Vec<Frame<S>>>,
-    /// The tickets of the offered halves, which are the oldest.
+    /// A ticket for each offered half. The offered halves are the oldest halves of the thread.
     tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
     /// The number of halves that have been offered.
     offered: Cell<usize>,

@@ -13,8 +13,8 @@ impl FreshRoom {
     }
 
     /// Records that the main program will wait. The main program must then check the queue again.
-    /// If a worker takes a job at the same time, the main program finds that the job is gone, or
-    /// the worker's call of [`is_waited_for`](Self::is_waited_for) returns true.
+    /// If a worker takes a job at the same time, then this check finds that the job is gone, or the
+    /// worker's call of [`is_waited_for`](Self::is_waited_for) returns true.
     pub(crate) fn begin_to_wait(&self) {
         self.main_waits.store(true, Ordering::Relaxed);
         barrier::heavy();

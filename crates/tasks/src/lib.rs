@@ -8,10 +8,10 @@
 //!                                                  └── queues of other workers, nearest first
 //! ```
 //!
-//! A task is given the [`Worker`] that runs it. The worker can run two closures at once
-//! ([`Worker::join`]), start closures one by one ([`Worker::scope`]), run loops on all workers
-//! ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A task may wait for
-//! any event, and its worker runs other tasks meanwhile.
+//! A task is given the [`Worker`] that runs it. With the worker, the task can run two closures that
+//! may run in parallel ([`Worker::join`]), start closures one by one ([`Worker::scope`]), run loops
+//! on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A
+//! task may wait for any event, and its worker runs other tasks meanwhile.
 //!
 //! With the feature `parameters`, [`Scheduler`] implements traits of clap and of serde.
 

@@ -210,12 +210,12 @@ impl<S: Spe> Node<S> {
         }
     }
 
-    /// Returns whether the task has no lock, and no task or program waits for it.
+    /// Returns whether the task has no lock, and no task or program waits for the task.
     pub(crate) fn is_alone(self: &Arc<Self>) -> bool {
         self.whole().lock.is_none() && !self.is_awaited()
     }
 
-    /// Returns whether another task comes after this task, or a program waits for it.
+    /// Returns whether another task comes after this task, or a program waits for this task.
     pub(crate) fn is_awaited(self: &Arc<Self>) -> bool {
         let others = locked(&self.whole().others);
         !others.after.is_empty() || !others.waiting.is_empty()
@@ -267,7 +267,8 @@ impl<S: Spe> Node<S> {
         locked(&self.others).end
     }
 
-    /// Registers a processor to be notified when the task ends. If the task has ended, returns how.
+    /// Registers a processor to be notified when the task ends. If the task has already ended,
+    /// returns its end instead.
     pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {
@@ -276,8 +277,9 @@ impl<S: Spe> Node<S> {
         others.end
     }
 
-    /// Records the end of a submitted task. Releases its lock, and the tasks and programs that wait
-    /// for it: calls `push` with each task that is now ready, and `notify` with each processor.
+    /// Records the end of this submitted task, and gives back the task's lock. Calls `push` with
+    /// each task that is now ready, and `notify` with the processor of each program that waits for
+    /// this task.
     pub(crate) fn end_with(
         &self,
         end: End,
@@ -322,9 +324,9 @@ impl<S: Spe> Node<S> {
             return;
         }
         let mut ready = Vec::new();
-        // In a cancelled run, waiting processors poll, so none must be woken.
+        // In a cancelled run, waiting processors poll, so none needs to be woken.
         whole.end_with(End::Failed, |task| ready.push(task), |_| {});
-        // SAFETY: the task has not been counted as ended: the next call counts it.
+        // SAFETY: the task has not been counted as ended. The call of `end` below counts it.
         let phase = unsafe { &*whole.phase };
         // In a cancelled run the owner checks the count without being woken.
         let _: bool = phase.scope.count.end(1);

@@ -8,6 +8,6 @@ pub(crate) struct ScopeState {
     pub(crate) count: Count,
     pub(crate) owner: Processor,
     pub(crate) pool: usize,
-    /// The first panic of a closure.
+    /// The first panic of a closure of the scope.
     pub(crate) panic: Mutex<Option<Payload>>,
 }

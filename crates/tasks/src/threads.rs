@@ -48,7 +48,8 @@ impl<S: Spe> Next<S> {
 }
 
 impl<S: Spe> WorkerProgram<'_, S> {
-    /// Runs jobs until the pool is closed. Fails if the local store has no room for two threads.
+    /// Runs jobs until the pool is closed. Fails if the local store has no room for the first
+    /// threads.
     pub(crate) fn serve(&self) -> Result<(), StackError> {
         self.starter.set(Some(self.spe.sleeper()));
         self.spe.thread_scope(|scope| {
@@ -175,7 +176,7 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
     fn drop(&mut self) {
         // Staged tasks go back to the queue, from which a cancelled run drops them.
         self.0.give_up_ahead();
-        // Even if this thread was cancelled, other threads wait for the tasks that have ended.
+        // Even if this thread was cancelled, other threads may wait for the tasks that have ended.
         self.0.hand_in_ended();
         self.0.frames.borrow_mut().retain(|&of| of != self.1);
     }

@@ -17,8 +17,8 @@ impl<S: Spe> Waits<S> {
         Self(Mutex::new(HashMap::new()))
     }
 
-    /// Records that `waiter` will wait for `target`. Returns [`TaskError::Circle`] if the tasks
-    /// would wait for each other.
+    /// Records that `waiter` will wait for `target`. Returns [`TaskError::Circle`] if this wait
+    /// would close a circle of tasks that wait for each other.
     pub(crate) fn begin(
         &self,
         waiter: &Arc<Node<S>>,

@@ -1,4 +1,4 @@
-//! The work of a task: its data and its body, without their types.
+//! The work of a task: its data and its body. `dyn Work` erases their types.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::data::Data;
 use crate::error::DiceError;
 use crate::worker::Worker;
 
-/// A task without the types of its data and body.
+/// The work of a task, as a trait object without the types of the data and the body.
 pub(crate) trait Work<S: Spe>: Send {
     fn bytes(&self) -> usize;
 
@@ -44,7 +44,8 @@ pub(crate) trait Work<S: Spe>: Send {
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits the task into about `parts` parts. Fails if the parts are not the whole task.
+    /// Splits the task into about `parts` parts. Fails if the parts together are not the whole
+    /// task.
     ///
     /// # Safety
     ///
@@ -54,7 +55,7 @@ pub(crate) trait Work<S: Spe>: Send {
         Self: 't;
 }
 
-/// A task with data on the way to the local store.
+/// The work of a task whose data is on its way to the local store.
 pub(crate) trait Begun<S: Spe> {
     /// Waits for the data, calls `arrived`, runs the body, and begins to put back the written data.
     fn run(

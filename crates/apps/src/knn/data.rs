@@ -57,7 +57,8 @@ impl Item for Found {
 pub(super) struct Plan {
     pub processes: usize,
     pub blocks: usize,
-    /// The number of blocks that become homes: all, or the first blocks in a sample.
+    /// The number of blocks that become homes of a process: all blocks, or in a sample only the
+    /// first blocks.
     pub homes: usize,
     /// The number of points in a block. The last block may have fewer points.
     pub block_points: usize,
@@ -66,13 +67,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns the number of turns in which each process has a home. At most one more turn follows,
-    /// the last turn, in which some processes have a home.
+    /// Returns the number of full turns: all turns before the last turn. In a full turn, each
+    /// process has a home. In the last turn, at least one process has a home.
     pub fn full_turns(&self) -> usize {
         (self.homes - 1) / self.processes
     }
 
-    /// Returns the plan of a sample with `turns` full turns, and the last turn.
+    /// Returns the plan of a sample: at most `turns` full turns, and then the last turn.
     pub fn sample(self, turns: usize) -> Self {
         let left_out = self.full_turns().saturating_sub(turns);
         Self {
@@ -85,8 +86,9 @@ impl Plan {
     /// first receives this block. Returns `None` if there are too few homes. A process receives
     /// one block in each of its steps, which are numbered from 0.
     ///
-    /// Process i + 1 receives each block one step later than process i, but its first home is one
-    /// block earlier. All homes therefore begin and end at the same time.
+    /// Process i + 1 receives each block one step later than process i. Its home in a turn is the
+    /// block before the home of process i, so process i + 1 receives its home when process i
+    /// receives its own home. Therefore all processes begin a turn at the same time.
     pub fn home(&self, position: usize, turn: usize) -> Option<(usize, usize)> {
         let place = self.processes - 1 - position;
         let home = place + turn * self.processes;
@@ -94,8 +96,8 @@ impl Plan {
         (home < self.homes).then_some((home, at))
     }
 
-    /// Returns the number of steps of a process, until all homes have been compared with all
-    /// blocks.
+    /// Returns the number of steps that each process makes. After these steps, all homes have been
+    /// compared with all blocks.
     pub fn length(&self) -> usize {
         let last = self.homes - 1;
         let (place, turn) = (last % self.processes, last / self.processes);

@@ -11,7 +11,7 @@
 //!
 //! A vector has the sums of several pairs of points. A pair in 72 dimensions takes 3 ns on a core
 //! of an EPYC with AVX2.
-//! Rejected: a vector with several coordinates of one pair of points, which takes 9 ns a pair.
+//! Rejected: a vector with several coordinates of one pair of points. A pair then takes 9 ns.
 
 use std::array;
 
@@ -27,7 +27,7 @@ const CYCLES_PER_COORDINATE: u64 = 6;
 const CYCLES_PER_PAIR: u64 = 6 + 2;
 /// The further cycles of a new neighbour, for a branch that was hinted wrong.
 const CYCLES_PER_NEIGHBOUR: u64 = 18;
-/// The cycles to move a list element behind an inserted neighbour: a load and a store.
+/// The cycles to move one list element that comes after an inserted neighbour: a load and a store.
 const CYCLES_PER_MOVED: u64 = 6 + 6;
 
 /// The number of points in a group of the home: one vector of AVX2, or two smaller vectors.
@@ -50,7 +50,7 @@ struct Group {
     /// The coordinates of the points of the group. Each array has one coordinate of all points.
     coordinates: Vec<[f32; LANES]>,
     /// For each point, the squared distance that a new neighbour must not exceed: infinite until
-    /// the list is full. A lane without a point accepts no neighbour.
+    /// the point's list of neighbours is full. A lane without a point accepts no neighbour.
     farthest: [f32; LANES],
 }
 
@@ -79,7 +79,8 @@ impl Home {
         }
     }
 
-    /// Compares the points of the home and another block. Returns the cycles that an SPU takes.
+    /// Compares each point of the home with each point of `other`. Returns the cycles that an SPU
+    /// takes for these comparisons.
     pub fn compare(&mut self, other: &Block) -> Cycles {
         let others = other.coordinates.len() / self.dimensions;
         let with_themselves = match other.number == self.number {
@@ -194,7 +195,7 @@ fn add_squares(
 }
 
 /// Inserts a candidate into a list of up to `wanted` neighbours. Returns the number of neighbours
-/// behind the candidate, or `None` if the candidate is too far away.
+/// after the candidate in the list, or `None` if the candidate is too far away.
 fn insert(list: &mut Vec<Neighbour>, candidate: Neighbour, wanted: usize) -> Option<usize> {
     let is_full = list.len() == wanted;
     if is_full && list.last().is_some_and(|last| *last < candidate) {

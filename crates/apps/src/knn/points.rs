@@ -36,7 +36,8 @@ impl Points {
         parts.enumerate().map(block).collect()
     }
 
-    /// Compares the found neighbours of the first `count` points with those by brute force.
+    /// Compares the found neighbours of the first `count` points with the neighbours that a search
+    /// by brute force finds.
     pub fn verify(
         &self,
         mut found: Vec<Found>,
@@ -75,8 +76,8 @@ impl Points {
         self.coordinates.len() / self.dimensions
     }
 
-    /// Returns the neighbours of the `first` points, nearest first, by comparing each pair
-    /// of points at most once.
+    /// Returns the neighbours of each point with a number below `first`, nearest first. Compares
+    /// each pair of points at most once.
     fn by_brute_force(&self, first: usize, wanted: usize) -> impl Iterator<Item = Vec<Neighbour>> {
         let mut nearest = vec![Nearest::new(wanted); first];
         let mut squared = [0; TILE];
@@ -115,7 +116,8 @@ fn squared_distances(points: &[i16], other: &[i16], squared: &mut [u32; TILE]) {
 #[derive(Clone)]
 struct Nearest {
     wanted: usize,
-    /// Squared distances in the upper 32 bits, points in the lower 32 bits. The farthest is on top.
+    /// Squared distances in the upper 32 bits, points in the lower 32 bits. The farthest point is
+    /// on top.
     heap: BinaryHeap<u64>,
 }
 
@@ -186,7 +188,7 @@ mod tests {
         const WANTED: usize = 4;
         let points = Points::new(COUNT, 3);
         let of = |point: usize| &points.coordinates[point * 3..][..3];
-        // The neighbours of some points are those points' neighbours among all points.
+        // A search for the neighbours of only the first points finds what a search for all finds.
         let of_some = points.by_brute_force(TILE + 3, WANTED);
         assert!(of_some.eq(points.by_brute_force(COUNT, WANTED).take(TILE + 3)));
         for (point, found) in points.by_brute_force(COUNT, WANTED).enumerate() {

@@ -421,8 +421,8 @@ impl StatsArgs {
     }
 }
 
-/// Returns whether some matrix takes a flag for the measurement of a function.
-/// [`plan`](Request::plan) refuses the flag for the other matrices.
+/// Returns whether at least one matrix takes this flag of a single function. For a matrix that does
+/// not take the flag, [`plan`](Request::plan) refuses it.
 fn is_of_a_matrix(flag: &str) -> bool {
     let is_it = |setting: &Setting| setting.flag == flag && setting.is_of_a_matrix();
     flag == "-m" || Setting::ALL.iter().any(is_it)

@@ -77,7 +77,8 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     }
 }
 
-/// Writes all items. After an error, `items` has the items behind the one that was not sent.
+/// Writes the items, and removes them from `items`. If an item cannot be written, the error has
+/// this item, and `items` keeps the items after it.
 #[track_caller]
 #[inline(always)]
 pub(crate) fn write_many<T: Item, L: Lock, P: Place>(

@@ -115,12 +115,13 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
         unsafe { self.hold_until_arrived(request) }
     }
 
-    /// Copies the bytes of a hold back to main memory before this method returns.
+    /// Copies the bytes at `local` back to main memory before this method returns, unless they are
+    /// the memory itself.
     ///
     /// # Safety
     ///
-    /// [`hold`](Self::hold) must have returned `local` together with `hold`, for `memory` and
-    /// `bytes`. No other code may access the memory during the call.
+    /// One call of the method [`hold`](Self::hold), for `memory` and `bytes`, must have returned
+    /// both `local` and the value `hold`. No other code may access the memory during the call.
     unsafe fn put_back(
         &self,
         hold: &Self::Hold,

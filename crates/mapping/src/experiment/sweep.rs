@@ -271,7 +271,8 @@ impl Sweep {
     }
 
     fn start(&self, run: usize) -> Start {
-        // The index is in the upper half, so small seeds and indices always give different numbers.
+        // The run is in the upper 32 bits, and a small seed is in the lower 32 bits. Therefore each
+        // pair of a small seed and a run gives another seed of the generator.
         let mut random = fastrand::Rng::with_seed(self.seed ^ (run as u64 + 1).rotate_left(32));
         let cycles = (0..self.tasks).map(|_| random.u64(0..START_CYCLES));
         let cycles = cycles.collect();

@@ -42,7 +42,7 @@ pub enum ReadError {
     Problem {
         /// The file.
         file: PathBuf,
-        /// The error of the problem.
+        /// The reason why the problem is not valid.
         source: ProblemError,
     },
 }

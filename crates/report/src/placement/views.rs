@@ -147,7 +147,8 @@ pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
     numbers.join(between)
 }
 
-/// Returns a command line for each tool. `COMMAND` stands for a program and its arguments.
+/// Returns the names of tools that bind a program to CPUs, each with a command line for this
+/// binding. `COMMAND` stands for the program and its arguments.
 fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
     let CpuBinding {
         cpu_list,

@@ -32,8 +32,9 @@ pub struct Run {
     pub ppe_access: PpeAccess,
 }
 
-/// The smallest number of operations at which a program's speed-up is `efficiency_percent` of the
-/// number of SPEs. Times between two values in `operations` are interpolated.
+/// A search for the smallest number of floating-point operations with which a program scales well:
+/// its speed-up is at least `efficiency_percent` per cent of the number of SPEs. The program runs
+/// with each number in `operations`, and the times between these numbers are interpolated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScalesFrom {
@@ -43,8 +44,8 @@ pub struct ScalesFrom {
     pub efficiency_percent: u16,
     /// The numbers of floating-point operations in a step: at least two, in rising order.
     pub operations: Vec<u64>,
-    /// The number of steps whose operations the paper states together: 16 for a whole turn of a
-    /// ring of 16 processes.
+    /// The number of steps for which the paper states the sum of the operations: 16 if it states
+    /// the operations of a whole turn of a ring of 16 processes.
     #[serde(default = "once")]
     pub steps: u32,
 }
@@ -186,8 +187,8 @@ impl ScalesFrom {
         all.flat_map(|all| all.alone().into_iter().chain(iter::once(all)))
     }
 
-    /// Computes the smallest number of operations in all `steps` from the times of all
-    /// [runs](Self::runs).
+    /// Computes the smallest number of operations with which the program scales well, from the
+    /// times of all [runs](Self::runs). The result is the sum of the operations of `steps` steps.
     pub(super) fn found(&self, times: &[f64]) -> Result<f64, String> {
         let spes = self.of.with["spes"].as_f64().unwrap_or_default();
         let wanted = spes * f64::from(self.efficiency_percent) / 100.0;

@@ -13,7 +13,8 @@ use super::outcome::{Outcome, failed};
 
 /// A measurement of `cellworks stats`, with the defaults of [`cellworks_stats::Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
-// The implementation of `Deserialize` below calls the function that this makes.
+// `remote` makes a function `Stats::deserialize`, and no implementation of `Deserialize`. The
+// implementation below calls this function.
 #[serde(remote = "Self")]
 pub struct Stats {
     /// The function that is measured.

@@ -1,4 +1,5 @@
-//! The next bus request of a started command or typed transfer, with a function for each kind.
+//! The next bus request of a started command or typed transfer. Each kind of [`Task`] has its own
+//! function that returns the request.
 
 use std::mem;
 

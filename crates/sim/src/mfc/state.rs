@@ -102,7 +102,8 @@ pub(super) struct Work {
     /// Whether `Hazards` has a transfer with this `id`.
     pub is_watched: bool,
     pub issue: Issue,
-    /// The elements of a list that are transfers in `Hazards`. The last element is being sent.
+    /// If the `Work` is a list: its elements that are now transfers in `Hazards`. The requests of
+    /// the last of these elements are being sent.
     pub watched: Vec<Watched>,
 }
 
@@ -276,7 +277,8 @@ impl MfcState {
         self.reservation = None;
     }
 
-    /// Returns the number of free entries of the SPU queue. A typed transfer takes an entry.
+    /// Returns the number of free entries of the SPU queue. Incomplete typed transfers are not in
+    /// `spu.queue`, but each of them also takes an entry.
     pub(super) fn free_entries(&self) -> usize {
         let free = self.spu.queue.free_entries();
         free.saturating_sub(self.typed.len())

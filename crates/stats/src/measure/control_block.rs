@@ -12,7 +12,8 @@ use crate::error::{MeasureError, SpeError};
 pub(super) struct ControlBlock {
     /// The address of the SPE's buffer or variable.
     pub ea: u64,
-    /// The bytes of a block or of an element of a list, or the words of a variable.
+    /// The number of bytes in a block or in an element of a list, or the number of words in a
+    /// variable.
     pub size: u32,
     /// The number of elements of a list, or 0 for a single block.
     pub list_elements: u32,

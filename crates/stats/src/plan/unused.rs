@@ -1,5 +1,6 @@
-//! Refuses a request that sets a field that its function does not use. The row of a flag says which
-//! functions do not use the flag, and why.
+//! Refuses a request that sets a field that the request's function does not use. Each [`Flag`] and
+//! each [`Setting`] has a function `why_unused`: it returns the reason why a function does not take
+//! the flag.
 
 use cellworks_machine::Topology;
 
@@ -8,7 +9,8 @@ use crate::function::{Function, Kind, Primitive};
 use crate::request::{Count, Iterations, Request};
 use crate::settings::Setting;
 
-/// A flag that sets a field of [`Request`]. The numbers have their flags in [`Setting::ALL`].
+/// A flag that sets a field of [`Request`]. The flags of the numbers in `Request::settings` are not
+/// here, but in [`Setting::ALL`].
 struct Flag {
     name: &'static str,
     /// The name of the field in an error message.
@@ -18,8 +20,8 @@ struct Flag {
     why_unused: fn(Kind) -> Option<&'static str>,
 }
 
-/// The flags that the check reads before the numbers. The error names the first flag that is not
-/// used.
+/// The flags that [`check`] looks at before the flags of the numbers. The order counts, because the
+/// error names the first given flag that is not used.
 const BEFORE_NUMBERS: [Flag; 2] = [
     Flag {
         name: "-s",
@@ -49,7 +51,7 @@ const BEFORE_NUMBERS: [Flag; 2] = [
     },
 ];
 
-/// The flags that the check reads after the numbers.
+/// The flags that [`check`] looks at after the flags of the numbers.
 const AFTER_NUMBERS: [Flag; 8] = [
     Flag {
         name: "-m",
@@ -119,7 +121,7 @@ const AFTER_NUMBERS: [Flag; 8] = [
     },
 ];
 
-/// Returns the reason why a matrix does not take a choice of SPEs. `None` for other functions.
+/// Returns the reason why the user cannot choose the SPEs of a matrix. `None` for other functions.
 fn of_all_spes(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Matrix(_) => Some("it takes every pair of SPEs as it is"),
@@ -128,7 +130,8 @@ fn of_all_spes(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// Returns the reason why a matrix does not take iterations. `None` for other functions.
+/// Returns the reason why a matrix takes no number of iterations and no warm-up. `None` for other
+/// functions.
 fn by_time(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Matrix(_) | Kind::Memory => Some("each pair is measured for a time"),

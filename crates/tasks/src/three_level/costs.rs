@@ -33,7 +33,7 @@ pub(super) const PPE_LOOK: Cycles = Cycles(100);
 pub(super) const TASK_BYTES: usize = 192;
 
 /// The number of bytes of the code and data (binary) of tasks with the same name. An SPE gets the
-/// binary if its last task had another name. Assumed: the largest DMA command.
+/// binary if its last task had another name. Assumed: as many bytes as one DMA command can move.
 pub(super) const BINARY_BYTES: usize = 16 * 1_024;
 
 /// The largest number of tasks in an inbox: "the SPE threads can load two jobs at a time" (section

@@ -377,7 +377,7 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         whole.drop_it();
         let is_last = !task.is_part() || whole.release();
         if is_last {
-            // The tasks that come after this task do not run either.
+            // This task did not run. `End::Failed` drops the tasks that come after it.
             let notify = |processor| self.core.notify(processor);
             whole.end_with(End::Failed, |task| self.post(task), notify);
         }

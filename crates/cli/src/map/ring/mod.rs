@@ -290,7 +290,7 @@ fn times(runs_ns: Vec<f64>, runs: usize) -> Result<Vec<f64>, String> {
     }
 }
 
-/// Runs the mappings one after the other, because on this computer each of them uses all CPUs.
+/// Runs the mappings on this computer, one after the other because each mapping uses all CPUs.
 struct OneByOne<'a>(&'a RingArgs);
 
 impl Job for OneByOne<'_> {
