@@ -28,7 +28,8 @@ use crate::raw::RawChannel;
 use crate::shared::NetworkState;
 use crate::side::Side;
 #[cfg(loom)]
-use crate::sync::{Arc, Condvar, Mutex, barrier, thread};
+use crate::sync::barrier;
+use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::way::ring::Ring;
 
 /// The place where a party sleeps until another party wakes it.
