@@ -488,8 +488,15 @@ where
             if fastest.is_none() && time > alone * HOPELESS_LOSS {
                 break;
             }
-            if fastest.is_none_or(|(_, least)| time + time / LEAST_GAIN < least) {
-                fastest = Some((threads, time));
+            match fastest {
+                Some((_, least)) if time + time / LEAST_GAIN >= least => {
+                    // Several threads are slower than one thread, and more threads are not faster.
+                    // To make the stacks of many threads would take about a millisecond.
+                    if least >= alone {
+                        break;
+                    }
+                }
+                _ => fastest = Some((threads, time)),
             }
         }
         let gain = match self.spe.uninterrupted_span() {
