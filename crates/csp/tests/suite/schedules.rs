@@ -1,6 +1,8 @@
 //! Random networks, in many schedules of a simulated machine, and in some schedules of the host. At
 //! the end each item has one owner.
 
+use std::env;
+
 use cellworks_csp::{
     Alternation, Channel, Chosen, GuardEnded, Item, Network, Place, Process, Reader, Unsent, Writer,
 };
@@ -9,8 +11,15 @@ use cellworks_sim::{Description, Sim};
 
 use crate::{host, spe};
 
-/// The debug profile has fewer seeds, because the simulator is slow without optimisation.
-pub(crate) const SEEDS: u64 = if cfg!(debug_assertions) { 300 } else { 10_000 };
+/// Returns the number of seeds, which `CELLWORKS_SEEDS` sets: `.ci/long` takes 10,000. The debug
+/// profile has fewer seeds, because the simulator is slow without optimisation.
+pub(crate) fn seeds() -> u64 {
+    match env::var("CELLWORKS_SEEDS") {
+        Ok(seeds) => seeds.parse().expect("CELLWORKS_SEEDS is a whole number"),
+        Err(_) if cfg!(debug_assertions) => 300,
+        Err(_) => 2_000,
+    }
+}
 
 /// An item that must be dropped once. If it is dropped twice, the allocator fails.
 type Boxed = Box<u64>;
@@ -65,7 +74,7 @@ fn way(random: &mut Random) -> Way {
 fn items_have_one_owner_whatever_the_schedule() {
     let mut description = Description::built_in("ps3").unwrap();
     description.cells[0].spes.truncate(4);
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         let sim = Sim::builder(description.clone()).seed(seed).build();
         check(&sim, seed);
         check_crowd(&sim, seed);

@@ -10,7 +10,7 @@ use cellworks_csp::{
 use cellworks_machine::{Machine, Span, Spe, SpeId};
 use cellworks_sim::Sim;
 
-use crate::schedules::SEEDS;
+use crate::schedules::seeds;
 use crate::{by, network, on_every_machine, qs22, qs22_with_seed, spe};
 
 on_every_machine![
@@ -157,7 +157,7 @@ fn check_tree<M: Machine>(machine: &M, depth: u32) {
 
 #[test]
 fn processes_are_started_in_any_order_of_events() {
-    for seed in 0..SEEDS {
+    for seed in 0..seeds() {
         by(match seed % 2 {
             0 => Transport::Direct,
             _ => Transport::Coordinator,
