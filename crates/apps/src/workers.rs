@@ -33,8 +33,8 @@ pub struct Workers {
     #[arg(long, value_enum, default_value = "on")]
     pub buffering: OnOff,
 
-    /// Whether tasks may be split. They are split only while fewer than 16 tasks for each worker
-    /// wait.
+    /// Whether tasks may be split. They are split only while the number of waiting tasks is less
+    /// than 16 times the number of workers.
     #[arg(long, value_enum, default_value = "on")]
     pub dicing: OnOff,
 

@@ -468,7 +468,7 @@ impl<'a> Alternation<'a> {
         self.offer(process, first, item);
         let holder = self.guard_of::<T>(first.index);
         for guard in others {
-            // SAFETY: the alternation lists `guard` and `first`, and is not in a wait now.
+            // SAFETY: `guard` and `first` are guards of this alternation, which is not waiting now.
             unsafe { self.guard_of::<T>(guard.index).set_holder(Some(holder)) };
         }
         for index in &indices {

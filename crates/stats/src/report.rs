@@ -112,11 +112,11 @@ pub struct Reference {
     pub spes: [usize; 2],
     /// The number of times that the operations were timed.
     pub readings: usize,
-    /// The time of a word by mailbox and its answer. If the computer had two states, the faster
-    /// state comes first.
+    /// The time of an exchange: a word goes by mailbox, and its answer comes back. If the times form
+    /// two groups (two states of the computer), the group with the shorter times comes first.
     pub exchange: Vec<State>,
-    /// The one-way time of a cache line between the SPEs. If the computer had two states, the
-    /// faster state comes first.
+    /// The one-way time of a cache line between the SPEs. If the times form two groups, the group
+    /// with the shorter times comes first.
     pub line: Vec<State>,
 }
 

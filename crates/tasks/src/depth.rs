@@ -36,8 +36,8 @@ impl Depth {
         }
     }
 
-    /// Adapts the number of tasks that are staged ahead. The last task waited for its data for the
-    /// time `waited`. With this wait, the task took the time `took`.
+    /// Adapts the number of tasks that are staged ahead. The last task took the time `took`, which
+    /// includes the time `waited` in which it waited for its data.
     pub(crate) fn learn(&mut self, waited: u128, took: u128) {
         if self.ahead == 0 || self.staging != Staging::Automatic {
             return;

@@ -17,8 +17,8 @@ use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
 use crate::waits::Waits;
 
-/// The worker that runs a task. The task starts more work with the methods of the worker. The value
-/// cannot leave its thread:
+/// The worker that runs a task. The task starts more work with the methods of the worker. A
+/// `Worker` cannot leave its thread:
 ///
 /// ```compile_fail,E0277
 /// use cellworks_machine::Spe;

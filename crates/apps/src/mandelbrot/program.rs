@@ -16,9 +16,9 @@ use crate::{Conclusion, Done, Metric, Program, Quantity};
 
 /// Draws the Mandelbrot set in 640 x 480 pixels by the tasks of a pool: Jack Rabbit's figure 5.7.
 ///
-/// The counts of all pixels are compared with the counts of a run without tasks. If the program
-/// also runs with one worker, the results contain the speed-ups over one worker. The paper has
-/// 1,000 frames.
+/// The iteration count of each pixel is compared with the count in a run without tasks. If the
+/// program also runs with one worker, the results contain the speed-ups over one worker. The paper
+/// draws 1,000 frames.
 #[derive(Args, Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mandelbrot {

@@ -23,7 +23,8 @@ const TRIAL_TURN: Span = Span::from_nanoseconds(200_000);
 pub(super) struct Trial {
     /// The number of inputs in a round: one for each thread, and at least [`LEAST_ROUND`].
     round: usize,
-    /// The number of inputs in a measurement, reduced if the second round takes long.
+    /// The number of inputs in a measurement. It is reduced if the second round of the trial
+    /// takes long.
     inputs: usize,
     /// The number of remaining measurements.
     pub(super) times: usize,

@@ -144,9 +144,10 @@ fn streams_have_a_bandwidth() {
 
 #[test]
 fn switches_and_measurements_have_a_time() {
-    // On a busy computer, the difference of the times with and without switches may be 0.
+    // The time with switches minus the time without. It is negative if another program of this
+    // computer interrupts the loop without switches.
     let switch = r#"kind = "run", program = "switch", with = { threads = 4, yields = 16_000 }, gives = "switch""#;
-    assert!(outcomes(switch)[0].ns >= 0.0);
+    assert!(outcomes(switch)[0].ns.is_finite());
     gives_a_time(
         r#"kind = "stats", function = "dmaget", spes = 2, buffers = "private", block_bytes = 128"#,
     );

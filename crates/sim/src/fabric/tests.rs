@@ -125,7 +125,8 @@ fn a_line_from_local_store_to_local_store() {
 #[test]
 fn each_command_has_a_slot_of_its_own() {
     let alone = time(&qs20(), get(1, 3));
-    // The three transfers share no ports and segments.
+    // The three transfers share no ports and segments, only the command bus, which takes a command
+    // in each bus cycle.
     let together = times(&qs20(), [get(1, 3), get(5, 7), get(4, 6)]);
     assert_eq!(together, [alone, alone + BUS, alone + 2 * BUS]);
     let in_both_cells = times(&qs20(), [get(1, 3), get(9, 11)]);
