@@ -34,10 +34,9 @@ pub(crate) const REQUEST_WORDS: usize = 3;
 /// Words of an answer in an SPE's inbound mailbox: the process and the outcome, and the item.
 pub(crate) const ANSWER_WORDS: usize = 2;
 
-/// The pause of a process that has found no guard ready and does not wait. The PPE updates the line
-/// of a channel whenever it checks a guard, which ends the reservation of an SPE that is about to
-/// change this line. Without a pause, repeated checks could keep a slower SPE from the line for
-/// ever, as on real machines.
+/// The pause of a process that has found no guard ready and does not wait. Each check of a guard
+/// reads the line of a channel, which moves the line to the reader. Without a pause, processes that
+/// check again and again could keep a slower process from ever changing the line.
 pub(super) const PAUSE_OF_SKIP: Cycles = Cycles(2_000);
 
 #[cfg(test)]
