@@ -9,6 +9,7 @@ use cellworks_runner::{kind, names};
 #[test]
 fn guides_show_what_their_commands_print() {
     trycmd::TestCases::new()
+        .case("../../docs/mapping.md")
         .case("../../docs/measure.md")
         .case("../../docs/simulate.md");
 }
