@@ -91,7 +91,23 @@ pub use cellworks_stats as stats;
 pub use cellworks_tasks as tasks;
 pub use cellworks_threads as threads;
 
-/// The names that most programs use.
+/// The names that most programs use. No two of the traits have a method of the same name for an SPE:
+///
+/// ```
+/// use cellworks::prelude::*;
+///
+/// let host = Host::new()?;
+/// let id = host.run(|ppe| {
+///     let program = ppe.spawn(SpeId::new(0), |spe| {
+///         spe.yield_now();
+///         spe.yield_ready();
+///         spe.id()
+///     });
+///     program.join().unwrap()
+/// })?;
+/// assert_eq!(id, SpeId::new(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub mod prelude {
     pub use cellworks_csp::{
         Alternation, Channel, Ended, Gate, Group, Input, Item, Local, Network, NetworkError,

@@ -118,11 +118,11 @@ impl Place for Seats {
         Processor::Ppe
     }
 
-    fn yield_now(&self) {
+    fn let_others_run(&self) {
         thread::yield_now();
     }
 
-    fn yield_ready(&self) {
+    fn let_ready_others_run(&self) {
         thread::yield_now();
     }
 }

@@ -12,10 +12,10 @@ pub trait Place: Wake {
     fn processor(&self) -> Processor;
 
     /// Lets the other processes of this processor run once.
-    fn yield_now(&self);
+    fn let_others_run(&self);
 
     /// Lets the other processes of this processor run once, if one of them is ready.
-    fn yield_ready(&self);
+    fn let_ready_others_run(&self);
 
     /// Returns this place if it is an outside thread. The result is constant for each type.
     #[doc(hidden)]
@@ -31,12 +31,12 @@ impl<S: Spe> Place for S {
     }
 
     #[inline]
-    fn yield_now(&self) {
+    fn let_others_run(&self) {
         Spe::yield_now(self);
     }
 
     #[inline]
-    fn yield_ready(&self) {
+    fn let_ready_others_run(&self) {
         Spe::yield_ready(self);
     }
 }
@@ -97,12 +97,12 @@ impl<C: PpeCore> Place for PpePlace<'_, C> {
         Processor::Ppe
     }
 
-    fn yield_now(&self) {
+    fn let_others_run(&self) {
         self.0.now();
     }
 
-    fn yield_ready(&self) {
-        self.yield_now();
+    fn let_ready_others_run(&self) {
+        self.let_others_run();
     }
 }
 
@@ -111,12 +111,12 @@ impl Place for OutsidePlace {
         Processor::Ppe
     }
 
-    fn yield_now(&self) {
+    fn let_others_run(&self) {
         std::thread::yield_now();
     }
 
-    fn yield_ready(&self) {
-        self.yield_now();
+    fn let_ready_others_run(&self) {
+        self.let_others_run();
     }
 
     fn outside(&self) -> Option<&OutsidePlace> {

@@ -133,7 +133,7 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Lets the other processes of this processor run once.
     pub fn yield_now(&self) {
-        self.place.yield_now();
+        self.place.let_others_run();
         if let Some(carrier) = self.carrier {
             carrier.serve();
         }
@@ -157,7 +157,7 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(never)]
     pub(crate) fn end_turn(&self) {
         if self.shares_memory() {
-            self.place.yield_now();
+            self.place.let_others_run();
         }
     }
 
@@ -190,7 +190,7 @@ impl<'a, P: Place> Process<'a, P> {
     /// }
     /// ```
     pub fn yield_ready(&self) {
-        self.place.yield_ready();
+        self.place.let_ready_others_run();
     }
 
     /// Waits until [`now`](Self::now) reaches `time`. Meanwhile, the other processes of this

@@ -314,7 +314,8 @@ pub struct SpeCounters {
     pub waiting_for_signal_ns: f64,
     /// The time in which the SPE waited for a reservation or an atomic operation.
     pub waiting_for_lock_ns: f64,
-    /// The time in which the SPE waited for something else.
+    /// The time in which the SPE waited for something else, such as another thread, a process that
+    /// is to start, or a point in time.
     pub waiting_for_other_ns: f64,
     /// The time in which the SPE had no program.
     pub idle_ns: f64,
@@ -335,7 +336,8 @@ pub struct ResourceCounters {
     pub packets: u64,
     /// The number of bytes of data.
     pub bytes: u64,
-    /// The time in which the part transferred at least one packet or line.
+    /// The time in which the part transferred at least one packet or line. A link also transfers
+    /// commands and responses, which count only here.
     pub busy_ns: f64,
 }
 

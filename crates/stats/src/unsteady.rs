@@ -63,8 +63,8 @@ fn two_peaks(measurement: &Measurement) -> Option<String> {
         _ => "between the PPE and SPEs",
     };
     Some(format!(
-        "the computer was in two states while {function} {between} was measured, which took {both} of the samples; \
-         {WHAT_TO_DO}"
+        "the computer was in two states: an exchange by {function} {between}, there and back, took {both} of the \
+         samples; {WHAT_TO_DO}"
     ))
 }
 

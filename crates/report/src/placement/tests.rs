@@ -12,6 +12,7 @@ fn the_table_has_the_numbers_and_what_to_type() {
         "found after   12.5 ms\n",
         "searched for  10.0 s   of at most 10 s, 54,321 iterations, seed 7\n",
         "the place of task 0, of task 1 and so on\n3 2 1\n",
+        "CPUs of task 0, of task 1 and so on: 6 4 2\n",
         "taskset: taskset --cpu-list 2,4,6 COMMAND\n",
         "numactl: numactl --physcpubind=2,4,6 COMMAND\n",
         "OpenMP: OMP_NUM_THREADS=3 OMP_PROC_BIND=close OMP_PLACES='{6},{4},{2}' COMMAND\n",

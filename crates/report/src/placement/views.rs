@@ -42,6 +42,12 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
     }
     if let Some(binding) = &report.binding {
         text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
+        let cpus = listed(&binding.cpus, " ");
+        text += &wrapped(
+            &format!("CPUs of task 0, of task 1 and so on: {cpus}"),
+            "  ",
+            width,
+        );
         for (tool, words) in tools(binding) {
             text += &wrapped(&format!("{tool}: {words}"), "  ", width);
         }

@@ -21,7 +21,8 @@ pub struct SpeCounters {
     /// The time in which all threads waited, and the latest wait was for a reservation or an atomic
     /// operation.
     pub waiting_for_lock: Span,
-    /// The time in which all threads waited, and the latest wait was for something else.
+    /// The time in which all threads waited, and the latest wait was for something else, such as
+    /// another thread, a process that is to start, or a point in time.
     pub waiting_for_other: Span,
     /// The time in which the SPE had no program.
     pub idle: Span,
@@ -40,7 +41,8 @@ pub struct ResourceCounters {
     pub packets: u64,
     /// The number of bytes of data.
     pub bytes: u64,
-    /// The time in which at least one packet occupied the resource.
+    /// The time in which at least one packet occupied the resource. On a link, commands and
+    /// responses, which are no packets, count as well.
     pub busy: Span,
 }
 

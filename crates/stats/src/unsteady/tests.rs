@@ -102,8 +102,8 @@ fn an_exchange_with_two_peaks_has_both_states() {
     assert_eq!(
         said(&[mailbox, chase], &[matrix(Primitive::Mailbox, 70.0)], None),
         [
-            "the computer was in two states while mailbox between SPEs was measured, which took 136 ns in 75 % and \
-             495 ns in 25 % of the samples"
+            "the computer was in two states: an exchange by mailbox between SPEs, there and back, took 136 ns in 75 % \
+             and 495 ns in 25 % of the samples"
         ]
     );
 }
