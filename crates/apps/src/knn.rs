@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_is_somebodys_home_and_meets_all() {
+    fn every_block_is_the_home_of_a_process_and_meets_all() {
         for (processes, blocks) in [(1, 1), (1, 5), (3, 7), (4, 8), (5, 3), (32, 500)] {
             let plan = Plan {
                 processes,

@@ -101,7 +101,7 @@ fn memcpy(host: &Host, bytes: usize) -> f64 {
         });
         program.join().expect("the program copies")
     })
-    .expect("nobody waits for anybody")
+    .expect("no program waits")
 }
 
 fn median(values: &mut [f64]) -> f64 {

@@ -179,7 +179,7 @@ fn yield_ours(threads: usize) -> u64 {
             }
         });
     });
-    outcome.expect("nobody waits for ever");
+    outcome.expect("no thread waits for ever");
     result.get()
 }
 
@@ -360,7 +360,7 @@ fn create_ours(_: usize) -> u64 {
             start.elapsed()
         })
     });
-    picoseconds(outcome.expect("nobody waits for ever"), OPERATIONS)
+    picoseconds(outcome.expect("no thread waits for ever"), OPERATIONS)
 }
 
 fn create_corosensei(_: usize) -> u64 {

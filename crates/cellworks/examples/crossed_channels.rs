@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     match network.run() {
         Err(error) => println!("{error}"),
-        Ok(()) => unreachable!("nobody has written first"),
+        Ok(()) => unreachable!("no process has written first"),
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     match result {
         Err(error) => println!("{error}"),
-        Ok(answer) => unreachable!("nobody asked for {answer}"),
+        Ok(answer) => unreachable!("{answer} was not asked for"),
     }
     Ok(())
 }

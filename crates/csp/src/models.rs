@@ -982,7 +982,7 @@ fn exchanger(item: Token, mut to: Writer<Token>, mut from: Reader<Token>) -> (Pa
             if to_write == 0 && owned.read.len() == ROUNDS {
                 return owned;
             }
-            if alternation.select(process).expect("nobody ends it") == read {
+            if alternation.select(process).expect("no process ends it") == read {
                 owned.read.push(alternation.take(process, &read));
             } else {
                 to_write -= 1;
@@ -1197,7 +1197,10 @@ fn a_closed_channel_accepts_nothing() {
             let mut alternation = Alternation::fair();
             let write = alternation.write(&mut to);
             alternation.offer(process, &write, 2);
-            assert!(alternation.select(process).is_err(), "nobody reads before");
+            assert!(
+                alternation.select(process).is_err(),
+                "no process reads before"
+            );
             let given_back = alternation.withdraw(process, &write);
             Owned {
                 given_back: given_back.into_iter().collect(),

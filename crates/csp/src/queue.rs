@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_leaves_the_others_are_served_in_order() {
+    fn whichever_node_leaves_the_others_are_served_in_order() {
         // Bit `i` of `leaving` is set if the process `i` leaves early.
         for leaving in 0..8 {
             let nodes: [Node<u32>; 4] = std::array::from_fn(|_| Node::new(false));

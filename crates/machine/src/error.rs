@@ -138,9 +138,9 @@ impl<R> RunEnd<R> {
             }
             _ => {}
         }
-        let nobody_said_why = || RunError::Deadlock { waits: Vec::new() };
+        let without_a_reason = || RunError::Deadlock { waits: Vec::new() };
         let reason = self.panic_after.or(self.cancelled_for);
-        Err(reason.unwrap_or_else(nobody_said_why))
+        Err(reason.unwrap_or_else(without_a_reason))
     }
 }
 

@@ -165,7 +165,7 @@ fn numbers_of_every_kind_are_simulated_and_compared() {
     assert_eq!((independent.shapes, independent.shapes_that_hold), (1, 1));
     assert_eq!(summary.validation.numbers, 1);
     assert_eq!((summary.predictions, summary.not_simulated), (1, 1));
-    assert!(found.figures.is_empty(), "nobody asked for them");
+    assert!(found.figures.is_empty(), "figures were not requested");
 }
 
 #[test]

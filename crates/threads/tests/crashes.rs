@@ -370,7 +370,7 @@ const DEAF: &str = "cellworks: thread 'deaf' cannot be ended: it was cancelled, 
 const OVERFLOW_UNNAMED: &str = "cellworks: thread '1' overflowed its stack of 262144 bytes; give it more with Config::stack_bytes or Builder::stack_bytes\n";
 
 fn core(main: impl FnOnce()) {
-    run(&Config::default(), &NoOutside, main).expect("nobody waits for ever");
+    run(&Config::default(), &NoOutside, main).expect("no thread waits for ever");
 }
 
 fn overflow_unnamed() {

@@ -205,7 +205,7 @@ fn data_go_round_and_are_computed_upon_in_each_step() {
 }
 
 #[test]
-fn barriers_hold_everybody_back() {
+fn barriers_hold_all_processes_back() {
     for roots in [Roots::One, Roots::EachCell] {
         runs_on_cells([2, 3, 4].map(|spes| barrier(roots, spes)));
         done(barrier(roots, 16), &qs22());

@@ -40,7 +40,7 @@ fn ns_each(start: Instant, messages: usize) -> f64 {
 }
 
 fn ran(network: Network<'_, Host>) {
-    network.run().expect("nobody waits for ever, nobody panics");
+    network.run().expect("no process waits for ever or panics");
 }
 
 fn write_numbers<E, R: Reach>(

@@ -18,7 +18,7 @@ use crate::{Words, on_every_machine, spe};
 on_every_machine![
     a_panic_comes_out_of_join,
     a_program_that_computed_before_it_waits_for_ever_is_reported,
-    a_panic_that_nobody_joins_ends_the_run,
+    a_panic_of_a_program_without_a_join_ends_the_run,
     a_panic_of_a_thread_reaches_the_program,
     a_panicking_destructor_is_carried,
     a_panic_with_the_payload_of_a_cancellation_is_a_panic,
@@ -30,7 +30,7 @@ on_every_machine![
     a_panic_of_the_ppe_wins_over_those_that_it_causes,
     a_result_whose_destructor_panics_is_carried,
     a_captured_value_whose_destructor_panics_is_carried,
-    a_condition_that_panics_harms_nobody_else,
+    a_condition_that_panics_harms_no_other_thread,
     a_thread_beside_one_that_unwinds_is_told_no_lies,
     cancelled_programs_run_their_destructors,
     waiting_in_a_destructor_of_a_cancelled_program_returns,
@@ -95,13 +95,13 @@ fn a_panic_comes_out_of_join<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_panic_that_nobody_joins_ends_the_run<M: Machine>(machine: &M) {
+fn a_panic_of_a_program_without_a_join_ends_the_run<M: Machine>(machine: &M) {
     let error = machine
         .run(|ppe| drop(ppe.spawn(spe(2), |_: &M::Spe| panic!("no {}", "luck"))))
         .unwrap_err();
     let text = error.to_string();
     assert!(
-        text.contains("a_panic_that_nobody_joins_ends_the_run")
+        text.contains("a_panic_of_a_program_without_a_join_ends_the_run")
             && text.ends_with(" panicked on SPE 2: no luck"),
         "{text}"
     );
@@ -269,7 +269,7 @@ fn a_panic_with_the_payload_of_a_cancellation_is_a_panic<M: Machine>(machine: &M
     assert!(matches!(error, RunError::Panic { .. }), "{error}");
 }
 
-fn a_condition_that_panics_harms_nobody_else<M: Machine>(machine: &M, words: &impl Words<M>) {
+fn a_condition_that_panics_harms_no_other_thread<M: Machine>(machine: &M, words: &impl Words<M>) {
     for _ in 0..200 {
         machine
             .run(|ppe| {

@@ -609,7 +609,7 @@ fn slow_work_lets_others_hear_from_outside<M: Machine>(machine: &M, words: &impl
                     };
                     let ones = spe.interleave(in_flight, 0..1_000, body).collect().unwrap();
                     assert_eq!(ones.len(), 1_000);
-                    assert!(heard.get(), "{in_flight:?}: nobody listened meanwhile");
+                    assert!(heard.get(), "{in_flight:?}: no SPE listened meanwhile");
                 });
             };
             let works = ppe.spawn(spe(0), program);

@@ -369,8 +369,8 @@ fn mailboxes_and_signals_are_reached_by_dma<M: CellMachine>(machine: &M) {
                 mfc.issue(RawCommand::sndsig(word, signal, TAG)).unwrap();
                 mfc.wait_all(TAG.mask());
                 // The machine has no SPE 99, and a register cannot be read by a get.
-                let nobody = ProblemStateRegister::InMbox.of(spe(99));
-                mfc.issue(RawCommand::put(word, nobody, 4, TAG))
+                let missing = ProblemStateRegister::InMbox.of(spe(99));
+                mfc.issue(RawCommand::put(word, missing, 4, TAG))
                     .unwrap_err();
                 mfc.issue(RawCommand::get(word, in_mbox, 4, TAG))
                     .unwrap_err();

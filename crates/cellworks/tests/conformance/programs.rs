@@ -19,14 +19,14 @@ on_every_machine![
     threads_may_start_threads,
     threads_wait_for_each_other,
     spawned_threads_return_values,
-    a_scope_waits_for_threads_that_nobody_joins,
+    a_scope_waits_for_threads_without_a_join,
     a_program_of_threads_has_an_argument_for_each,
     the_stack_that_is_left_is_known,
     ordinary_memory_can_be_waited_for,
     computing_is_allowed,
     spawning_where_no_spe_is_panics;
     with words:
-    a_run_waits_for_programs_that_nobody_joins,
+    a_run_waits_for_programs_without_a_join,
     the_same_text_runs_on_all_spes_at_once;
     on Cells:
     threads_run_as_many_as_their_stacks_fit,
@@ -72,7 +72,7 @@ fn programs_on_one_spe_run_one_after_the_other<M: Machine>(machine: &M) {
     assert_eq!(order.into_inner().unwrap(), expected);
 }
 
-fn a_run_waits_for_programs_that_nobody_joins<M: Machine>(machine: &M, words: &impl Words<M>) {
+fn a_run_waits_for_programs_without_a_join<M: Machine>(machine: &M, words: &impl Words<M>) {
     let done = AtomicU32::new(0);
     machine
         .run(|ppe| {
@@ -240,7 +240,7 @@ fn spawned_threads_return_values<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_scope_waits_for_threads_that_nobody_joins<M: Machine>(machine: &M) {
+fn a_scope_waits_for_threads_without_a_join<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {

@@ -15,10 +15,10 @@ on_every_machine![
     a_stream_of_nothing_ends_at_once,
     two_views_overlap_a_transfer_and_its_use,
     a_mutable_get_ahead_is_changed_and_put_back,
-    a_mutable_get_that_nobody_waits_for_puts_nothing_back,
+    a_mutable_get_without_a_wait_puts_nothing_back,
     a_view_may_be_declared_before_its_slice,
     views_can_be_kept_in_collections,
-    a_leaked_view_harms_nobody,
+    a_leaked_view_does_no_harm,
     what_is_in_flight_may_be_dropped,
     types_of_all_alignments_can_be_staged,
     threads_of_an_spe_share_a_ref_cell,
@@ -153,7 +153,7 @@ fn a_mutable_get_ahead_is_changed_and_put_back<M: Machine>(machine: &M) {
     assert!(data.iter().enumerate().all(|(i, n)| *n == 2 * i as u32));
 }
 
-fn a_mutable_get_that_nobody_waits_for_puts_nothing_back<M: Machine>(machine: &M) {
+fn a_mutable_get_without_a_wait_puts_nothing_back<M: Machine>(machine: &M) {
     let mut data = vec![7_u8; 100 << 10];
     machine
         .run(|ppe| {
@@ -205,7 +205,7 @@ fn views_can_be_kept_in_collections<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn a_leaked_view_harms_nobody<M: Machine>(machine: &M) {
+fn a_leaked_view_does_no_harm<M: Machine>(machine: &M) {
     machine
         .run(|ppe| {
             let program = |spe: &M::Spe| {

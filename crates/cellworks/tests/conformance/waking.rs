@@ -15,8 +15,8 @@ on_every_machine![
     a_deadline_ends_a_wait,
     the_ppe_waits_until_a_deadline,
     a_computing_thread_lets_those_go_on_that_are_ready,
-    a_thread_without_others_yields_to_nobody,
-    nobody_waits_briefly_while_others_want_to_run;
+    a_thread_without_others_goes_on_after_a_yield,
+    no_thread_waits_briefly_while_others_want_to_run;
     with words:
     a_thread_is_woken_from_another_spe,
     each_of_many_threads_is_woken_by_name_from_another_spe,
@@ -341,7 +341,7 @@ fn a_computing_thread_lets_those_go_on_that_are_ready<M: Machine>(machine: &M) {
     assert_eq!(log, [0, 1, 0, 1, 0, 1]);
 }
 
-fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
+fn a_thread_without_others_goes_on_after_a_yield<M: Machine>(machine: &M) {
     let waits = AtomicBool::new(true);
     machine
         .run(|ppe| {
@@ -371,7 +371,7 @@ fn a_thread_without_others_yields_to_nobody<M: Machine>(machine: &M) {
         .unwrap();
 }
 
-fn nobody_waits_briefly_while_others_want_to_run<M: Machine>(machine: &M) {
+fn no_thread_waits_briefly_while_others_want_to_run<M: Machine>(machine: &M) {
     let program = |spe: &M::Spe| {
         spe.threads(2, |thread| {
             if thread.0 == 0 {

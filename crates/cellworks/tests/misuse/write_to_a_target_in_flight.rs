@@ -1,4 +1,4 @@
-//! A get of what will be put back is under way: nobody else may touch the target meanwhile.
+//! A get of what will be put back is under way: no other code may touch the target meanwhile.
 use cellworks::prelude::*;
 
 fn program<S: Spe>(spe: &S, data: &mut [u32]) {

@@ -204,7 +204,7 @@ fn a_computer_that_changes_during_the_run_is_refused_with_both_states() {
     for run in [&table, &json] {
         assert_eq!(run.code, Some(3), "{}", run.err);
         let is_reason = |line: &str| {
-            line.starts_with("  the computer was in two states ")
+            line.starts_with("  the computer was in two states")
                 && line.contains(" took ")
                 && line.contains(" % and ")
                 && line.ends_with(

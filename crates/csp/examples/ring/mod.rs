@@ -66,7 +66,7 @@ pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic
         Ok::<_, Ended>(took)
     });
     let (took, traffic) = measured.expect("the ring ends when it is poisoned");
-    let took = took.expect("nobody else poisons it");
+    let took = took.expect("no other process poisons it");
     let communications = u128::from(ROUNDS) * (processes as u128 + 1);
     let each_fs = took.as_femtoseconds() / communications;
     (Span::from_femtoseconds(each_fs), traffic)

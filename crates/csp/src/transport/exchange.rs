@@ -32,8 +32,9 @@ const ITEM_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Users {
+    /// No process has used this side.
     #[default]
-    Nobody,
+    Unused,
     One(u32, Processor),
     Several,
 }
@@ -41,7 +42,7 @@ enum Users {
 impl Users {
     fn meet(&mut self, process: u32, processor: Processor) {
         let one = Self::One(process, processor);
-        if *self == Self::Nobody {
+        if *self == Self::Unused {
             *self = one;
         } else if *self != one {
             *self = Self::Several;
@@ -133,8 +134,8 @@ impl Exchange {
         let next = channels.len() % CHANNEL_LINES;
         let channel = channels.entry(key.id).or_insert(Channel {
             line: next,
-            reader: Users::Nobody,
-            writer: Users::Nobody,
+            reader: Users::Unused,
+            writer: Users::Unused,
         });
         match side {
             Side::Reader => channel.reader.meet(process, processor),

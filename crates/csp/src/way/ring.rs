@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_taken_is_dropped_with_the_ring() {
+    fn items_that_were_not_taken_are_dropped_with_the_ring() {
         let item = std::rc::Rc::new(());
         let ring = Ring::new(4).unwrap();
         ring.register(Side::Writer, WRITER);

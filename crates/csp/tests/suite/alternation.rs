@@ -21,7 +21,7 @@ on_every_machine![
     a_time_out_ends_a_selection,
     one_that_skips_meets_one_that_waits,
     a_hundred_guards_are_listed,
-    an_alternation_writes_to_whoever_reads,
+    an_alternation_writes_to_the_channel_that_is_read,
     mixed_guards_of_plain_parties,
     a_buffer_is_read_in_order_by_an_alternation,
     both_ends_of_a_buffer_in_one_alternation,
@@ -243,7 +243,7 @@ fn a_hundred_guards_are_listed<M: Machine>(machine: &M) {
     assert_eq!(order.unwrap(), Vec::from_iter((0..GUARDS as u32).rev()));
 }
 
-fn an_alternation_writes_to_whoever_reads<M: Machine>(machine: &M) {
+fn an_alternation_writes_to_the_channel_that_is_read<M: Machine>(machine: &M) {
     let (mut writers, readers) = buffers(3, 0);
     let (done, mut results) = Channel::new().any_to_one();
     let mut network = network(machine);
@@ -392,7 +392,7 @@ fn both_ends_of_a_rendezvous_in_one_alternation_never_meet<M: Machine>(machine: 
         Ok(())
     });
     let Err(NetworkError::Deadlock(deadlock)) = network.run() else {
-        panic!("nobody else has an end")
+        panic!("no other process has an end")
     };
     let text = deadlock.to_string();
     assert!(

@@ -125,7 +125,7 @@ fn what_is_dropped_while_it_waits_is_dropped_once<M: Machine>(machine: &M) {
         Ok(())
     });
     let Err(NetworkError::Deadlock(deadlock)) = network.run() else {
-        panic!("nobody reads any more")
+        panic!("no process reads any more")
     };
     assert_eq!(
         deadlock.cycle.len() + deadlock.others.len(),

@@ -20,7 +20,7 @@ on_every_machine![
     what_cannot_be_read_any_more_is_dropped_with_the_last_reader,
     a_buffer_without_bound_never_has_its_writer_wait,
     an_end_that_is_dropped_wakes_at_once,
-    an_end_that_nobody_used_wakes_who_waits,
+    an_end_that_was_not_used_wakes_a_waiting_process,
     ends_of_a_process_that_unwinds_are_dropped,
     a_channel_outlives_its_network,
 ];
@@ -251,7 +251,7 @@ fn an_end_that_is_dropped_wakes_at_once<M: Machine>(machine: &M) {
     }
 }
 
-fn an_end_that_nobody_used_wakes_who_waits<M: Machine>(machine: &M) {
+fn an_end_that_was_not_used_wakes_a_waiting_process<M: Machine>(machine: &M) {
     let (writer, mut reader) = Channel::new().one_to_one::<u32>();
     let mut network = network(machine);
     network.group(spe(0), move |_| drop(writer));

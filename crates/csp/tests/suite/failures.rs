@@ -21,10 +21,10 @@ on_every_machine![
     local_channels_are_in_cycles,
     the_main_process_is_in_a_cycle,
     a_main_process_that_unwraps_is_in_the_deadlock,
-    an_end_that_nobody_uses_is_waited_for,
+    an_end_that_is_not_used_is_waited_for,
     an_end_is_left_over,
     a_channel_is_never_created,
-    an_end_that_nobody_took_is_waited_for,
+    an_end_that_was_not_taken_is_waited_for,
     a_wait_is_known_by_its_thread_and_not_by_its_text,
     destructors_of_cancelled_processes_do_not_wait,
     a_slow_network_is_no_deadlock,
@@ -411,7 +411,7 @@ fn a_main_process_that_unwraps_is_in_the_deadlock<M: Machine>(machine: &M) {
     }
 }
 
-fn an_end_that_nobody_uses_is_waited_for<M: Machine>(machine: &M) {
+fn an_end_that_is_not_used_is_waited_for<M: Machine>(machine: &M) {
     let (_writer, mut reader) = Channel::new().named("a").one_to_one::<u8>();
     let mut network = network(machine);
     network.process("reader", spe(0), |process| {
@@ -461,7 +461,7 @@ fn a_channel_is_never_created<M: Machine>(machine: &M) {
     );
 }
 
-fn an_end_that_nobody_took_is_waited_for<M: Machine>(machine: &M) {
+fn an_end_that_was_not_taken_is_waited_for<M: Machine>(machine: &M) {
     let mut network = network(machine);
     network.process("reader", spe(0), |process| {
         process.create(7, Channel::new().named("numbers").one_to_one::<u8>())?;

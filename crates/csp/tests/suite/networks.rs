@@ -14,12 +14,12 @@ use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     more_processes_than_a_signal_has_bits_are_told_apart,
-    a_main_process_that_polls_keeps_nobody_waiting,
+    a_main_process_that_polls_keeps_no_process_waiting,
     a_process_that_panics_ends_the_network,
     a_machine_runs_one_network_after_the_other,
-    processes_that_time_out_again_and_again_keep_nobody_waiting,
+    processes_that_time_out_again_and_again_keep_no_process_waiting,
     nothing_is_lost_in_a_crowd,
-    what_a_poisoned_channel_holds_comes_back_to_somebody,
+    the_items_of_a_poisoned_channel_come_back_to_a_process,
 ];
 
 fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M) {
@@ -58,7 +58,7 @@ fn more_processes_than_a_signal_has_bits_are_told_apart<M: Machine>(machine: &M)
     assert_eq!(squares.unwrap(), expected);
 }
 
-fn a_main_process_that_polls_keeps_nobody_waiting<M: Machine>(machine: &M) {
+fn a_main_process_that_polls_keeps_no_process_waiting<M: Machine>(machine: &M) {
     let (mut writer, mut ping) = Channel::new().any_to_any::<u32>();
     let (mut last, mut done) = Channel::new().one_to_one::<u32>();
     let mut network = network(machine);
@@ -127,7 +127,7 @@ fn a_machine_runs_one_network_after_the_other<M: Machine>(machine: &M) {
     }
 }
 
-fn processes_that_time_out_again_and_again_keep_nobody_waiting<M: Machine>(machine: &M) {
+fn processes_that_time_out_again_and_again_keep_no_process_waiting<M: Machine>(machine: &M) {
     const ITEMS: u32 = 50;
     let (end, never) = Channel::new().one_to_any::<u32>();
     let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
@@ -321,7 +321,7 @@ fn poisoned<M: Machine>(machine: &M, capacity: usize, poisoner: usize, after: u6
     assert_eq!(ledger.written, ledger.held);
 }
 
-fn what_a_poisoned_channel_holds_comes_back_to_somebody<M: Machine>(machine: &M) {
+fn the_items_of_a_poisoned_channel_come_back_to_a_process<M: Machine>(machine: &M) {
     for poisoner in 0..4 {
         for capacity in [0, 3] {
             poisoned(machine, capacity, poisoner, 5);

@@ -23,7 +23,7 @@ on_every_machine![
     a_mux_is_fair,
     a_mux_ends_when_one_input_is_poisoned,
     a_timer_writes_the_times,
-    a_timer_leaves_out_what_nobody_waited_for,
+    a_timer_leaves_out_ticks_without_a_waiting_process,
     poison_spreads_from_end_to_end_and_back,
     poison_spreads_around_a_ring,
     closing_runs_down_a_pipeline_after_what_was_written,
@@ -315,7 +315,7 @@ fn a_timer_writes_the_times<M: Machine>(machine: &M) {
     assert!(times.is_sorted_by(|a, b| a < b), "{times:?}");
 }
 
-fn a_timer_leaves_out_what_nobody_waited_for<M: Machine>(machine: &M) {
+fn a_timer_leaves_out_ticks_without_a_waiting_process<M: Machine>(machine: &M) {
     let (output, mut times) = Channel::new().one_to_one::<Time>();
     let mut network = network(machine);
     network.process("timer", spe(0), move |process| {

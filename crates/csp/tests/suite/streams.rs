@@ -9,12 +9,12 @@ on_every_machine![
     batches_arrive_in_order_through_every_kind_of_channel,
     a_batch_is_what_is_there,
     what_is_left_of_a_batch_is_given_back,
-    a_writer_that_poisons_gets_what_nobody_read,
+    a_writer_that_poisons_gets_the_items_that_were_not_read,
     what_a_closed_buffer_holds_is_read_first,
     a_writer_goes_on_as_soon_as_there_is_room,
     ends_move_to_another_processor,
     an_alternation_reads_and_writes_buffers,
-    a_buffer_drops_what_nobody_read,
+    a_buffer_drops_items_that_were_not_read,
     room_for_items_without_bytes_takes_none,
     what_was_read_of_a_batch_is_kept_if_the_channel_ends,
 ];
@@ -106,7 +106,7 @@ fn what_is_left_of_a_batch_is_given_back<M: Machine>(machine: &M) {
     }
 }
 
-fn a_writer_that_poisons_gets_what_nobody_read<M: Machine>(machine: &M) {
+fn a_writer_that_poisons_gets_the_items_that_were_not_read<M: Machine>(machine: &M) {
     const ITEMS: u32 = 1000;
     let (mut writer, mut reader) = Channel::new().buffered(16).one_to_one();
     let (mut back, mut given_back) = Channel::new().one_to_one();
@@ -279,7 +279,7 @@ fn an_alternation_reads_and_writes_buffers<M: Machine>(machine: &M) {
     assert_eq!(items.unwrap(), Vec::from_iter(0..ITEMS));
 }
 
-fn a_buffer_drops_what_nobody_read<M: Machine>(machine: &M) {
+fn a_buffer_drops_items_that_were_not_read<M: Machine>(machine: &M) {
     let item = std::sync::Arc::new(());
     let (mut writer, mut reader) = Channel::new().buffered(8).one_to_one();
     let items = (0..5).map(|_| Shared(std::sync::Arc::clone(&item)));

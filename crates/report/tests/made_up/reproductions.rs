@@ -48,7 +48,7 @@ pub fn reproduction() -> Reproduction {
     let elsewhere = Reproduced {
         published: Some(63.0),
         reading: Published::AtMost,
-        not_simulated: Some("it is another program, which nobody has \"ported\"".to_owned()),
+        not_simulated: Some("it is another program, which has not been \"ported\"".to_owned()),
         ..reproduced("elsewhere", None)
     };
     let failed = Reproduced {

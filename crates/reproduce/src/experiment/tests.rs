@@ -52,7 +52,7 @@ fn gives_a_time(text: &str) {
 }
 
 #[test]
-fn barriers_let_everybody_through() {
+fn barriers_let_all_spes_through() {
     for (roots, spes) in [("one", 4), ("each-cell", 4), ("one", 2)] {
         gives_a_time(&format!(
             r#"kind = "run", program = "barrier", with = {{ roots = "{roots}", spes = {spes}, barriers = 32 }}, gives = "barrier""#

@@ -158,7 +158,7 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
     if machine.cells.len() == 2 && !has("IOIF0") {
         missing("IOIF0", "the link to the other Cell is there".to_owned());
     }
-    reaches_everybody(rings, file)
+    reaches_every_element(rings, file)
 }
 
 fn is_element(name: &str) -> bool {
@@ -172,7 +172,7 @@ fn is_element(name: &str) -> bool {
     is_spe || matches!(name, "PPE" | "MIC" | "IOIF0" | "IOIF1")
 }
 
-fn reaches_everybody(rings: &Rings, file: &File<'_>) {
+fn reaches_every_element(rings: &Rings, file: &File<'_>) {
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
     let elements = rings.elements.len() as u64;
     // If all rings have the same direction, the farthest element is the one just behind the sender.

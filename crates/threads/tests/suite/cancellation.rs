@@ -32,7 +32,7 @@ fn a_deadlock_is_reported_with_every_thread_what_it_waits_for_and_where() {
                 .builder()
                 .name("reader")
                 .spawn(|| park(&format_args!("word {} of its mailbox", 4)));
-            s.spawn(|| scope(|s| drop(s.spawn(|| park(&"nobody")))));
+            s.spawn(|| scope(|s| drop(s.spawn(|| park(&"nothing")))));
             thread.join()
         })
     })
@@ -43,7 +43,7 @@ fn a_deadlock_is_reported_with_every_thread_what_it_waits_for_and_where() {
   thread 'main' waits for thread 'reader' to end at {file}:{}:20
   thread 'reader' waits for word 4 of its mailbox at {file}:{}:27
   thread '2' waits for 1 thread of its scope to end at {file}:{}:24
-  thread '3' waits for nobody at {file}:{}:50",
+  thread '3' waits for nothing at {file}:{}:50",
         line + 8,
         line + 6,
         line + 7,
@@ -146,7 +146,7 @@ fn outside_of_a_core_there_is_nothing_to_cancel() {
 }
 
 #[test]
-fn whoever_catches_the_payload_is_cancelled_again() {
+fn a_thread_that_catches_the_payload_is_cancelled_again() {
     let caught = Cell::new(0);
     core(|| {
         scope(|s| {

@@ -76,7 +76,7 @@ fn what_is_to_be_done_before_a_turn_is_done_if_there_is_one() {
 }
 
 #[test]
-fn who_has_nobody_to_take_turns_with_goes_on() {
+fn a_thread_without_others_to_take_turns_with_goes_on() {
     assert!(!turn());
     core(|| {
         assert!(!turn());
