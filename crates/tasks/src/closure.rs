@@ -1,6 +1,5 @@
-//! Type-erased closures that a worker runs: closures in a queue, and second closures of `join`.
-//! Small closures lie in the queue itself, because allocating a box would take longer than running
-//! a small closure.
+//! Type-erased closures in a queue, which a worker runs. Small closures lie in the queue itself,
+//! because allocating a box would take longer than running a small closure.
 
 // Rejected: the crate smallbox. It cannot call an `FnOnce`. Therefore each closure needed two
 // calls, and occupied 64 bytes.
@@ -9,7 +8,7 @@
 
 use std::mem::MaybeUninit;
 
-use cellworks_machine::{Payload, Spe};
+use cellworks_machine::Spe;
 
 use crate::worker::Worker;
 
@@ -78,38 +77,5 @@ impl<S: Spe> Closure<S> {
     pub(crate) fn discard(mut self) {
         // SAFETY: as in `run`.
         unsafe { (self.take)(&mut self.words, None) };
-    }
-}
-
-/// The second closure (half) of a `join`, which lies on the stack of the thread that called `join`.
-pub(crate) struct Frame<S: Spe> {
-    run: RunHalf<S>,
-    half: *const (),
-}
-
-type RunHalf<S> = unsafe fn(*const (), &Worker<'_, S>) -> Result<(), Payload>;
-
-impl<S: Spe> Clone for Frame<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Spe> Copy for Frame<S> {}
-
-impl<S: Spe> Frame<S> {
-    #[inline(always)]
-    pub(crate) fn new(run: RunHalf<S>, half: *const ()) -> Self {
-        Self { run, half }
-    }
-
-    /// Runs the half. If the run was cancelled, fails with the panic that the caller must resume.
-    ///
-    /// # Safety
-    ///
-    /// The caller has taken the offer of the half.
-    pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        // SAFETY: by the contract of this function the half exists.
-        unsafe { (self.run)(self.half, worker) }
     }
 }

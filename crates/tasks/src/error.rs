@@ -103,6 +103,17 @@ pub enum TaskError {
         /// The part of the error's text that names the lock or the other task.
         what: String,
     },
+    /// A task is near a task of another pool.
+    #[error(
+        "task {task} is near task {other} of another pool, whose workers are not those of this pool: name a task of \
+         this pool (`Task::near`)"
+    )]
+    NearOtherPool {
+        /// Name and number of the task that was submitted.
+        task: String,
+        /// Name and number of the task of the other pool.
+        other: String,
+    },
     /// Tasks wait for each other, or a task waits for itself.
     #[error("{}", circle(tasks))]
     Circle {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use cellworks_machine::Spe;
@@ -43,6 +42,10 @@ impl<S: Spe> Handle<'_, S> {
         }
     }
 
+    pub(crate) fn pool(&self) -> usize {
+        self.pool
+    }
+
     /// Returns whether the task has ended.
     pub fn has_ended(&self) -> bool {
         self.node.end().is_some()
@@ -62,12 +65,16 @@ impl<S: Spe> Handle<'_, S> {
     ///
     /// # Errors
     ///
-    /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task.
+    /// - Returns [`TaskError::Circle`] if this task cannot end before the calling task, because it
+    ///   waits for the calling task, comes after it, or needs a lock that it holds, directly or
+    ///   through other tasks. Closures of a scope and halves of a join belong to the task that has
+    ///   started them.
     /// - Returns [`TaskError::DidNotRun`] if this task or a task before it was cancelled or failed.
     ///
     /// # Panics
     ///
-    /// Panics if `from` and the task belong to different pools.
+    /// Panics if `from` and the task belong to different pools, or if the run is cancelled while
+    /// this call waits.
     #[track_caller]
     pub fn wait(&self, from: &impl Place<S>) -> Result<(), TaskError> {
         let node = &self.node;
@@ -80,16 +87,13 @@ impl<S: Spe> Handle<'_, S> {
         let end = match end {
             Some(end) => end,
             None => {
-                let waiter = from.current_task();
-                if let Some(waiter) = &waiter {
-                    from.waits().begin(waiter, node)?;
-                }
+                // SAFETY: the calling code belongs to this task, so the task has not ended.
+                let waiter = unsafe { from.current().task() };
+                let waits = waiter.map(|waiter| from.waits().begin(waiter, node));
+                let _waits = waits.transpose()?;
+                // No other program borrows from this wait, so a cancelled run may unwind it.
                 let why = format_args!("task {node} to end");
-                let waited = from.wait_for(&why, &mut || node.end().is_some());
-                if let Some(waiter) = &waiter {
-                    from.waits().end(waiter);
-                }
-                waited.unwrap_or_else(|panic| resume_unwind(panic));
+                from.wait(&why, &mut || node.end().is_some());
                 node.end().unwrap_or(End::Failed)
             }
         };

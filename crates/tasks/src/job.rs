@@ -1,11 +1,13 @@
 //! Jobs: the elements of a worker's queue.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use cellworks_machine::{Processor, Spe};
 
-use crate::closure::{Closure, Frame};
+use crate::closure::Closure;
+use crate::current::Current;
+use crate::discard::forgiving;
+use crate::halves::Half;
 use crate::node::Node;
 use crate::offer::Offer;
 use crate::scope_state::ScopeState;
@@ -22,18 +24,20 @@ pub enum Job<S: Spe> {
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer or has found that the half has ended.
-    pub(crate) frame: Frame<S>,
+    pub(crate) half: *const Half<S>,
     pub(crate) owner: Processor,
+    /// The task that has called `join`. It has not ended while `half` is valid.
+    pub(crate) current: Current<S>,
 }
 
-// SAFETY: only the worker that has taken the offer uses the frame, see `Worker::join`.
+// SAFETY: only the worker that has taken the offer uses the half, see `Worker::join`.
 unsafe impl<S: Spe> Send for Ticket<S> {}
 // SAFETY: as above.
 unsafe impl<S: Spe> Sync for Ticket<S> {}
 
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
-    pub(crate) scope: *const ScopeState,
+    pub(crate) scope: *const ScopeState<S>,
     /// The closure. Its borrows are valid until the closure is counted as ended.
     pub(crate) body: Closure<S>,
 }
@@ -43,7 +47,7 @@ unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Job<S> {
     /// Returns the scope to which the job belongs, or `None` for a half of a `join`.
-    pub(crate) fn scope(&self) -> Option<*const ScopeState> {
+    pub(crate) fn scope(&self) -> Option<*const ScopeState<S>> {
         match self {
             Self::Offered(_) => None,
             Self::Spawned(spawned) => Some(spawned.scope),
@@ -59,9 +63,7 @@ impl<S: Spe> Job<S> {
             Self::Offered(_) => {}
             Self::Spawned(Spawned { scope, body }) => {
                 // Destructors of values that the closure owns may panic.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body.discard())) {
-                    std::mem::forget(panic);
-                }
+                forgiving(|| body.discard());
                 // SAFETY: the closure has not been counted as ended.
                 let scope = unsafe { &*scope };
                 // In a cancelled run the owner checks the count without being woken.

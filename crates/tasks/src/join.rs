@@ -6,32 +6,37 @@ use std::panic::resume_unwind;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 
-use crate::closure::Frame;
+use crate::discard::discard;
+use crate::halves::Half;
+use crate::job::Ticket;
 use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 
-/// The second closure of a `join`, and its result.
-struct Half<B, R> {
+/// The second closure of a `join`, and its result. `half` is the first field, so that a pointer to
+/// it also points to the whole value.
+#[repr(C)]
+struct Second<S: Spe, B, R> {
+    half: Half<S>,
     body: UnsafeCell<ManuallyDrop<B>>,
     /// The result, if another worker has run the closure. Otherwise uninitialised.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
-impl<B, R> Half<B, R> {
+impl<S: Spe, B, R> Second<S, B, R> {
     /// Runs the closure on the worker that has taken the offer of the closure.
     ///
     /// # Safety
     ///
-    /// See [`Frame::run`]. In addition, `half` points to a `Half` of these types.
-    unsafe fn run<S: Spe>(half: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
+    /// See [`Half::run`]. In addition, `half` points to a `Second` of these types.
+    unsafe fn run(half: *const Half<S>, worker: &Worker<'_, S>) -> Result<(), Payload>
     where
         B: FnOnce(&Worker<'_, S>) -> R,
     {
-        let half = half.cast::<Self>();
-        // SAFETY: the half is alive, and only this worker uses it until the offer ends.
+        let second = half.cast::<Self>();
+        // SAFETY: `second` is alive, and only this worker uses these fields until the offer ends.
         let (body, result) = unsafe {
-            let body = ManuallyDrop::take(&mut *(*half).body.get());
-            (body, &mut *(*half).result.get())
+            let body = ManuallyDrop::take(&mut *(*second).body.get());
+            (body, &mut *(*second).result.get())
         };
         match worker.guarded(|| body(worker)) {
             Err(panic) if worker.is_cancelled() => {
@@ -79,23 +84,27 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
-        let half = Half::<B, RB> {
+        let second = Second::<S, B, RB> {
+            half: Half::new(Second::<S, B, RB>::run),
             body: UnsafeCell::new(ManuallyDrop::new(second)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         };
-        let frame = Frame::new(Half::<B, RB>::run::<S>, (&raw const half).cast());
-        let place = self.frames().push(frame);
+        let half = (&raw const second).cast();
+        // SAFETY: `second` stays where it is, and is removed below, because no panic passes before.
+        let older = unsafe { self.job().halves.add(half) };
         let first = self.guarded(|| {
             self.answer();
             first(self)
         });
-        // SAFETY: each `join` in `first` has removed its half, even if the `join` panicked.
-        if unsafe { self.frames().pop(place) } {
-            // SAFETY: the half was never offered, so no other worker has taken the half.
-            let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
-            return self.both(first, second);
+        // SAFETY: the half was added above.
+        match unsafe { self.job().halves.remove(half, older) } {
+            None => {
+                // SAFETY: the half was never offered, so no other worker has taken the closure.
+                let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
+                self.both(first, body)
+            }
+            Some(ticket) => self.end_offered(&ticket, &second, first),
         }
-        self.end_offered(&half, first)
     }
 
     /// Runs the second closure on this worker, or drops it and passes on the panic in `first`.
@@ -107,7 +116,7 @@ impl<S: Spe> Worker<'_, S> {
         match first {
             Ok(first) => (first, second(self)),
             Err(panic) => {
-                drop(second);
+                discard(second);
                 resume_unwind(panic)
             }
         }
@@ -116,23 +125,39 @@ impl<S: Spe> Worker<'_, S> {
     /// Ends a `join` after its second closure was offered to other workers.
     #[cold]
     #[inline(never)]
-    fn end_offered<B, RA, RB>(&self, half: &Half<B, RB>, first: Result<RA, Payload>) -> (RA, RB)
+    fn end_offered<B, RA, RB>(
+        &self,
+        ticket: &Ticket<S>,
+        second: &Second<S, B, RB>,
+        first: Result<RA, Payload>,
+    ) -> (RA, RB)
     where
         B: FnOnce(&Worker<'_, S>) -> RB,
     {
-        let ticket = self.frames().take_ticket();
         if ticket.offer.withdraw() {
-            // SAFETY: the offer was withdrawn, so no other worker has taken the half.
-            let second = unsafe { ManuallyDrop::take(&mut *half.body.get()) };
-            return self.both(first, second);
+            // SAFETY: the offer was withdrawn, so no other worker has taken the closure.
+            let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
+            return self.both(first, body);
         }
         let why = "another worker to end its half of a join";
         let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the result is written and no other worker uses `half`.
-        let second = unsafe { (*half.result.get()).assume_init_read() };
+        // SAFETY: the offer has ended, so the result is written and no other worker uses `second`.
+        let second = unsafe { (*second.result.get()).assume_init_read() };
         match (waited, first, second) {
             (Ok(()), Ok(first), Ok(second)) => (first, second),
-            (Err(panic), _, _) | (_, Err(panic), _) | (_, _, Err(panic)) => resume_unwind(panic),
+            (Err(panic), first, second) => {
+                discard(first);
+                discard(second);
+                resume_unwind(panic)
+            }
+            (Ok(()), Err(panic), second) => {
+                discard(second);
+                resume_unwind(panic)
+            }
+            (Ok(()), first, Err(panic)) => {
+                discard(first);
+                resume_unwind(panic)
+            }
         }
     }
 }

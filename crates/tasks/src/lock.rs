@@ -4,32 +4,37 @@ use std::collections::VecDeque;
 
 /// The state of a lock, with the deferred tasks.
 pub(crate) struct LockState<T> {
-    is_taken: bool,
+    /// The task that holds the lock.
+    holder: Option<T>,
     deferred: VecDeque<T>,
 }
 
-impl<T> LockState<T> {
+impl<T: Clone> LockState<T> {
     pub(crate) fn new() -> Self {
         Self {
-            is_taken: false,
+            holder: None,
             deferred: VecDeque::new(),
         }
     }
 
     /// Takes the lock for a task and returns true, or defers the task and returns false.
-    pub(crate) fn take(&mut self, task: impl FnOnce() -> T) -> bool {
-        if self.is_taken {
-            self.deferred.push_back(task());
-            return false;
+    pub(crate) fn take(&mut self, task: &T) -> bool {
+        let is_free = self.holder.is_none();
+        if is_free {
+            self.holder = Some(task.clone());
+        } else {
+            self.deferred.push_back(task.clone());
         }
-        self.is_taken = true;
-        true
+        is_free
+    }
+
+    pub(crate) fn holder(&self) -> Option<T> {
+        self.holder.clone()
     }
 
     /// Releases the lock, or passes it to the task that was deferred first and returns this task.
     pub(crate) fn give_back(&mut self) -> Option<T> {
-        let next = self.deferred.pop_front();
-        self.is_taken = next.is_some();
-        next
+        self.holder = self.deferred.pop_front();
+        self.holder.clone()
     }
 }

@@ -9,11 +9,11 @@
 use std::borrow::Cow;
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use cellworks_machine::{Processor, Spe};
+use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::discard::{discard, forgiving};
 use crate::error::TaskError;
 use crate::lock::LockState;
 use crate::scope_state::ScopeState;
@@ -35,8 +35,8 @@ pub struct Node<S: Spe> {
     pub(crate) dices: bool,
     pub(crate) priority: Priority,
     pub(crate) lock: Option<Lock<S>>,
-    /// The task with which this task should share a worker.
-    pub(crate) near: Option<Arc<Node<S>>>,
+    /// Whether `Others::near` was set at the submission.
+    is_near: bool,
     /// The number of the worker that runs or has run the task, or [`NOWHERE`].
     ran_on: AtomicUsize,
     /// The number of tasks before this task that have not ended, plus 1 during the submission. For
@@ -45,7 +45,7 @@ pub struct Node<S: Spe> {
     /// Whether the task must not run: it was cancelled, or a task before it failed or did not run.
     is_dropped: AtomicBool,
     has_begun: AtomicBool,
-    pub(crate) has_lock: AtomicBool,
+    has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
 
@@ -62,6 +62,9 @@ struct Others<S: Spe> {
     after: Vec<Arc<Node<S>>>,
     /// The processors of the programs that wait for the task.
     waiting: Vec<Processor>,
+    /// The task with which this task should share a worker. `None` after this task has ended,
+    /// because in a chain of such tasks each one would keep all earlier ones.
+    near: Option<Arc<Node<S>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,26 +76,29 @@ pub(crate) enum End {
 
 /// The part of a phase that its tasks use.
 pub(crate) struct PhaseState<S: Spe> {
-    pub(crate) scope: ScopeState,
+    pub(crate) scope: ScopeState<S>,
     has_failed: AtomicBool,
     failure: Mutex<Option<TaskError>>,
-    /// The task that has made the phase.
-    pub(crate) parent: Option<Arc<Node<S>>>,
 }
 
 impl<S: Spe> PhaseState<S> {
-    pub(crate) fn new(scope: ScopeState, parent: Option<Arc<Node<S>>>) -> Self {
+    pub(crate) fn new(scope: ScopeState<S>) -> Self {
         Self {
             scope,
             has_failed: AtomicBool::new(false),
             failure: Mutex::new(None),
-            parent,
         }
     }
 
     /// Records the failure of a task, and keeps the first failure.
     pub(crate) fn fail(&self, failure: TaskError) {
-        locked(&self.failure).get_or_insert(failure);
+        let mut first = locked(&self.failure);
+        if first.is_some() {
+            drop(first);
+            discard(failure);
+        } else {
+            *first = Some(failure);
+        }
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
@@ -130,7 +136,7 @@ impl<S: Spe> Node<S> {
             dices: false,
             priority: Priority::Normal,
             lock,
-            near: None,
+            is_near: false,
             ran_on: AtomicUsize::new(NOWHERE),
             left: AtomicUsize::new(1),
             is_dropped: AtomicBool::new(false),
@@ -141,6 +147,7 @@ impl<S: Spe> Node<S> {
                 before: Vec::new(),
                 after: Vec::new(),
                 waiting: Vec::new(),
+                near: None,
             }),
         }
     }
@@ -237,6 +244,13 @@ impl<S: Spe> Node<S> {
         self.left.fetch_add(parts, Ordering::Relaxed);
     }
 
+    /// Records a panic of the task's code as the failure of its phase. The task has not ended.
+    pub(crate) fn panicked(self: &Arc<Self>, payload: Payload) {
+        let task = self.to_string();
+        // SAFETY: the task has not been counted as ended, so its phase exists.
+        unsafe { &*self.phase }.fail(TaskError::Panicked { task, payload });
+    }
+
     /// Marks the task as one that must not run.
     pub(crate) fn drop_it(&self) {
         self.is_dropped.store(true, Ordering::Relaxed);
@@ -252,10 +266,43 @@ impl<S: Spe> Node<S> {
         whole.ran_on.store(worker, Ordering::Relaxed);
     }
 
+    /// Makes the worker of `other` the best worker for this task. The task is in no queue yet.
+    pub(crate) fn set_near(&mut self, other: Arc<Node<S>>) {
+        self.is_near = true;
+        locked(&self.others).near = Some(other);
+    }
+
     /// Returns the number of the worker on which the task should run, if any.
+    #[inline]
     pub(crate) fn best_worker(&self) -> Option<usize> {
-        let ran_on = self.near.as_ref()?.ran_on.load(Ordering::Relaxed);
+        if !self.is_near {
+            return None;
+        }
+        let others = locked(&self.others);
+        let ran_on = others.near.as_ref()?.ran_on.load(Ordering::Relaxed);
         (ran_on != NOWHERE).then_some(ran_on)
+    }
+
+    /// Returns the task that holds the lock of this task, if it is another task.
+    pub(crate) fn held_up_by(&self) -> Option<Arc<Node<S>>> {
+        let lock = self.lock.as_ref().filter(|_| !self.has_its_lock())?;
+        locked(lock).holder()
+    }
+
+    /// Takes the lock of this task, if it has one. If another task holds the lock, defers this task
+    /// and returns false.
+    pub(crate) fn take_lock(self: &Arc<Self>) -> bool {
+        let Some(lock) = &self.lock else {
+            return true;
+        };
+        if self.has_its_lock() {
+            return true;
+        }
+        let has_taken = locked(lock).take(self);
+        if has_taken {
+            self.has_lock.store(true, Ordering::Relaxed);
+        }
+        has_taken
     }
 
     pub(crate) fn has_begun(self: &Arc<Self>) -> bool {
@@ -295,10 +342,11 @@ impl<S: Spe> Node<S> {
         }
         let mut others = locked(&self.others);
         others.end = Some(end);
-        others.before = Vec::new();
+        let ended = (std::mem::take(&mut others.before), others.near.take());
         let after = std::mem::take(&mut others.after);
         let waiting = std::mem::take(&mut others.waiting);
         drop(others);
+        drop(ended);
         for task in after {
             if end == End::Failed {
                 task.drop_it();
@@ -310,27 +358,31 @@ impl<S: Spe> Node<S> {
         waiting.into_iter().for_each(notify);
     }
 
-    /// Drops a task that was taken out of a queue, because the run was cancelled.
+    /// Drops a task that was taken out of a queue, because the run was cancelled. Also drops the
+    /// tasks that are ready after that.
     pub(crate) fn discard(self: &Arc<Self>) {
+        // A list and no recursion, because a program may submit a long chain of tasks.
+        let mut ready = vec![Arc::clone(self)];
+        while let Some(task) = ready.pop() {
+            task.discard_one(&mut |task| ready.push(task));
+        }
+    }
+
+    fn discard_one(self: &Arc<Self>, push: &mut dyn FnMut(Arc<Self>)) {
         // Destructors of values that the task owns may panic.
         // SAFETY: the caller has taken the task out of a queue.
-        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { self.drop_work() }));
-        if let Err(panic) = dropped {
-            std::mem::forget(panic);
-        }
+        forgiving(|| unsafe { self.drop_work() });
         let whole = self.whole();
         whole.drop_it();
         if self.is_part() && !whole.release() {
             return;
         }
-        let mut ready = Vec::new();
         // In a cancelled run, waiting processors poll, so none needs to be woken.
-        whole.end_with(End::Failed, |task| ready.push(task), |_| {});
+        whole.end_with(End::Failed, push, |_| {});
         // SAFETY: the task has not been counted as ended. The call of `end` below counts it.
         let phase = unsafe { &*whole.phase };
         // In a cancelled run the owner checks the count without being woken.
         let _: bool = phase.scope.count.end(1);
-        ready.iter().for_each(Self::discard);
     }
 }
 

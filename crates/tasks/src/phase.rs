@@ -11,6 +11,7 @@ use cellworks_machine::Spe;
 
 use crate::blocks::{Blocks, Users};
 use crate::data::Data;
+use crate::discard::discard;
 use crate::error::TaskError;
 use crate::handle::Handle;
 use crate::job::Job;
@@ -18,7 +19,7 @@ use crate::node::{Node, PhaseState};
 use crate::place::Place;
 use crate::scope;
 use crate::scope_state::ScopeState;
-use crate::sync::{AtomicUsize, Mutex, Ordering, locked};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, TaskLock};
 use crate::work::Work;
 use crate::worker::Worker;
@@ -27,6 +28,7 @@ use crate::worker::Worker;
 pub struct Phase<'scope, 'env: 'scope, S: Spe> {
     state: PhaseState<S>,
     submitted: AtomicUsize,
+    has_blocks: AtomicBool,
     users: Mutex<Users<S>>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -82,6 +84,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     /// - The task uses a block that another task uses, and does not come after the other task.
     /// - The task changes a block and names the block twice, or the pool cannot dice the task.
     /// - The task comes after a task of another phase, or has a lock or a block of another phase.
+    /// - The task is near a task of another pool.
     ///
     /// # Panics
     ///
@@ -112,7 +115,15 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         let mut node = Node::new(name, number, state, work, lock);
         node.dices = dices;
         node.priority = priority;
-        node.near = near.map(|task| task.node);
+        if let Some(near) = near {
+            if near.pool() != state.scope.pool {
+                return Err(TaskError::NearOtherPool {
+                    task: node.to_string(),
+                    other: near.node.to_string(),
+                });
+            }
+            node.set_near(near.node);
+        }
         let node = Arc::new(node);
         // SAFETY: the task is in no queue yet.
         let work = unsafe { node.work() };
@@ -138,7 +149,9 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         work.blocks(&mut |usage| uses.push(usage));
         let before: Vec<_> = after.iter().map(|task| Arc::clone(&task.node)).collect();
         node.put_after(&before);
-        if !uses.is_empty() || !before.is_empty() {
+        // Without blocks the order of the tasks is of no use, and a long chain of tasks would keep
+        // memory for each of them. All users of a block are submitted after this flag was set.
+        if !uses.is_empty() || self.has_blocks.load(Ordering::Relaxed) {
             let mut users = locked(&self.users);
             users.declare(&node, &before);
             users.admit(self.id(), &node, &uses)?;
@@ -167,6 +180,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
             "a slice of {} elements has no blocks of {block}",
             slice.len()
         );
+        self.has_blocks.store(true, Ordering::Relaxed);
         Blocks {
             slice: NonNull::from_mut(slice),
             block,
@@ -206,11 +220,9 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
 ) -> Result<R, TaskError> {
     let phase = Phase {
-        state: PhaseState::new(
-            ScopeState::new(place),
-            place.current_task().map(|task| Arc::clone(task.whole())),
-        ),
+        state: PhaseState::new(ScopeState::new(place)),
         submitted: AtomicUsize::new(0),
+        has_blocks: AtomicBool::new(false),
         users: Mutex::new(Users::new()),
         scope: PhantomData,
         env: PhantomData,
@@ -224,8 +236,20 @@ pub(crate) fn run<'env, S: Spe, R>(
     let waited = scope::wait(place, &phase.state.scope).and_then(|()| place.phase_ends());
     let failure = phase.state.take_failure();
     match (result, waited, failure) {
-        (Err(panic), _, _) | (_, Err(panic), _) => resume_unwind(panic),
-        (_, _, Some(failure)) => Err(failure),
         (Ok(result), Ok(()), None) => result,
+        (Err(panic), waited, failure) => {
+            discard(waited);
+            discard(failure);
+            resume_unwind(panic)
+        }
+        (result, Err(panic), failure) => {
+            discard(result);
+            discard(failure);
+            resume_unwind(panic)
+        }
+        (Ok(result), Ok(()), Some(failure)) => {
+            discard(result);
+            Err(failure)
+        }
     }
 }

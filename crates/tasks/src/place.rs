@@ -2,13 +2,12 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use cellworks_machine::{Cancelled, Payload, Processor, Spe, Wake};
+use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::current::Current;
 use crate::job::Job;
-use crate::node::Node;
-use crate::shared::{Destination, Shared};
+use crate::shared::Destination;
 use crate::waits::Waits;
 
 /// The place from which a program starts tasks: the [`Worker`](crate::Worker) on which the program
@@ -18,7 +17,10 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
-    use super::{Arc, Destination, Job, Node, Payload, Processor, Spe, Waits, fmt};
+    use super::{
+        AssertUnwindSafe, Current, Destination, Job, Payload, Processor, Spe, Waits, catch_unwind,
+        fmt,
+    };
 
     /// Methods that only this crate calls.
     pub trait Sealed<S: Spe> {
@@ -53,52 +55,37 @@ pub(crate) mod sealed {
             Ok(())
         }
 
-        /// Returns the task that runs at this place, if any.
-        fn current_task(&self) -> Option<Arc<Node<S>>>;
+        /// Returns the task to which the running code at this place belongs, if any.
+        fn current(&self) -> Current<S>;
 
         /// Returns the record of the tasks in this pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;
 
-        /// Waits until `done` returns true, even in a cancelled run. Other tasks can run during
-        /// this wait. If the run was cancelled, fails with the panic that the caller must resume.
+        /// Waits until `done` returns true, and returns true. Other tasks can run during this
+        /// wait. If the run was cancelled, unwinds the caller, or returns false if the caller is
+        /// unwinding already.
+        fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool;
+
+        /// Waits in a cancelled run until `done` returns true. Drops the queued jobs meanwhile.
+        fn outlast(&self, done: &mut dyn FnMut() -> bool);
+
+        /// Does the same as [`wait`](Self::wait), but returns only when `done` has returned true,
+        /// even in a cancelled run. For code whose stack other jobs borrow: they all end, because
+        /// they are unwound or dropped.
+        ///
+        /// If the run was cancelled, fails with the panic that the caller must resume, unless the
+        /// caller is unwinding already.
+        #[track_caller]
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
             done: &mut dyn FnMut() -> bool,
-        ) -> Result<(), Payload>;
+        ) -> Result<(), Payload> {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.wait(why, done)));
+            if !matches!(outcome, Ok(true)) {
+                self.outlast(done);
+            }
+            outcome.map(|_| ())
+        }
     }
-}
-
-/// See [`sealed::Sealed::wait_for`].
-#[track_caller]
-pub(crate) fn wait_for<S: Spe>(
-    processor: &impl Wake,
-    shared: &Shared<S>,
-    why: &dyn fmt::Display,
-    done: &mut dyn FnMut() -> bool,
-) -> Result<(), Payload> {
-    wait_by(processor, shared, done, |done| {
-        processor.wait_until(why, done)
-    })
-}
-
-/// Waits until `done` returns true, by calling `wait(done)`. If `wait` returns false because the
-/// caller is already unwinding, waits by `Wake::outlast` and returns an error.
-pub(crate) fn wait_by<S: Spe>(
-    processor: &impl Wake,
-    shared: &Shared<S>,
-    done: &mut dyn FnMut() -> bool,
-    wait: impl FnOnce(&mut dyn FnMut() -> bool) -> bool,
-) -> Result<(), Payload> {
-    let waited = catch_unwind(AssertUnwindSafe(|| wait(done)));
-    let panic = match waited {
-        Ok(true) => return Ok(()),
-        Ok(false) => Box::new(Cancelled) as Payload,
-        Err(panic) => panic,
-    };
-    processor.outlast(&mut || {
-        shared.discard_jobs();
-        done()
-    });
-    Err(panic)
 }

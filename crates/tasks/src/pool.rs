@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
@@ -12,11 +11,11 @@ use cellworks_machine::{
 };
 
 use crate::counters::{Counters, WorkerCounters};
+use crate::current::Current;
 use crate::error::TaskError;
 use crate::job::Job;
-use crate::node::Node;
 use crate::phase::{self, Phase};
-use crate::place::{self, sealed::Sealed};
+use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
 use crate::scope::{self, Scope};
@@ -473,8 +472,8 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         self.central.as_ref().map_or(Ok(()), |it| it.phase_ends())
     }
 
-    fn current_task(&self) -> Option<Arc<Node<M::Spe>>> {
-        None
+    fn current(&self) -> Current<M::Spe> {
+        Current::none()
     }
 
     fn waits(&self) -> &Waits<M::Spe> {
@@ -482,27 +481,28 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     #[track_caller]
-    fn wait_for(
-        &self,
-        why: &dyn fmt::Display,
-        done: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Payload> {
+    fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
         let Some(central) = &self.central else {
-            return place::wait_for(self.core, self.shared, why, done);
+            return self.core.wait_until(why, done);
         };
-        place::wait_by(self.core, self.shared, done, |done| {
-            let mut is_done = false;
-            while !is_done {
-                central.serve();
-                let waited = self.core.wait_until(why, &mut || {
-                    is_done = done();
-                    is_done || central.is_wanted()
-                });
-                if !waited {
-                    return false;
-                }
+        let mut is_done = false;
+        while !is_done {
+            central.serve();
+            let waited = self.core.wait_until(why, &mut || {
+                is_done = done();
+                is_done || central.is_wanted()
+            });
+            if !waited {
+                return false;
             }
-            true
-        })
+        }
+        true
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        self.core.outlast(&mut || {
+            self.shared.discard_jobs();
+            done()
+        });
     }
 }

@@ -18,7 +18,6 @@ use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::counters::WorkerCells;
 use crate::depth::Depth;
-use crate::frames::Frames;
 use crate::job::{Job, Ticket};
 use crate::node::Node;
 use crate::offer::Offer;
@@ -27,6 +26,7 @@ use crate::shared::{Destination, Seat, Shared};
 use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::work::Begun;
+use crate::worker::RunningJob;
 
 /// A task that a worker has taken, and its data on the way to the local store.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
@@ -40,8 +40,8 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, nearest first.
     others: Box<[usize]>,
-    /// The frames of the worker's threads. All pointers in this list are valid.
-    pub(crate) frames: RefCell<Vec<*const Frames<S>>>,
+    /// The jobs that the threads run. All pointers in this list are valid.
+    pub(crate) jobs: RefCell<Vec<*const RunningJob<S>>>,
     pub(crate) idle_threads: Cell<usize>,
     pub(crate) busy_threads: Cell<usize>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
@@ -55,7 +55,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// The thread of the program itself, which starts the other threads.
     pub(crate) starter: Cell<Option<Sleeper>>,
     /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
-    pub(crate) ended: Cell<(*const ScopeState, isize)>,
+    pub(crate) ended: Cell<(*const ScopeState<S>, isize)>,
     /// The threads that wait for room in a queue.
     pub(crate) waiting_for_room: RefCell<Vec<(Sleeper, Destination)>>,
     /// The next tasks, with data on the way to the local store.
@@ -91,7 +91,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             queue,
             central,
             others: others.into(),
-            frames: RefCell::default(),
+            jobs: RefCell::default(),
             idle_threads: Cell::new(0),
             busy_threads: Cell::new(0),
             has_looked: Cell::new(false),
@@ -128,16 +128,6 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    /// Calls `wait`, in which the calling thread's job waits for other jobs of the pool.
-    pub(crate) fn wait_for_others<R>(&self, wait: impl FnOnce() -> R) -> R {
-        self.waiting_threads.set(self.waiting_threads.get() + 1);
-        self.may_be_idle(self.spe.now());
-        let result = wait();
-        self.is_idle_no_more(self.spe.now());
-        self.waiting_threads.set(self.waiting_threads.get() - 1);
-        result
-    }
-
     /// Returns whether this worker can take a job. If not, asks other workers for work.
     pub(crate) fn is_there_a_job(&self) -> bool {
         if self.is_staging.get() {
@@ -145,7 +135,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
-        if is_here || !self.seat().inbox.is_empty() || self.oldest_thread().is_some() {
+        if is_here || !self.seat().inbox.is_empty() || self.job_with_half().is_some() {
             return true;
         }
         if self
@@ -182,7 +172,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Some(job) = self.queue.pop() {
             return Some(job);
         }
-        // The frames belong to waiting threads, because the calling thread has none.
+        // The halves belong to waiting threads, because the calling thread has none.
         if self.offer_oldest()
             && let Some(job) = self.queue.pop()
         {
@@ -299,25 +289,26 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
     }
 
-    fn oldest_thread(&self) -> Option<*const Frames<S>> {
-        let threads = self.frames.borrow();
-        // SAFETY: pointers in the list are valid.
-        let has_private = |frames: &&*const Frames<S>| unsafe { (***frames).has_private() };
-        threads.iter().find(has_private).copied()
+    /// Returns the job of the oldest thread with a half that was not offered.
+    fn job_with_half(&self) -> Option<&RunningJob<S>> {
+        let jobs = self.jobs.borrow();
+        // SAFETY: pointers in the list are valid, and no other thread ends while this one runs.
+        let mut jobs = jobs.iter().map(|&job| unsafe { &*job });
+        jobs.find(|job| !job.halves.is_empty())
     }
 
     /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
     fn offer_oldest(&self) -> bool {
-        let Some(thread) = self.oldest_thread() else {
+        let Some(job) = self.job_with_half() else {
             return false;
         };
-        let ticket = |frame| Ticket {
+        let ticket = |half| Ticket {
             offer: Offer::new(),
-            frame,
+            half,
             owner: Processor::Spe(self.spe.id()),
+            current: job.current.get(),
         };
-        // SAFETY: pointers in the list are valid.
-        let Some(ticket) = (unsafe { (*thread).offer_oldest(ticket) }) else {
+        let Some(ticket) = job.halves.offer_oldest(ticket) else {
             return false;
         };
         self.counters.offers.set(self.counters.offers.get() + 1);
@@ -326,7 +317,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Counts the end of a task of `scope` on this worker.
-    pub(crate) fn task_ended(&self, scope: *const ScopeState) {
+    pub(crate) fn task_ended(&self, scope: *const ScopeState<S>) {
         loop {
             let (of, tasks) = self.ended.get();
             if of == scope || of.is_null() {
@@ -353,7 +344,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
 
-    fn count(&self, (scope, tasks): (*const ScopeState, isize)) {
+    fn count(&self, (scope, tasks): (*const ScopeState<S>, isize)) {
         // SAFETY: the pointer is null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
@@ -362,5 +353,26 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if scope.count.end(tasks) {
             self.spe.notify(owner);
         }
+    }
+}
+
+/// A guard for the time in which the calling thread's job waits for other jobs of the pool.
+pub(crate) struct WaitsForOthers<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>);
+
+impl<'a, 'w, S: Spe> WaitsForOthers<'a, 'w, S> {
+    pub(crate) fn new(program: &'a WorkerProgram<'w, S>) -> Self {
+        let waiting = &program.waiting_threads;
+        waiting.set(waiting.get() + 1);
+        program.may_be_idle(program.spe.now());
+        Self(program)
+    }
+}
+
+impl<S: Spe> Drop for WaitsForOthers<'_, '_, S> {
+    fn drop(&mut self) {
+        let program = self.0;
+        program.is_idle_no_more(program.spe.now());
+        let waiting = &program.waiting_threads;
+        waiting.set(waiting.get() - 1);
     }
 }

@@ -1,16 +1,19 @@
 //! Running a job on a worker.
 
 use std::cell::Cell;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 
+use crate::current::Current;
+use crate::discard::discard;
 use crate::error::{DiceError, TaskError};
+use crate::halves::Half;
 use crate::job::{Job, Spawned, Ticket};
 use crate::node::{End, Node};
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
-use crate::sync::{Ordering, locked};
 use crate::work::Begun;
 use crate::worker::Worker;
 
@@ -22,9 +25,11 @@ impl<S: Spe> Job<S> {
             Self::Task(task) => worker.program().run_task(task, None, worker),
             Self::Offered(ticket) => ticket.run(worker),
             Self::Spawned(Spawned { scope, body }) => {
-                let outcome = worker.guarded(|| body.run(worker));
                 // SAFETY: the closure has not been counted as ended yet.
-                let outcome = outcome.or_else(|panic| unsafe { &*scope }.failed(panic, worker));
+                let state = unsafe { &*scope };
+                let run = || worker.guarded(|| body.run(worker));
+                let outcome = worker.with_current(state.parent, run);
+                let outcome = outcome.or_else(|panic| state.failed(panic, worker));
                 worker.program().task_ended(scope);
                 outcome
             }
@@ -39,12 +44,23 @@ impl<S: Spe> Ticket<S> {
         if !self.offer.take() {
             return Ok(());
         }
-        // SAFETY: the owner waits for the end of the offer, so the frame still exists.
-        let outcome = unsafe { self.frame.run(worker) };
+        // SAFETY: the owner waits for the end of the offer, so the half still exists.
+        let run = || unsafe { Half::run(self.half, worker) };
+        let outcome = worker.with_current(self.current, run);
         self.offer.end();
         worker.spe().notify(self.owner);
         outcome
     }
+}
+
+/// What has become of a task that a worker took out of a queue.
+enum Attempt {
+    /// Another task holds its lock and will pass it on, or parts have replaced the task.
+    Left,
+    /// The task was dropped, or another task of its phase has failed.
+    DidNotRun,
+    Done,
+    Failed(TaskError),
 }
 
 impl<'w, S: Spe> WorkerProgram<'w, S> {
@@ -57,69 +73,75 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         begun: Option<Box<dyn Begun<S>>>,
         worker: &Worker<'_, S>,
     ) -> Result<(), Payload> {
+        // All code of the user runs in this call, so that each panic of it ends the task.
+        let attempt = worker.guarded(|| self.attempt(&task, begun, worker));
+        let (end, cancelled) = match attempt {
+            Ok(Attempt::Left) => return Ok(()),
+            Ok(Attempt::Done) => (End::Done, None),
+            Ok(Attempt::DidNotRun) => (End::Failed, None),
+            Ok(Attempt::Failed(failure)) => {
+                // SAFETY: the task has not been counted as ended yet, so its phase exists.
+                unsafe { &*task.phase }.fail(failure);
+                (End::Failed, None)
+            }
+            Err(panic) if worker.is_cancelled() => (End::Failed, Some(panic)),
+            Err(payload) => {
+                task.panicked(payload);
+                (End::Failed, None)
+            }
+        };
+        self.end_task(&task, end, worker);
+        cancelled.map_or(Ok(()), Err)
+    }
+
+    /// Does the same as [`run_task`](Self::run_task), but does not end the task. Panics if the task
+    /// panics.
+    fn attempt(
+        &self,
+        task: &Arc<Node<S>>,
+        begun: Option<Box<dyn Begun<S>>>,
+        worker: &Worker<'_, S>,
+    ) -> Attempt {
         // SAFETY: the task has not been counted as ended yet, so its phase exists.
         let phase = unsafe { &*task.phase };
         if task.is_dropped() || phase.has_failed() {
             drop(begun);
-            self.end_task(&task, End::Failed, worker);
-            return Ok(());
+            return Attempt::DidNotRun;
         }
-        if let Some(lock) = &task.lock
-            && !task.has_lock.load(Ordering::Relaxed)
-        {
-            if !locked(lock).take(|| Arc::clone(&task)) {
-                self.counters.deferred.set(self.counters.deferred.get() + 1);
-                return Ok(());
-            }
-            task.has_lock.store(true, Ordering::Relaxed);
+        if !task.take_lock() {
+            self.counters.deferred.set(self.counters.deferred.get() + 1);
+            return Attempt::Left;
         }
-        if begun.is_none() && task.dices && self.central.is_none() && self.dice(&task, worker) {
-            return Ok(());
+        if begun.is_none() && task.dices && self.central.is_none() && self.dice(task, worker) {
+            return Attempt::Left;
         }
         task.begin(self.number);
         let running = self.spe.activity(task.name());
-        worker.set_current(Some(Arc::clone(&task)));
-        let outcome = match self.load(&task, worker) {
-            // `guarded` includes the waits for the data, because these may be cancelled too.
-            Ok(()) => worker
-                .guarded(|| self.run_staged(&task, begun, worker))
-                .unwrap_or_else(|panic| Ok(Err(panic))),
-            Err(panic) => Ok(Err(panic)),
+        let run = || {
+            worker.guarded(|| {
+                self.load(task);
+                self.run_staged(task, begun, worker)
+            })
         };
-        worker.set_current(None);
+        let outcome = worker.with_current(Current::of(task), run);
         drop(running);
         self.counters.tasks.set(self.counters.tasks.get() + 1);
         if self.wants_room.replace(false) {
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
-        let end = match outcome {
-            Ok(Ok(())) => End::Done,
-            Ok(Err(panic)) if worker.is_cancelled() => {
-                self.end_task(&task, End::Failed, worker);
-                return Err(panic);
-            }
-            Ok(Err(payload)) => {
-                let task = task.to_string();
-                phase.fail(TaskError::Panicked { task, payload });
-                End::Failed
-            }
-            Err(failure) => {
-                phase.fail(failure);
-                End::Failed
-            }
-        };
-        self.end_task(&task, end, worker);
-        Ok(())
+        match outcome {
+            Ok(Ok(Ok(()))) => Attempt::Done,
+            Ok(Err(failure)) => Attempt::Failed(failure),
+            Err(panic) | Ok(Ok(Err(panic))) => resume_unwind(panic),
+        }
     }
 
-    /// Gets the binary of a task, if the scheduler transfers binaries. Fails if the run is
-    /// cancelled.
-    fn load(&self, task: &Node<S>, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        let Some(central) = &self.central else {
-            return Ok(());
-        };
-        self.is_staging.set(true);
-        worker.guarded(|| central.load(task))
+    /// Gets the binary of a task, if the scheduler transfers binaries.
+    fn load(&self, task: &Node<S>) {
+        if let Some(central) = &self.central {
+            self.is_staging.set(true);
+            central.load(task);
+        }
     }
 
     /// Stages the task's data, begins to stage the data of the next tasks, and runs the task.
@@ -327,9 +349,16 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    fn end_task(&self, task: &Arc<Node<S>>, end: End, worker: &Worker<'_, S>) {
+    /// Ends a task, or a part of a task, that this worker took out of a queue.
+    fn end_task(&self, task: &Arc<Node<S>>, mut end: End, worker: &Worker<'_, S>) {
         // SAFETY: this worker has taken the task out of a queue.
-        unsafe { task.drop_work() };
+        if let Err(panic) = worker.guarded(|| unsafe { task.drop_work() }) {
+            end = End::Failed;
+            match worker.is_cancelled() {
+                true => discard(panic),
+                false => task.panicked(panic),
+            }
+        }
         let whole = task.whole();
         if end == End::Failed {
             whole.drop_it();

@@ -7,6 +7,7 @@ use cellworks_machine::{Payload, Spe};
 
 use crate::closure::Closure;
 use crate::count::Count;
+use crate::discard::discard;
 use crate::job::{Job, Spawned};
 use crate::place::Place;
 use crate::scope_state::ScopeState;
@@ -15,19 +16,19 @@ use crate::worker::Worker;
 
 /// A scope, which starts closures: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
-    state: ScopeState,
+    state: ScopeState<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
-    spe: PhantomData<fn(&S)>,
 }
 
-impl ScopeState {
-    pub(crate) fn new<S: Spe>(owner: &impl Place<S>) -> Self {
+impl<S: Spe> ScopeState<S> {
+    pub(crate) fn new(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
             owner: owner.processor(),
             pool: owner.pool(),
+            parent: owner.current(),
             panic: Mutex::new(None),
         }
     }
@@ -35,7 +36,7 @@ impl ScopeState {
     /// Counts a task that is about to be started. Panics if `from` is a place of another pool.
     #[track_caller]
     #[inline]
-    pub(crate) fn start<S: Spe>(&self, from: &impl Place<S>) {
+    pub(crate) fn start(&self, from: &impl Place<S>) {
         assert!(
             from.pool() == self.pool,
             "a task was started from a worker of another pool: name the worker that the caller was handed by the pool \
@@ -50,15 +51,17 @@ impl ScopeState {
     }
 
     /// Keeps the first panic of a closure. If the run was cancelled, returns the panic instead.
-    pub(crate) fn failed<S: Spe>(
-        &self,
-        panic: Payload,
-        worker: &Worker<'_, S>,
-    ) -> Result<(), Payload> {
+    pub(crate) fn failed(&self, panic: Payload, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if worker.is_cancelled() {
             return Err(panic);
         }
-        locked(&self.panic).get_or_insert(panic);
+        let mut first = locked(&self.panic);
+        if first.is_some() {
+            drop(first);
+            discard(panic);
+        } else {
+            *first = Some(panic);
+        }
         Ok(())
     }
 }
@@ -134,19 +137,32 @@ pub(crate) fn run<'env, S: Spe, R>(
         state: ScopeState::new(place),
         scope: PhantomData,
         env: PhantomData,
-        spe: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let waited = wait(place, &scope.state);
     let panic = locked(&scope.state.panic).take();
     match (result, waited, panic) {
         (Ok(result), Ok(()), None) => result,
-        (Err(panic), _, _) | (_, Err(panic), _) | (_, _, Some(panic)) => resume_unwind(panic),
+        (Err(panic), waited, other) => {
+            discard(waited);
+            discard(other);
+            resume_unwind(panic)
+        }
+        (result, Err(panic), other) => {
+            discard(result);
+            discard(other);
+            resume_unwind(panic)
+        }
+        (result, Ok(()), Some(panic)) => {
+            discard(result);
+            resume_unwind(panic)
+        }
     }
 }
 
-/// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled.
-pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState) -> Result<(), Payload> {
+/// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled,
+/// but not if the caller is unwinding already.
+pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState<S>) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {
         return Ok(());

@@ -10,11 +10,11 @@ use std::panic::resume_unwind;
 
 use cellworks_machine::{Processor, Spe, StackError};
 
-use crate::frames::Frames;
+use crate::discard::discard;
 use crate::job::Job;
 use crate::program::{OnItsWay, WorkerProgram};
 use crate::scope_state::ScopeState;
-use crate::worker::Worker;
+use crate::worker::{RunningJob, Worker};
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
@@ -32,13 +32,13 @@ impl<S: Spe> Next<S> {
         match self {
             Self::Job(job) => job.discard(),
             Self::OnItsWay((task, begun)) => {
-                drop(begun);
+                discard(begun);
                 Job::Task(task).discard();
             }
         }
     }
 
-    fn scope(&self) -> Option<*const ScopeState> {
+    fn scope(&self) -> Option<*const ScopeState<S>> {
         match self {
             Self::Job(job) => job.scope(),
             // SAFETY: the task has not been counted as ended, so its phase exists.
@@ -77,7 +77,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
 
     fn run_jobs(&self) {
         let worker = Worker::new(self);
-        let _listed = Listed::new(self, worker.frames());
+        let _listed = Listed::new(self, worker.job());
         self.idle_threads.set(self.idle_threads.get() + 1);
         while let Some(next) = self.next() {
             let outcome = match worker.guarded(|| self.begin(&next)) {
@@ -162,13 +162,13 @@ impl<S: Spe> WorkerProgram<'_, S> {
     }
 }
 
-/// A guard that keeps the frames of a thread in the list of its worker.
-struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const Frames<S>);
+/// A guard that keeps the state of a thread's job in the list of its worker.
+struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const RunningJob<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
-    fn new(program: &'a WorkerProgram<'w, S>, frames: &Frames<S>) -> Self {
-        program.frames.borrow_mut().push(frames);
-        Self(program, frames)
+    fn new(program: &'a WorkerProgram<'w, S>, job: &RunningJob<S>) -> Self {
+        program.jobs.borrow_mut().push(job);
+        Self(program, job)
     }
 }
 
@@ -178,6 +178,6 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads may wait for the tasks that have ended.
         self.0.hand_in_ended();
-        self.0.frames.borrow_mut().retain(|&of| of != self.1);
+        self.0.jobs.borrow_mut().retain(|&of| of != self.1);
     }
 }

@@ -1,17 +1,16 @@
 //! The worker that tasks receive.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
-use crate::frames::Frames;
+use crate::current::Current;
+use crate::halves::Halves;
 use crate::job::Job;
-use crate::node::Node;
-use crate::place::{self, sealed::Sealed};
-use crate::program::WorkerProgram;
+use crate::place::sealed::Sealed;
+use crate::program::{WaitsForOthers, WorkerProgram};
 use crate::room::MOST_QUEUED;
 use crate::shared::Destination;
 use crate::sync::{AtomicBool, Ordering};
@@ -35,19 +34,26 @@ use crate::waits::Waits;
 /// ```
 pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
-    frames: Frames<S>,
+    job: RunningJob<S>,
     wanted: &'w AtomicBool,
-    /// The submitted task that runs on this thread, if any.
-    current: RefCell<Option<Arc<Node<S>>>>,
+}
+
+/// The state of the job that a thread runs. The cooperative threads that the job has started share
+/// this state.
+pub(crate) struct RunningJob<S: Spe> {
+    pub(crate) halves: Halves<S>,
+    pub(crate) current: Cell<Current<S>>,
 }
 
 impl<'w, S: Spe> Worker<'w, S> {
     pub(crate) fn new(program: &'w WorkerProgram<'w, S>) -> Self {
         Self {
             program,
-            frames: Frames::new(),
+            job: RunningJob {
+                halves: Halves::new(),
+                current: Cell::new(Current::none()),
+            },
             wanted: &program.seat().wanted,
-            current: RefCell::default(),
         }
     }
 
@@ -61,16 +67,21 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.shared.workers.len()
     }
 
-    pub(crate) fn set_current(&self, task: Option<Arc<Node<S>>>) {
-        *self.current.borrow_mut() = task;
+    /// Calls `body`, whose code belongs to the task `current`.
+    #[inline]
+    pub(crate) fn with_current<R>(&self, current: Current<S>, body: impl FnOnce() -> R) -> R {
+        self.job.current.set(current);
+        let result = body();
+        self.job.current.set(Current::none());
+        result
     }
 
     pub(crate) fn program(&self) -> &'w WorkerProgram<'w, S> {
         self.program
     }
 
-    pub(crate) fn frames(&self) -> &Frames<S> {
-        &self.frames
+    pub(crate) fn job(&self) -> &RunningJob<S> {
+        &self.job
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
@@ -140,8 +151,8 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         self.program.spe.notify(to);
     }
 
-    fn current_task(&self) -> Option<Arc<Node<S>>> {
-        self.current.borrow().clone()
+    fn current(&self) -> Current<S> {
+        self.job.current.get()
     }
 
     fn waits(&self) -> &Waits<S> {
@@ -149,17 +160,21 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[track_caller]
-    fn wait_for(
-        &self,
-        why: &dyn fmt::Display,
-        done: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Payload> {
+    fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
         self.program.hand_in_ended();
         if done() {
-            return Ok(());
+            return true;
         }
         let _waiting = self.program.spe.activity("waiting");
-        self.program
-            .wait_for_others(|| place::wait_for(self.program.spe, self.program.shared, why, done))
+        let _for_others = WaitsForOthers::new(self.program);
+        self.program.spe.wait_until(why, done)
+    }
+
+    fn outlast(&self, done: &mut dyn FnMut() -> bool) {
+        let shared = self.program.shared;
+        self.program.spe.outlast(&mut || {
+            shared.discard_jobs();
+            done()
+        });
     }
 }

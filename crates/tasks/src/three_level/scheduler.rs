@@ -13,6 +13,7 @@ use super::dicing::dice;
 use super::filter::{Filter, PendingTask};
 use super::queues::{FIRST_PHASE, Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
 use super::sides::MainSide;
+use crate::discard::discard;
 use crate::error::{DiceError, TaskError};
 use crate::node::{End, Node};
 use crate::settings::Priority;
@@ -34,6 +35,12 @@ pub(super) struct PpeScheduler<'a, C: CellPpeCore> {
     /// Whether the phase has at least one task, and all tasks were submitted.
     awaits_completion: Cell<bool>,
     filter_panic: RefCell<Option<Payload>>,
+    /// The tasks before which all tasks have ended without running, and which are posted next.
+    ready: RefCell<VecDeque<Arc<Node<C::Spe>>>>,
+    /// Whether a call posts the tasks of `ready`.
+    posts_ready: Cell<bool>,
+    /// The number of tasks that have ended and that `Word::Jobs` still counts.
+    ended_jobs: Cell<usize>,
 }
 
 struct Entry<S: cellworks_machine::Spe> {
@@ -68,6 +75,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             phase: Cell::new(FIRST_PHASE),
             awaits_completion: Cell::new(false),
             filter_panic: RefCell::default(),
+            ready: RefCell::default(),
+            posts_ready: Cell::new(false),
+            ended_jobs: Cell::new(0),
         }
     }
 
@@ -131,8 +141,13 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             self.import();
             let has_room = || !self.queues.buffer_in_main(entrance).is_full();
             let why = "room in the queue of tasks";
-            self.core
+            let waited = self
+                .core
                 .wait_until(&why, &mut || has_room() || self.queues.wants_scheduler());
+            if !waited {
+                // The task stays in the table, from which the cancelled run drops it.
+                return;
+            }
         }
         if self.queues.is_mars() {
             return self.queues.tasks_came(self.core);
@@ -364,26 +379,48 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             unsafe { &*task.phase }.fail(error);
             self.end(&task);
         }
+        if self.posts_ready.replace(true) {
+            // A caller of this call posts the tasks. Otherwise a long chain of tasks that do not
+            // run would be as many nested calls.
+            return;
+        }
+        while let Some(task) = self.take_ready() {
+            self.post(task);
+        }
+        self.posts_ready.set(false);
+        // The ends are counted after the starts, so that the count is not 0 in between.
+        for _ in 0..self.ended_jobs.take() {
+            unless_cancelled(self.core, || self.job_ended());
+        }
+    }
+
+    fn take_ready(&self) -> Option<Arc<Node<C::Spe>>> {
+        self.ready.borrow_mut().pop_front()
     }
 
     /// Ends a task that has not run, and that the caller has taken out of the table.
     fn end(&self, task: &Arc<Node<C::Spe>>) {
-        // SAFETY: the caller has taken the task out of the table, and the task has not ended.
-        let is_job = unsafe {
-            task.drop_work();
-            self.queues.is_job(task)
-        };
+        // SAFETY: the caller has taken the task out of the table.
+        let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { task.drop_work() }));
+        if let Err(panic) = dropped {
+            match self.core.is_cancelled() {
+                true => discard(panic),
+                false => task.panicked(panic),
+            }
+        }
+        // SAFETY: the task has not ended.
+        let is_job = unsafe { self.queues.is_job(task) };
         let whole = task.whole();
         whole.drop_it();
         let is_last = !task.is_part() || whole.release();
         if is_last {
             // This task did not run. `End::Failed` drops the tasks that come after it.
             let notify = |processor| self.core.notify(processor);
-            whole.end_with(End::Failed, |task| self.post(task), notify);
+            let is_ready = |task| self.ready.borrow_mut().push_back(task);
+            whole.end_with(End::Failed, is_ready, notify);
         }
-        if is_job {
-            unless_cancelled(self.core, || self.job_ended());
-        }
+        self.ended_jobs
+            .set(self.ended_jobs.get() + usize::from(is_job));
         if is_last {
             // SAFETY: the phase waits for this task until the next call counts it as ended.
             let scope = unsafe { &(*whole.phase).scope };
