@@ -2,6 +2,7 @@
 
 mod conservation;
 mod fork_join;
+mod hazards;
 mod loops;
 #[path = "../../../../tests/machines.rs"]
 mod machines;
