@@ -24,9 +24,9 @@ pub enum Job<S: Spe> {
 pub struct Ticket<S: Spe> {
     pub(crate) offer: Offer,
     /// Valid until the owner has withdrawn the offer or has found that the half has ended.
-    pub(crate) half: *const Half<S>,
+    pub(crate) half: Half<S>,
     pub(crate) owner: Processor,
-    /// The task that has called `join`. It has not ended while `half` is valid.
+    /// The task whose code has called `join`. It has not ended while `half` is valid.
     pub(crate) current: Current<S>,
 }
 

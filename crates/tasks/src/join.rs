@@ -3,36 +3,33 @@
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::resume_unwind;
+use std::ptr;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 
 use crate::discard::discard;
 use crate::halves::Half;
-use crate::job::Ticket;
 use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 
-/// The second closure of a `join`, and its result. `half` is the first field, so that a pointer to
-/// it also points to the whole value.
-#[repr(C)]
-struct Second<S: Spe, B, R> {
-    half: Half<S>,
+/// The second closure of a `join`, and its result.
+struct Second<B, R> {
     body: UnsafeCell<ManuallyDrop<B>>,
     /// The result, if another worker has run the closure. Otherwise uninitialised.
     result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
-impl<S: Spe, B, R> Second<S, B, R> {
+impl<B, R> Second<B, R> {
     /// Runs the closure on the worker that has taken the offer of the closure.
     ///
     /// # Safety
     ///
-    /// See [`Half::run`]. In addition, `half` points to a `Second` of these types.
-    unsafe fn run(half: *const Half<S>, worker: &Worker<'_, S>) -> Result<(), Payload>
+    /// See [`Half::run`]. In addition, `second` points to a `Second` of these types.
+    unsafe fn run<S: Spe>(second: *const (), worker: &Worker<'_, S>) -> Result<(), Payload>
     where
         B: FnOnce(&Worker<'_, S>) -> R,
     {
-        let second = half.cast::<Self>();
+        let second = second.cast::<Self>();
         // SAFETY: `second` is alive, and only this worker uses these fields until the offer ends.
         let (body, result) = unsafe {
             let body = ManuallyDrop::take(&mut *(*second).body.get());
@@ -84,80 +81,83 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
-        let second = Second::<S, B, RB> {
-            half: Half::new(Second::<S, B, RB>::run),
+        let second = Second::<B, RB> {
             body: UnsafeCell::new(ManuallyDrop::new(second)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
         };
-        let half = (&raw const second).cast();
-        // SAFETY: `second` stays where it is, and is removed below, because no panic passes before.
-        let older = unsafe { self.job().halves.add(half) };
+        let closure = (&raw const second).cast();
+        let half = Half::new(Second::<B, RB>::run::<S>, closure);
+        let place = self.job().halves.add(half);
         let first = self.guarded(|| {
             self.answer();
             first(self)
         });
-        // SAFETY: the half was added above.
-        match unsafe { self.job().halves.remove(half, older) } {
-            None => {
-                // SAFETY: the half was never offered, so no other worker has taken the closure.
-                let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
-                self.both(first, body)
-            }
-            Some(ticket) => self.end_offered(&ticket, &second, first),
+        let first = match first {
+            Ok(first) => first,
+            Err(panic) => self.end_panicked(&second, panic),
+        };
+        if !self.job().halves.remove_newest(place) {
+            return self.end_elsewhere(&second, first);
         }
+        // SAFETY: the half was never offered, so no other worker has taken the closure.
+        let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
+        (first, body(self))
     }
 
-    /// Runs the second closure on this worker, or drops it and passes on the panic in `first`.
-    #[inline(always)]
-    fn both<B, RA, RB>(&self, first: Result<RA, Payload>, second: B) -> (RA, RB)
-    where
-        B: FnOnce(&Worker<'_, S>) -> RB,
-    {
-        match first {
-            Ok(first) => (first, second(self)),
-            Err(panic) => {
-                discard(second);
-                resume_unwind(panic)
-            }
-        }
-    }
-
-    /// Ends a `join` after its second closure was offered to other workers.
+    /// Ends a `join` whose half was offered, or is not the newest half of the job.
     #[cold]
     #[inline(never)]
-    fn end_offered<B, RA, RB>(
-        &self,
-        ticket: &Ticket<S>,
-        second: &Second<S, B, RB>,
-        first: Result<RA, Payload>,
-    ) -> (RA, RB)
+    fn end_elsewhere<B, RA, RB>(&self, second: &Second<B, RB>, first: RA) -> (RA, RB)
     where
         B: FnOnce(&Worker<'_, S>) -> RB,
     {
-        if ticket.offer.withdraw() {
-            // SAFETY: the offer was withdrawn, so no other worker has taken the closure.
-            let body = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
-            return self.both(first, body);
+        match self.take_back(second) {
+            Ok(body) => (first, body(self)),
+            Err((Ok(()), Ok(second))) => (first, second),
+            Err((Err(panic), second)) => {
+                discard(second);
+                discard(first);
+                resume_unwind(panic)
+            }
+            Err((Ok(()), Err(panic))) => {
+                discard(first);
+                resume_unwind(panic)
+            }
         }
-        let why = "another worker to end its half of a join";
-        let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
-        // SAFETY: the offer has ended, so the result is written and no other worker uses `second`.
-        let second = unsafe { (*second.result.get()).assume_init_read() };
-        match (waited, first, second) {
-            (Ok(()), Ok(first), Ok(second)) => (first, second),
-            (Err(panic), first, second) => {
-                discard(first);
+    }
+
+    /// Ends a `join` whose first closure has panicked.
+    #[cold]
+    #[inline(never)]
+    fn end_panicked<B, RB>(&self, second: &Second<B, RB>, panic: Payload) -> ! {
+        match self.take_back(second) {
+            Ok(body) => discard(body),
+            Err((waited, second)) => {
+                discard(waited);
                 discard(second);
-                resume_unwind(panic)
             }
-            (Ok(()), Err(panic), second) => {
-                discard(second);
-                resume_unwind(panic)
+        }
+        resume_unwind(panic)
+    }
+
+    /// Removes the half. Returns the closure if no other worker has taken it. Otherwise waits for
+    /// this worker, and returns the outcome of the wait and the result of the closure.
+    #[expect(clippy::type_complexity, reason = "the outcomes of two calls")]
+    fn take_back<B, RB>(
+        &self,
+        second: &Second<B, RB>,
+    ) -> Result<B, (Result<(), Payload>, Result<RB, Payload>)> {
+        let ticket = self.job().halves.remove(ptr::from_ref(second).cast());
+        match ticket {
+            Some(ticket) if !ticket.offer.withdraw() => {
+                let why = "another worker to end its half of a join";
+                let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
+                // SAFETY: the offer has ended, so the result is written and no other worker uses
+                // `second`.
+                Err((waited, unsafe { (*second.result.get()).assume_init_read() }))
             }
-            (Ok(()), first, Err(panic)) => {
-                discard(first);
-                resume_unwind(panic)
-            }
+            // SAFETY: no other worker has taken the closure, or can still take it.
+            _ => Ok(unsafe { ManuallyDrop::take(&mut *second.body.get()) }),
         }
     }
 }

@@ -294,7 +294,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let jobs = self.jobs.borrow();
         // SAFETY: pointers in the list are valid, and no other thread ends while this one runs.
         let mut jobs = jobs.iter().map(|&job| unsafe { &*job });
-        jobs.find(|job| !job.halves.is_empty())
+        jobs.find(|job| job.halves.has_private())
     }
 
     /// Offers the oldest half that was not offered yet. Returns false if there is no such half.

@@ -9,7 +9,6 @@ use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 use crate::current::Current;
 use crate::discard::discard;
 use crate::error::{DiceError, TaskError};
-use crate::halves::Half;
 use crate::job::{Job, Spawned, Ticket};
 use crate::node::{End, Node};
 use crate::place::sealed::Sealed;
@@ -45,7 +44,7 @@ impl<S: Spe> Ticket<S> {
             return Ok(());
         }
         // SAFETY: the owner waits for the end of the offer, so the half still exists.
-        let run = || unsafe { Half::run(self.half, worker) };
+        let run = || unsafe { self.half.run(worker) };
         let outcome = worker.with_current(self.current, run);
         self.offer.end();
         worker.spe().notify(self.owner);
