@@ -27,6 +27,7 @@ mod capabilities;
 mod error;
 mod id;
 mod interleave;
+mod latency_table;
 mod local_store;
 pub mod mailbox;
 pub mod memory;
@@ -53,6 +54,7 @@ pub use capabilities::Capabilities;
 pub use error::{Cancelled, Payload, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};
+pub use latency_table::{LatencyTableError, latency_table};
 pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,

@@ -112,6 +112,11 @@ impl ProblemBuilder {
     }
 }
 
+/// Returns the sum of costs, and 0 for none of them. `Iterator::sum` would return -0.0 then.
+pub(crate) fn total(costs: impl Iterator<Item = f64>) -> f64 {
+    costs.fold(0.0, |sum, cost| sum + cost)
+}
+
 impl Problem {
     /// Returns a builder of a problem. By default each place takes one task, no task is fixed and
     /// no place is forbidden.
@@ -206,7 +211,7 @@ impl Problem {
                     .costs
                     .between(placement.place_of(from), placement.place_of(to))
         };
-        self.volumes.pairs().map(cost).sum()
+        total(self.volumes.pairs().map(cost))
     }
 
     fn check_room(&self, placed: impl Iterator<Item = (Task, Place)>) -> Result<(), ProblemError> {

@@ -5,7 +5,7 @@
 
 use crate::ids::{Place, Task};
 use crate::placement::Placement;
-use crate::problem::Problem;
+use crate::problem::{Problem, total};
 
 /// The items, the slots, and the costs of assignments.
 ///
@@ -141,12 +141,12 @@ impl Slots {
 
     pub(crate) fn cost(&self, slot_of: &[usize]) -> f64 {
         let costs = (0..self.tasks).map(|item| self.next_cost(&slot_of[..item], slot_of[item]));
-        self.constant + costs.sum::<f64>()
+        self.constant + total(costs)
     }
 
     /// Returns the average cost of all assignments, to which the products of H and B add 0.
     pub(crate) fn average(&self) -> f64 {
-        let sum = |matrix: &[f64]| matrix.iter().sum::<f64>();
+        let sum = |matrix: &[f64]| total(matrix.iter().copied());
         let n = self.n as f64;
         let by_itself = sum(&self.linear) / n.max(1.0);
         // `volumes` has each pair twice.

@@ -5,17 +5,13 @@ use std::fmt::Write;
 use crate::binding::cpuset;
 use crate::costs::Costs;
 use crate::ids::Place;
-use crate::read::MEANS_LATENCY;
+use crate::read::{MEANS_LATENCY, ONE_WAY_PICOSECONDS, PICOSECONDS_PER_NANOSECOND};
 
 /// The bit of the attribute `kind` that marks distances as given by the user
 /// (`HWLOC_DISTANCES_KIND_FROM_USER` in `hwloc/distances.h` of hwloc 2).
 const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
-
-/// Picoseconds in a nanosecond. The file has picoseconds, because hwloc has whole numbers only, and
-/// the latencies in nanoseconds have fractions.
-const PARTS: f64 = 1_000.0;
 
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and
 /// [`read::hwloc`](crate::read::hwloc). The XML has a topology with only these CPUs, and distances
@@ -53,7 +49,7 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     }
     text += "  </object>\n";
     text += &format!(
-        "  <distances2 type=\"PU\" nbobjs=\"{}\" kind=\"{}\" name=\"OneWayLatencyInPicoseconds\" \
+        "  <distances2 type=\"PU\" nbobjs=\"{}\" kind=\"{}\" name=\"{ONE_WAY_PICOSECONDS}\" \
          indexing=\"os\">\n",
         places.len(),
         FROM_USER | MEANS_LATENCY
@@ -62,7 +58,8 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     lines(&mut text, "indexes", &indexes);
     let rows = places.iter().flat_map(|(_, from)| {
         let row = places.iter().map(|(_, to)| costs.between(*from, *to));
-        row.map(|cost| (cost * PARTS).round() as u64)
+        // In picoseconds, because hwloc has whole numbers only, and nanoseconds have fractions.
+        row.map(|cost| (cost * PICOSECONDS_PER_NANOSECOND).round() as u64)
     });
     lines(&mut text, "u64values", &rows.collect::<Vec<u64>>());
     text + "  </distances2>\n</topology>\n"

@@ -9,7 +9,8 @@ use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
-/// The unit of all costs, except costs from files of hwloc and QAPLIB, which do not name a unit.
+/// The unit of all costs, except costs from files of QAPLIB and of most files of hwloc, which name no
+/// unit.
 const NS: &str = "ns";
 
 /// The places for tasks.
@@ -114,8 +115,16 @@ fn described(machine: &Path) -> Result<Places, Failure> {
 
 /// Reads the distances in XML of hwloc.
 fn topology(file: &Path) -> Result<Places, Failure> {
-    let (costs, cpus) = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(Places::of(costs, Some(cpus), file))
+    let read::HwlocLatencies {
+        costs,
+        cpus,
+        is_in_nanoseconds,
+    } = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
+    let places = Places::of(costs, Some(cpus), file);
+    Ok(Places {
+        unit: is_in_nanoseconds.then_some(NS),
+        ..places
+    })
 }
 
 /// Reads the result of `cellworks stats --matrix`.

@@ -34,8 +34,9 @@ pub(crate) struct ProblemArgs {
     /// The cost of a unit of volume between cores. The ending of the name tells the format. A .json
     /// file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
     /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
-    /// another. Any other file is a table of latencies, with a line for each CPU and commas between
-    /// the values, as core-to-core-latency writes it
+    /// another. Any other file is a table of latencies with commas between the values, as
+    /// core-to-core-latency --csv writes it. Such a table names no CPUs: its first line is taken for
+    /// CPU 0, its second line for CPU 1 and so on
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
 }

@@ -168,7 +168,7 @@ fn files_that_describe_no_machine() {
     fs::write(&matrix, "0,1\n-1,0\n").unwrap();
     let matrix = matrix.to_str().unwrap();
     machines(&[matrix]).refused(&format!(
-        "error: {matrix}:2: column 1 is \"-1\"; allowed: a time in nanoseconds, 0 to 1000000000, or nothing\n"
+        "error: {matrix}:2: column 1 is \"-1\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing\n"
     ));
 }
 

@@ -389,19 +389,18 @@ fn a_wrong_table_of_cores_is_named_with_line_and_rule() {
     refused(
         "0 1\n",
         ("cores.csv", ",,\n1,,\n2,3\n"),
-        "{}/cores.csv, line 3: 2 elements, but the file has 3 lines: the matrix has to be square, with empty \
-         elements between commas where it has no latency",
+        "{}/cores.csv, line 3: the row has 2 columns; allowed: 3, because there are 3 rows (with nothing between \
+         commas where a latency is missing)",
     );
     refused(
         "0 1\n",
         ("cores.csv", ",,\n1,,\n,3,\n"),
-        "{}/cores.csv, line 3: the latency between core 2 and core 0 is missing: there have to be all of them, \
-         or all below the diagonal and none above it",
+        "{}/cores.csv, line 1: column 3 is empty, and so is column 1 of line 3; allowed: a time in one of them",
     );
     refused(
         "0 1\n",
         ("cores.csv", ",\nfast,\n"),
-        "{}/cores.csv, line 2: \"fast\" stands where a finite number of 0 or more has to be",
+        "{}/cores.csv, line 2: column 1 is \"fast\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing",
     );
     let (_folder, paths) = files(&[("graph.txt", "0 1\n")]);
     let graph = paths[0].to_str().unwrap();
@@ -741,8 +740,9 @@ fn latencies_go_through_xml_of_hwloc() {
     let (_folder, paths) = files(&[("graph.txt", GRAPH), ("cores.xml", &hwloc_of_cores())]);
     let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
     let report = solve(&[graph, "--costs", cores, "--format", "json"]).json();
-    // The cost is in picoseconds.
-    assert_eq!(result(&report, "cost"), 2_050_000.0);
+    // The file has picoseconds, and its name of the distances says so.
+    assert_eq!(result(&report, "cost"), 2_050.0);
+    assert_eq!(report["problem"]["unit"], "ns");
     assert_eq!(report["binding"]["cpu_list"], "0-3");
 }
 
@@ -929,11 +929,54 @@ fn the_cost_has_its_unit_and_says_what_is_added_up() {
     assert!(fs::read_to_string(page).unwrap().contains(summed));
     let report = solve(&[&on("ps3")[..], &["--format", "json"]].concat()).json();
     assert_eq!(report["problem"]["unit"], "ns");
-    // XML of hwloc does not state the unit.
+    // Our own XML of hwloc has its unit in the name of the distances. Other XML has no unit.
+    let table = printed(&on(xml));
+    assert!(
+        table.contains("cost          20 ") && table.contains(summed),
+        "{table}"
+    );
+    let text = fs::read_to_string(xml).unwrap();
+    fs::write(
+        xml,
+        text.replace("OneWayLatencyInPicoseconds", "NUMALatency"),
+    )
+    .unwrap();
     let table = printed(&on(xml));
     assert!(
         table.contains("volume times cost of each pair, both directions"),
         "{table}"
+    );
+}
+
+#[test]
+fn the_cost_of_tasks_that_do_not_communicate_is_0() {
+    let (_folder, paths) = files(&[("cores.csv", CORES), ("none.txt", "tasks 3\n")]);
+    let [cores, none] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let on = [none, "--costs", cores];
+    let table = printed(&on);
+    assert!(table.contains("\ncost          0 "), "{table}");
+    let csv = printed(&[&on[..], &["--format", "csv"]].concat());
+    assert!(csv.contains(",3,4,0,0,0,"), "{csv}");
+    let json = printed(&[&on[..], &["--format", "json"]].concat());
+    assert!(!json.contains("-0"), "{json}");
+}
+
+#[test]
+fn one_reader_takes_tables_for_costs_and_for_machines() {
+    let half = ",,\n10,,\n40,40,\n\n";
+    let (_folder, paths) = files(&[("half.csv", half), ("pair.txt", "0 1 1\n")]);
+    let [table, graph] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let report = solve(&[graph, "--costs", table, "--format", "json"]).json();
+    assert_eq!(result(&report, "cost"), 10.0);
+    let run = Run::of(cellworks().args(["machine", table]));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let printed = "Num cores: 2\n  0\n  1    40±0\n";
+    let refusal = "this is the table that core-to-core-latency prints on a terminal; write one with \
+                   `core-to-core-latency --csv > FILE`";
+    refused(
+        "0 1\n",
+        ("printed.csv", printed),
+        &format!("{{}}/printed.csv, line 1: {refusal}"),
     );
 }
 

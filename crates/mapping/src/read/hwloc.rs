@@ -24,9 +24,26 @@ use crate::costs::Costs;
 /// (`HWLOC_DISTANCES_KIND_MEANS_LATENCY` in `hwloc/distances.h` of hwloc 2).
 pub(crate) const MEANS_LATENCY: u32 = 1 << 2;
 
+/// The name of the distances that [`write::hwloc`](crate::write::hwloc) writes.
+pub(crate) const ONE_WAY_PICOSECONDS: &str = "OneWayLatencyInPicoseconds";
+
+pub(crate) const PICOSECONDS_PER_NANOSECOND: f64 = 1_000.0;
+
 const WORD: usize = 32;
 
-pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
+/// Latencies between CPUs from XML of hwloc.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HwlocLatencies {
+    /// The latencies, in nanoseconds or in the unit of the file.
+    pub costs: Costs,
+    /// The CPU of each place.
+    pub cpus: Vec<usize>,
+    /// Whether the costs are in nanoseconds. hwloc knows no unit, but the name of the distances
+    /// that [`write::hwloc`](crate::write::hwloc) writes has it.
+    pub is_in_nanoseconds: bool,
+}
+
+pub(super) fn parse(text: &str) -> Result<HwlocLatencies, TextError> {
     let options = ParsingOptions {
         allow_dtd: true,
         ..ParsingOptions::default()
@@ -87,7 +104,7 @@ pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
         }
     };
     let mut cpus = Vec::new();
-    for (line, word) in words(&document, distances, "indexes") {
+    for (line, word) in words(&document, distances, "indexes")? {
         let cpu = cpu_of(word).ok_or_else(|| {
             let rule =
                 format!("there is no object of type {kind} with {index_name} {word:?} and a CPU");
@@ -100,7 +117,16 @@ pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
     }
 
     let (places, line) = (cpus.len(), line(distances));
-    let given: Vec<(usize, &str)> = words(&document, distances, "u64values").collect();
+    if let Some(objects) = distances.attribute("nbobjs")
+        && objects.parse() != Ok(places)
+    {
+        let rule = format!(
+            "`nbobjs` is {objects:?}, and the indexes name {places} objects; hwloc refuses such a file, so write it \
+             anew (`lstopo FILE.xml`)"
+        );
+        return Err(wrong(line, rule));
+    }
+    let given = words(&document, distances, "u64values")?;
     if given.len() != places * places || places == 0 {
         let rule = format!(
             "the distances have {} values, and {places} objects have {}: a row and a column for each",
@@ -111,28 +137,48 @@ pub(super) fn parse(text: &str) -> Result<(Costs, Vec<usize>), TextError> {
     }
     let values = given.into_iter().map(|(line, word)| amount(word, line));
     let values = values.collect::<Result<Vec<f64>, _>>()?;
-    let costs = Costs::from_fn(places, |from, to| values[from.0 * places + to.0])?;
-    Ok((costs, cpus))
+    let is_ours = distances.attribute("name") == Some(ONE_WAY_PICOSECONDS);
+    let unit = if is_ours {
+        PICOSECONDS_PER_NANOSECOND
+    } else {
+        1.0
+    };
+    let costs = Costs::from_fn(places, |from, to| values[from.0 * places + to.0] / unit)?;
+    Ok(HwlocLatencies {
+        costs,
+        cpus,
+        is_in_nanoseconds: is_ours,
+    })
 }
 
 fn wrong(line: usize, rule: String) -> TextError {
     TextError::Line { line, rule }
 }
 
-/// Returns the words in all elements of the given name, each with the line of its element.
+/// Returns the words in all elements of the given name, each with the line of its element. Fails if
+/// the attribute `length` of an element is not the number of bytes of its text.
 fn words<'a>(
     document: &'a Document<'_>,
     distances: Node<'a, '_>,
-    name: &'a str,
-) -> impl Iterator<Item = (usize, &'a str)> {
-    let elements = distances
-        .children()
-        .filter(move |node| node.has_tag_name(name));
-    elements.flat_map(|node| {
+    name: &str,
+) -> Result<Vec<(usize, &'a str)>, TextError> {
+    let mut words = Vec::new();
+    for node in distances.children().filter(|node| node.has_tag_name(name)) {
         let line = document.text_pos_at(node.range().start).row as usize;
         let text = node.text().unwrap_or_default();
-        text.split_whitespace().map(move |word| (line, word))
-    })
+        if let Some(length) = node.attribute("length")
+            && length.parse() != Ok(text.len())
+        {
+            let rule = format!(
+                "the `length` of `{name}` is {length:?}, and its text has {} bytes; hwloc refuses such a file, so \
+                 write it anew (`lstopo FILE.xml`)",
+                text.len()
+            );
+            return Err(wrong(line, rule));
+        }
+        words.extend(text.split_whitespace().map(|word| (line, word)));
+    }
+    Ok(words)
 }
 
 /// Returns the lowest CPU of a cpuset such as `0x00000002,,0x0`. The last word has CPUs 0 to 31.

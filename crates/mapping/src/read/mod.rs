@@ -13,7 +13,8 @@ use crate::costs::Costs;
 use crate::error::ProblemError;
 use crate::problem::Problem;
 use crate::volumes::Volumes;
-pub(crate) use hwloc::MEANS_LATENCY;
+pub use hwloc::HwlocLatencies;
+pub(crate) use hwloc::{MEANS_LATENCY, ONE_WAY_PICOSECONDS, PICOSECONDS_PER_NANOSECOND};
 use text::TextError;
 
 /// The reason why a file could not be read.
@@ -83,27 +84,26 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 
 /// Reads measured latencies between cores in nanoseconds, as the program `core-to-core-latency` of
 /// Nicolas Viennot writes them. The line of a core has its latencies with core 0, core 1 and so on,
-/// separated by commas. If all elements above the diagonal are empty, the elements below the
-/// diagonal are used for both directions. An empty diagonal element is 0.
+/// separated by commas: see [`cellworks_machine::latency_table`].
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, if the matrix is not square, or if an element is missing, is
-/// not a number, is negative or is not finite.
+/// Fails if the file cannot be read, if the matrix is not square, or if an element is missing in
+/// both directions, is not a number, is negative or is not finite.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }
 
 /// Reads latencies between CPUs from XML of hwloc 2, such as [`write::hwloc`](crate::write::hwloc)
 /// writes. Reads distances of the kind latency between PUs (CPUs). If there are none, reads those
-/// between cores. Returns the costs in the unit of the file, and the CPU of each place. The CPU of
-/// a core is the first of its PUs.
+/// between cores. The CPU of a core is the first of its PUs.
 ///
 /// # Errors
 ///
 /// Fails if the file cannot be read, is not XML of hwloc 2 or has no latencies. Fails if an object
-/// is missing or named twice, or if the values do not make a square.
-pub fn hwloc(file: impl AsRef<Path>) -> Result<(Costs, Vec<usize>), ReadError> {
+/// is missing or named twice, or if the values do not make a square. Fails as hwloc does if an
+/// attribute `nbobjs` or `length` is not the number of objects or bytes.
+pub fn hwloc(file: impl AsRef<Path>) -> Result<HwlocLatencies, ReadError> {
     read(file.as_ref(), hwloc::parse)
 }
 

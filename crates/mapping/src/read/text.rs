@@ -18,7 +18,8 @@ pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
         .parse()
         .ok()
         .filter(|number: &f64| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| {
+    // `-0` is no mistake, and is 0.
+    number.map(f64::abs).ok_or_else(|| {
         let rule = format!("{word:?} stands where a finite number of 0 or more has to be");
         TextError::Line { line, rule }
     })

@@ -1,10 +1,11 @@
 //! Reading files, and the error messages.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use cellworks_mapping::read::{self, ReadError};
-use cellworks_mapping::{Costs, Place, Problem, Task, Volumes, write};
+use cellworks_mapping::read::{self, HwlocLatencies, ReadError};
+use cellworks_mapping::{Costs, Limit, Place, Problem, Search, Task, Volumes, write};
 use tempfile::TempDir;
 
 fn data(name: &str) -> PathBuf {
@@ -135,6 +136,60 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
 }
 
 #[test]
+fn a_graph_of_metis_is_no_list_of_edges() {
+    let refusal = |header: &str| {
+        format!(
+            "made-up, line {header} edges, whose lines list neighbours; write a line for each direction of an edge, as \
+             in `0 1 4096` (if it is a list of edges, begin it with `tasks N`)"
+        )
+    };
+    let format = "this is a graph in the format of METIS, with";
+    assert_eq!(
+        edges("4 4\n2 4\n1 3\n2 4\n1 3\n").unwrap_err(),
+        refusal(&format!("1: {format} 4 vertices and 4"))
+    );
+    // A comment, weights of edges, and a vertex without an edge.
+    assert_eq!(
+        edges("% made up\n4 2 1\n2 7\n1 7 3 9\n2 9\n\n").unwrap_err(),
+        refusal(&format!("2: {format} 4 vertices and 2"))
+    );
+    // Lists of edges that look like a header at first: the rows list no neighbours.
+    assert_eq!(
+        edges("tasks 5\n4 4\n2 4\n1 3\n2 4\n1 3\n").unwrap().tasks(),
+        5
+    );
+    assert_eq!(edges("4 4\n0 1\n1 2\n2 3\n3 4\n").unwrap().tasks(), 5);
+    assert_eq!(
+        edges("4 3 1\n1 2 1\n2 3 1\n3 4 1\n1 4 1\n")
+            .unwrap()
+            .tasks(),
+        5
+    );
+    assert_eq!(edges("1 2\n2 1\n").unwrap().tasks(), 3);
+}
+
+#[test]
+fn the_cost_without_communication_is_0() {
+    let costs = Costs::from_fn(3, |_, _| 1.0).unwrap();
+    for text in ["tasks 3\n", "0 1 0\n1 2 -0\n0 2 0\n"] {
+        let problem = Problem::builder(edges(text).unwrap(), costs.clone())
+            .build()
+            .unwrap();
+        let placement = problem.placement([0, 1, 2]).unwrap();
+        let solution =
+            Search::new(Limit::Iterations(1)).run(&problem, |_| ControlFlow::Continue(()));
+        for cost in [
+            problem.cost(&placement),
+            solution.cost,
+            problem.average_cost(),
+            problem.lower_bound(),
+        ] {
+            assert_eq!(cost.to_string(), "0", "{text:?}");
+        }
+    }
+}
+
+#[test]
 fn latencies_below_the_diagonal_count_for_both_directions() {
     let costs = read::latencies(data("apple-m1-pro.csv")).unwrap();
     assert_eq!(costs.places(), 8);
@@ -156,25 +211,20 @@ fn a_full_matrix_of_latencies_has_two_directions() {
 fn wrong_latencies_are_named_with_line_and_rule() {
     assert_eq!(
         latencies("").unwrap_err(),
-        "made-up, line 1: the file is empty: it has to have a line for each core"
+        "made-up, line 1: the file is empty; allowed: a line for each processor"
     );
     assert_eq!(
         latencies(",,\n1,,\n2,3\n").unwrap_err(),
-        "made-up, line 3: 2 elements, but the file has 3 lines: the matrix has to be square, with empty elements \
-         between commas where it has no latency"
+        "made-up, line 3: the row has 2 columns; allowed: 3, because there are 3 rows (with nothing between commas \
+         where a latency is missing)"
     );
-    let missing = "there have to be all of them, or all below the diagonal and none above it";
     assert_eq!(
         latencies(",,\n1,,\n,3,\n").unwrap_err(),
-        format!("made-up, line 3: the latency between core 2 and core 0 is missing: {missing}")
-    );
-    assert_eq!(
-        latencies(",4,\n1,,\n2,3,\n").unwrap_err(),
-        format!("made-up, line 1: the latency between core 0 and core 2 is missing: {missing}")
+        "made-up, line 1: column 3 is empty, and so is column 1 of line 3; allowed: a time in one of them"
     );
     assert_eq!(
         latencies(",\nfast,\n").unwrap_err(),
-        "made-up, line 2: \"fast\" stands where a finite number of 0 or more has to be"
+        "made-up, line 2: column 1 is \"fast\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing"
     );
 }
 
@@ -190,7 +240,7 @@ fn topology(distances: &str) -> String {
     )
 }
 
-fn hwloc(distances: &str) -> Result<(Costs, Vec<usize>), String> {
+fn hwloc(distances: &str) -> Result<HwlocLatencies, String> {
     of_text(&topology(distances), |file| read::hwloc(file))
 }
 
@@ -199,28 +249,34 @@ fn distances_of_hwloc_are_costs() {
     let costs = Costs::from_rows(&[vec![0.0, 36.0], vec![37.0, 0.0]]).unwrap();
     let values =
         "<u64values length=\"7\">0 36 37</u64values><u64values length=\"2\">0 </u64values>";
+    let expected = |cpus: [usize; 2]| HwlocLatencies {
+        costs: costs.clone(),
+        cpus: cpus.to_vec(),
+        is_in_nanoseconds: false,
+    };
     let bandwidths = "<distances2 type=\"PU\" nbobjs=\"2\" kind=\"10\" indexing=\"os\"/>";
     let by_number = format!(
         "{bandwidths}<distances2 type=\"PU\" nbobjs=\"2\" kind=\"6\" indexing=\"os\"><indexes length=\"5\">65 0 \
          </indexes>{values}</distances2>"
     );
-    assert_eq!(hwloc(&by_number).unwrap(), (costs.clone(), vec![65, 0]));
+    assert_eq!(hwloc(&by_number).unwrap(), expected([65, 0]));
     let of_cores = format!(
         "<distances2 type=\"Core\" nbobjs=\"2\" kind=\"5\" indexing=\"gp\"><indexes length=\"6\">13 11 \
          </indexes>{values}</distances2>"
     );
-    assert_eq!(hwloc(&of_cores).unwrap(), (costs, vec![0, 65]));
+    assert_eq!(hwloc(&of_cores).unwrap(), expected([0, 65]));
 }
 
 #[test]
 fn what_is_written_for_hwloc_is_read_back() {
     let costs = Costs::from_fn(3, |from, to| (10 * from.0 + to.0) as f64 / 8.0).unwrap();
     let text = write::hwloc(&costs, &[2, 40, 9]);
-    let (read, cpus) = of_text(&text, |file| read::hwloc(file)).unwrap();
-    assert_eq!(cpus, [2, 9, 40]);
-    // The values are in picoseconds, by ascending CPU.
-    assert_eq!(read.between(Place(1), Place(2)), 21_000.0 / 8.0);
-    assert_eq!(read.between(Place(2), Place(0)), 10_000.0 / 8.0);
+    let read = of_text(&text, |file| read::hwloc(file)).unwrap();
+    assert_eq!(read.cpus, [2, 9, 40]);
+    // The places are ordered by CPU. The file has picoseconds, and says so.
+    assert!(read.is_in_nanoseconds);
+    assert_eq!(read.costs.between(Place(1), Place(2)), 21.0 / 8.0);
+    assert_eq!(read.costs.between(Place(2), Place(0)), 10.0 / 8.0);
 }
 
 #[test]
@@ -251,6 +307,23 @@ fn wrong_xml_is_named_with_line_and_rule() {
         ))
         .unwrap_err()
     };
+    let refused = "hwloc refuses such a file, so write it anew (`lstopo FILE.xml`)";
+    assert_eq!(
+        hwloc(
+            "<distances2 type=\"PU\" nbobjs=\"3\" kind=\"6\" indexing=\"os\">\n<indexes>65 0</indexes>\n\
+             <u64values>0 1 1 0</u64values></distances2>"
+        )
+        .unwrap_err(),
+        format!("made-up, line 10: `nbobjs` is \"3\", and the indexes name 2 objects; {refused}")
+    );
+    assert_eq!(
+        hwloc(
+            "<distances2 type=\"PU\" nbobjs=\"2\" kind=\"6\" indexing=\"os\">\n<indexes>65 0</indexes>\n\
+             <u64values length=\"8\">0 1 1 0</u64values></distances2>"
+        )
+        .unwrap_err(),
+        format!("made-up, line 12: the `length` of `u64values` is \"8\", and its text has 7 bytes; {refused}")
+    );
     assert_eq!(
         distances("65 1", "0 1 1 0"),
         "made-up, line 11: there is no object of type PU with os_index \"1\" and a CPU"

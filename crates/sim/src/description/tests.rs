@@ -782,19 +782,24 @@ fn texts_that_are_no_matrix() {
     };
     assert_eq!(
         message("0,1\n-2,0\n"),
-        "m.csv:2: column 1 is \"-2\"; allowed: a time in nanoseconds, 0 to 1000000000, or nothing"
+        "m.csv:2: column 1 is \"-2\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing"
     );
-    for field in ["x", "NaN", "inf", "1e10", "0x1"] {
+    assert_eq!(
+        message("0,1e10\n2,0\n"),
+        "m.csv:1: column 2 is 10000000000.0; allowed: a time in nanoseconds, 0 to 1000000000, or nothing"
+    );
+    for field in ["x", "NaN", "inf", "0x1"] {
         assert_eq!(
             message(&format!("0,{field}\n2,0\n")),
             format!(
-                "m.csv:1: column 2 is \"{field}\"; allowed: a time in nanoseconds, 0 to 1000000000, or nothing"
+                "m.csv:1: column 2 is \"{field}\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing"
             )
         );
     }
     assert_eq!(
         message(",,\n1,,\n2,3\n"),
-        "m.csv:3: the row has 2 columns; allowed: 3, because there are 3 rows"
+        "m.csv:3: the row has 2 columns; allowed: 3, because there are 3 rows (with nothing between commas where a \
+         latency is missing)"
     );
     assert_eq!(
         message(",,\n1,,\n2,,\n"),
@@ -802,10 +807,14 @@ fn texts_that_are_no_matrix() {
     );
     assert_eq!(
         message(""),
+        "m.csv:1: the file is empty; allowed: a line for each processor"
+    );
+    assert_eq!(
+        message("0\n"),
         "m.csv:1: the matrix has 1 rows; allowed: 2 to 1024"
     );
     assert_eq!(
-        message(&"\n".repeat(1_025).replace('\n', "1\n")),
+        message(&format!("{}1\n", "1,".repeat(1_024)).repeat(1_025)),
         "m.csv:1025: the matrix has 1025 rows; allowed: 2 to 1024"
     );
 }
