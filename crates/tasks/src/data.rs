@@ -61,14 +61,6 @@ pub unsafe trait Data: Viewed + Send + Sized {
     /// `self` and parts of `self` that are used at the same time do not overlap.
     unsafe fn part(&self, pieces: Range<usize>) -> Self;
 
-    /// Returns a second value for the same data.
-    ///
-    /// # Safety
-    ///
-    /// Only one of the two values is used afterwards.
-    #[doc(hidden)]
-    unsafe fn whole(&self) -> Self;
-
     /// Starts the transfers of the data that the task reads.
     ///
     /// # Safety
@@ -263,10 +255,6 @@ macro_rules! data_of_slice {
                 })
             }
 
-            unsafe fn whole(&self) -> Self {
-                Self::of(self.rows)
-            }
-
             unsafe fn begin<'s, S: Spe>(
                 &self,
                 $spe: &'s S,
@@ -331,7 +319,11 @@ pub struct Part(pub Range<usize>);
 pub struct Value<T>(pub T);
 
 macro_rules! without_transfer {
-    ([$($generics:tt)*] $kind:ty, $view:ty, |$me:ident, $pieces:ident| $count:expr, $part:expr) => {
+    (
+        [$($generics:tt)*] $kind:ty, $view:ty;
+        copied by |$same:ident| $copy:expr;
+        split by |$me:ident, $pieces:ident| $count:expr, $part:expr
+    ) => {
         impl<$($generics)*> Viewed for $kind {
             type View<'v> = $view;
         }
@@ -362,15 +354,12 @@ macro_rules! without_transfer {
                 $part
             }
 
-            unsafe fn whole(&self) -> Self {
-                self.clone()
-            }
-
             unsafe fn begin<'s, S: Spe>(&self, _: &'s S) -> Result<Self, StageError>
             where
                 Self: 's,
             {
-                Ok(self.clone())
+                let $same = self;
+                Ok($copy)
             }
 
             fn arrive<'s, S: Spe>(ahead: Self) -> Self
@@ -384,17 +373,27 @@ macro_rules! without_transfer {
             where
                 Self: 's,
             {
-                staged.0.clone()
+                let $same = staged;
+                $copy.0
             }
         }
     };
 }
 
-without_transfer!([] Part, Range<usize>, |me, pieces| Some(me.0.len()), {
-    assert!(pieces.end <= me.0.len());
-    Part(me.0.start + pieces.start..me.0.start + pieces.end)
-});
-without_transfer!([T: Copy + Send] Value<T>, T, |me, _pieces| { let _ = me; None }, *me);
+without_transfer! {
+    [] Part, Range<usize>;
+    copied by |part| part.clone();
+    split by |me, pieces| Some(me.0.len()), {
+        assert!(pieces.end <= me.0.len());
+        Part(me.0.start + pieces.start..me.0.start + pieces.end)
+    }
+}
+without_transfer! {
+    [T: Copy + Send] Value<T>, T;
+    // Not `clone`, which is code of the program, and may panic.
+    copied by |value| *value;
+    split by |me, _pieces| { let _ = me; None }, *me
+}
 
 macro_rules! tuple {
     ($($name:ident $field:tt),+) => {
@@ -414,7 +413,8 @@ macro_rules! tuple {
                 Self: 's;
 
             fn bytes(&self) -> usize {
-                0 $(+ self.$field.bytes())+
+                // Several elements may read the same slice.
+                [$(self.$field.bytes()),+].into_iter().fold(0, usize::saturating_add)
             }
 
             fn pieces(&self, named: &mut dyn FnMut(usize)) {
@@ -424,11 +424,6 @@ macro_rules! tuple {
             unsafe fn part(&self, pieces: Range<usize>) -> Self {
                 // SAFETY: by the contract of this function.
                 ($(unsafe { self.$field.part(pieces.clone()) },)+)
-            }
-
-            unsafe fn whole(&self) -> Self {
-                // SAFETY: by the contract of this function.
-                ($(unsafe { self.$field.whole() },)+)
             }
 
             unsafe fn begin<'s, S: Spe>(

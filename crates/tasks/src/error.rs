@@ -1,6 +1,7 @@
 //! Errors of tasks.
 
 use std::fmt;
+use std::ops::Range;
 
 use cellworks_machine::{Payload, StageError};
 
@@ -28,25 +29,29 @@ pub enum TaskError {
         /// The error of the local store.
         source: StageError,
     },
-    /// A dice (a function that splits a task) returned parts that are not the whole task.
+    /// A dice (a function that says where a task is split) returned a piece at which the task
+    /// cannot be split, because a part would be empty, or because the task has no such piece.
     #[error(
-        "task {task} was diced into parts that have {} of its {} pieces: a dice returns each piece of the data that it \
-         gets once",
-        counts(in_parts),
-        counts(pieces)
+        "the dice of task {task} cut its pieces {} to {} at piece {cut}{}: a dice returns the first piece of each part \
+         except the first part, in rising order, and no part is empty",
+        pieces.start,
+        pieces.end.saturating_sub(1),
+        after(*before)
     )]
     Diced {
         /// Name and number of the task.
         task: String,
-        /// The number of pieces of each element of the data, without elements that cannot be split.
-        pieces: Vec<usize>,
-        /// The number of pieces in all returned parts, for each element of `pieces`.
-        in_parts: Vec<usize>,
+        /// The numbers of the task's pieces.
+        pieces: Range<usize>,
+        /// The returned piece at which the task cannot be split.
+        cut: usize,
+        /// The returned piece before `cut`, if any.
+        before: Option<usize>,
     },
     /// A task may be diced, but the pool cannot split its data.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
-         pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)",
+         pieces (`Part`, rows of an `Update` or `Write`)",
         unlike(pieces)
     )]
     CannotBeDiced {
@@ -138,9 +143,32 @@ pub enum TaskError {
     },
 }
 
-pub(crate) struct DiceError {
-    pub(crate) pieces: Vec<usize>,
-    pub(crate) in_parts: Vec<usize>,
+/// The error of a dice whose task is not known yet.
+pub(crate) enum DiceError {
+    Panicked(Payload),
+    Cut {
+        pieces: Range<usize>,
+        cut: usize,
+        before: Option<usize>,
+    },
+}
+
+impl DiceError {
+    pub(crate) fn of(self, task: String) -> TaskError {
+        match self {
+            Self::Panicked(payload) => TaskError::Panicked { task, payload },
+            Self::Cut {
+                pieces,
+                cut,
+                before,
+            } => TaskError::Diced {
+                task,
+                pieces,
+                cut,
+                before,
+            },
+        }
+    }
 }
 
 fn message(payload: &Payload) -> &str {
@@ -149,16 +177,16 @@ fn message(payload: &Payload) -> &str {
         .unwrap_or("no message")
 }
 
-fn counts(pieces: &[usize]) -> String {
-    let counts: Vec<_> = pieces.iter().map(usize::to_string).collect();
-    counts.join(" and ")
+fn after(before: Option<usize>) -> String {
+    before.map_or_else(String::new, |cut| format!(", after a cut at piece {cut}"))
 }
 
 fn unlike(pieces: &[usize]) -> String {
-    match pieces {
-        [] => "no pieces".to_owned(),
-        _ => format!("{} pieces", counts(pieces)),
+    if pieces.is_empty() {
+        return "no pieces".to_owned();
     }
+    let counts: Vec<_> = pieces.iter().map(usize::to_string).collect();
+    format!("{} pieces", counts.join(" and "))
 }
 
 fn uses(changes: bool) -> &'static str {

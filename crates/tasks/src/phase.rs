@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use crate::scope;
 use crate::scope_state::ScopeState;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, TaskLock};
-use crate::work::Work;
+use crate::work::{NoDice, Work};
 use crate::worker::Worker;
 
 /// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
@@ -48,13 +49,58 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         D: Data + 'scope,
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
     {
-        let dice: Option<fn(D, usize) -> Vec<D>> = None;
-        Task::new(name.into(), data, body, dice)
+        Task::new(name.into(), data, body, None::<NoDice>)
     }
 
-    /// Does the same as [`task`](Self::task). To [dice](Task::diced) the task, the pool calls
-    /// `dice` with the data and the wanted number of parts. `dice` may return any number of parts.
-    /// If the parts are not exactly the data, the phase ends with [`TaskError::Diced`].
+    /// Does the same as [`task`](Self::task), for a task that is [diced](Task::diced) where `dice`
+    /// says: for example, into parts of equal cost.
+    ///
+    /// To split the task, the pool calls `dice` with the numbers of the task's pieces and the
+    /// wanted number of parts. A piece is a row of an [`Update`](crate::Update) or
+    /// [`Write`](crate::Write), or an integer of a [`Part`](crate::Part), and pieces count from 0
+    /// in the data that was submitted, also for a part that is split again. `dice` returns the
+    /// first piece of each part except the first part, in rising order. It may return more or fewer
+    /// parts than wanted. If it returns no piece, the task runs whole. A task with one piece is not
+    /// split.
+    ///
+    /// If a part would be empty, or a returned piece is not a piece of the task, the phase ends
+    /// with [`TaskError::Diced`]. If `dice` panics, the phase ends with [`TaskError::Panicked`].
+    ///
+    /// ```
+    /// use std::ops::Range;
+    ///
+    /// use cellworks_machine::Machine;
+    /// use cellworks_tasks::{Pool, Update};
+    ///
+    /// /// Adds 1 to each row. Before row `i`, the rows cost `costs[i]` together.
+    /// fn add<M: Machine>(
+    ///     machine: &M,
+    ///     rows: &mut [f32],
+    ///     columns: usize,
+    ///     costs: &[f64],
+    /// ) -> Result<(), Box<dyn std::error::Error>> {
+    ///     Pool::new(machine).run(|main| {
+    ///         main.phase(|phase| {
+    ///             let data = Update::rows(rows, columns);
+    ///             let dice = |rows: Range<usize>, parts| {
+    ///                 let (begin, end) = (costs[rows.start], costs[rows.end]);
+    ///                 let cost = |part| begin + (end - begin) * part as f64 / parts as f64;
+    ///                 let cut = |part| costs.partition_point(|&before| before < cost(part));
+    ///                 let mut cuts: Vec<_> = (1..parts).map(cut).collect();
+    ///                 // A row that costs more than a part makes two cuts equal.
+    ///                 cuts.dedup();
+    ///                 cuts.retain(|&cut| rows.start < cut && cut < rows.end);
+    ///                 cuts
+    ///             };
+    ///             let add = |rows: &mut [f32]| rows.iter_mut().for_each(|x| *x += 1.0);
+    ///             let task = phase.task_with_dice("add", data, move |_, rows| add(rows), dice);
+    ///             phase.submit(main, task)?;
+    ///             Ok(())
+    ///         })
+    ///     })??;
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn task_with_dice<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
@@ -65,7 +111,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     where
         D: Data + 'scope,
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
-        G: Fn(D, usize) -> Vec<D> + Send + Sync + 'scope,
+        G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync + 'scope,
     {
         Task::new(name.into(), data, body, Some(dice)).diced()
     }
@@ -127,7 +173,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         let node = Arc::new(node);
         // SAFETY: the task is in no queue yet.
         let work = unsafe { node.work() };
-        if dices && !work.has_dice() {
+        if dices {
             let pieces = work.pieces();
             if pieces.is_empty() || pieces.iter().any(|&n| n != pieces[0]) {
                 let task = node.to_string();

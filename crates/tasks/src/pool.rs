@@ -175,6 +175,11 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// Sets the threshold for dicing, or disables dicing with `None`. If the number of waiting
     /// tasks per worker is less than `threshold`, tasks that [may be diced](crate::Task::diced) are
     /// split into parts. The default is [`DICING_THRESHOLD`].
+    ///
+    /// A part with less than 1/65,536 of the pieces of its task is not split again, because with
+    /// a high threshold the pool would otherwise split a long range into single numbers.
+    /// [`Scheduler::ThreeLevel`] does not split tasks while 1,024 tasks wait, because its reorder
+    /// buffer holds no more.
     #[must_use]
     pub fn dicing(mut self, threshold: Option<usize>) -> Self {
         self.dicing = threshold;
@@ -241,7 +246,7 @@ impl<'m, M: Machine> Pool<'m, M> {
         let (shared, queues) = Shared::new(chosen, staging, self.dicing, central);
         let enough = self
             .dicing
-            .map(|threshold| (threshold * workers).min(BUFFER_TASKS));
+            .map(|threshold| threshold.saturating_mul(workers).min(BUFFER_TASKS));
         let no_room = Mutex::new(None);
         let counters = Mutex::new(vec![WorkerCounters::default(); workers]);
         let result = self.machine.run(|ppe: &Ppe<'_, '_, M>| {

@@ -8,7 +8,7 @@ use cellworks_machine::{Payload, Processor, Span, Spe, StageError};
 
 use crate::current::Current;
 use crate::discard::discard;
-use crate::error::{DiceError, TaskError};
+use crate::error::TaskError;
 use crate::job::{Job, Spawned, Ticket};
 use crate::node::{End, Node};
 use crate::place::sealed::Sealed;
@@ -306,7 +306,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         };
         // Figure 4.6 of the Jack Rabbit thesis: the missing tasks, divided by the present tasks.
         let tasks = 1 + self.queued();
-        (threshold * workers).saturating_sub(tasks) / tasks
+        let enough = threshold.saturating_mul(workers);
+        enough.saturating_sub(tasks) / tasks
     }
 
     /// Splits a task if the queues hold too few tasks. Returns true if the parts have replaced the
@@ -319,15 +320,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let _dicing = self.spe.activity("dicing");
         // SAFETY: this worker has taken the task out of a queue.
         let parts = match unsafe { task.work().dice(asked) } {
-            Ok(parts) if parts.len() < 2 => return false,
-            Ok(parts) => parts,
-            Err(DiceError { pieces, in_parts }) => {
+            Ok(None) => return false,
+            Ok(Some(parts)) => parts,
+            Err(error) => {
                 // SAFETY: the task is counted as ended below.
-                unsafe { &*task.phase }.fail(TaskError::Diced {
-                    task: task.to_string(),
-                    pieces,
-                    in_parts,
-                });
+                unsafe { &*task.phase }.fail(error.of(task.to_string()));
                 self.end_task(task, End::Failed, worker);
                 return true;
             }
@@ -340,11 +337,12 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
+        // SAFETY: as above. The data of the task now belongs to its parts. No part has ended yet,
+        // so the body and the values that it owns are not dropped here.
+        unsafe { task.drop_work() };
         for part in parts.into_iter().rev() {
             self.push(Job::Task(Arc::new(task.part(part))));
         }
-        // SAFETY: as above. The data of the task now belongs to its parts.
-        unsafe { task.drop_work() };
         true
     }
 

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cellworks_machine::Spe;
@@ -61,7 +62,7 @@ impl<'d, S: Spe> Task<'d, S> {
     where
         D: Data + 'd,
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'd,
-        G: Fn(D, usize) -> Vec<D> + Send + Sync + 'd,
+        G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync + 'd,
     {
         Self {
             name,

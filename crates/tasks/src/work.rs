@@ -1,5 +1,7 @@
 //! The work of a task: its data and its body. `dyn Work` erases their types.
 
+use std::cell::Cell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -19,9 +21,6 @@ pub(crate) trait Work<S: Spe>: Send {
     fn pieces(&self) -> Vec<usize>;
 
     fn blocks(&self, named: &mut dyn FnMut(BlockUse));
-
-    /// Returns whether the task has its own function that splits it (a dice).
-    fn has_dice(&self) -> bool;
 
     /// Begins to stage the data, or returns [`StageError`] if the local store has no room.
     ///
@@ -44,16 +43,19 @@ pub(crate) trait Work<S: Spe>: Send {
         arrived: &mut dyn FnMut(),
     ) -> Result<Result<(), Payload>, StageError>;
 
-    /// Splits the task into about `parts` parts. Fails if the parts together are not the whole
-    /// task.
+    /// Splits the task into about `parts` parts, and returns at least two. Returns `None` if the
+    /// task is not split. Fails if the task's own dice fails.
     ///
     /// # Safety
     ///
-    /// The whole task is not used afterwards.
-    unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
+    /// If this call returns parts, the whole task is not used afterwards.
+    unsafe fn dice<'t>(&self, parts: usize) -> Result<Option<Parts<'t, S>>, DiceError>
     where
         Self: 't;
 }
+
+/// The parts of a task.
+pub(crate) type Parts<'t, S> = Vec<Box<dyn Work<S> + 't>>;
 
 /// The work of a task whose data is on its way to the local store.
 pub(crate) trait Begun<S: Spe> {
@@ -65,22 +67,86 @@ pub(crate) trait Begun<S: Spe> {
     ) -> Result<(), Payload>;
 }
 
+/// The number of parts into which a task is split at most, if they are equal. A pool that keeps
+/// `n` tasks waiting splits its last tasks into single pieces if `n` is some hundreds. With `2^60`
+/// pieces this would never end.
+const MOST_PARTS: usize = 1 << 16;
+
 pub(crate) struct Whole<D, F, G> {
     data: D,
+    /// The number of the first piece of `data` in the data of the submitted task.
+    first: usize,
+    /// Whether the dice has refused to split this task, and is not asked again.
+    stays_whole: Cell<bool>,
     how: Arc<How<F, G>>,
 }
 
-impl<D, F, G> Whole<D, F, G> {
+impl<D: Data, F, G> Whole<D, F, G> {
     pub(crate) fn new(data: D, body: F, dice: Option<G>) -> Self {
-        let how = Arc::new(How { body, dice });
-        Self { data, how }
+        let fewest = pieces_of(&data)
+            .first()
+            .map_or(0, |count| count / MOST_PARTS);
+        let how = Arc::new(How { body, dice, fewest });
+        Self::of(data, 0, how)
+    }
+
+    fn of(data: D, first: usize, how: Arc<How<F, G>>) -> Self {
+        Self {
+            data,
+            first,
+            stays_whole: Cell::new(false),
+            how,
+        }
     }
 }
 
-/// The body of a task, and the function that splits it (dice). All parts share this value.
+/// The type of the dice of a task that has none.
+pub(crate) type NoDice = fn(Range<usize>, usize) -> Vec<usize>;
+
+// Rejected: a dice that is given the data and returns the data of the parts. It could keep the
+// data, and return data of another task.
+
+/// The body of a task, and the function that says where it is split (dice). All parts share this
+/// value.
 struct How<F, G> {
     body: F,
     dice: Option<G>,
+    /// A part with this number of pieces or fewer is not split again.
+    fewest: usize,
+}
+
+impl<F, G> How<F, G>
+where
+    G: Fn(Range<usize>, usize) -> Vec<usize>,
+{
+    /// Returns the first piece of each part except the first part: numbers that rise, and that lie
+    /// inside of `pieces`, so that no part is empty.
+    fn cuts(&self, pieces: &Range<usize>, parts: usize) -> Result<Vec<usize>, DiceError> {
+        let Some(dice) = &self.dice else {
+            let cut = |part| pieces.start + share(pieces.len(), part, parts);
+            return Ok((1..parts).map(cut).collect());
+        };
+        let cuts = catch_unwind(AssertUnwindSafe(|| dice(pieces.clone(), parts)));
+        let cuts = cuts.map_err(DiceError::Panicked)?;
+        let mut before = None;
+        for &cut in &cuts {
+            if cut <= before.unwrap_or(pieces.start) || cut >= pieces.end {
+                let pieces = pieces.clone();
+                return Err(DiceError::Cut {
+                    pieces,
+                    cut,
+                    before,
+                });
+            }
+            before = Some(cut);
+        }
+        Ok(cuts)
+    }
+}
+
+/// Returns `pieces * part / parts`. The product may be larger than a `usize`.
+fn share(pieces: usize, part: usize, parts: usize) -> usize {
+    (pieces as u128 * part as u128 / parts as u128) as usize
 }
 
 struct OnItsWay<'s, S: Spe, D: Data + 's, F, G> {
@@ -127,7 +193,7 @@ where
     S: Spe,
     D: Data,
     F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync,
-    G: Fn(D, usize) -> Vec<D> + Send + Sync,
+    G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync,
 {
     fn bytes(&self) -> usize {
         self.data.bytes()
@@ -139,10 +205,6 @@ where
 
     fn blocks(&self, named: &mut dyn FnMut(BlockUse)) {
         self.data.blocks(named);
-    }
-
-    fn has_dice(&self) -> bool {
-        self.how.dice.is_some()
     }
 
     unsafe fn begin<'s>(&self, spe: &'s S) -> Result<Box<dyn Begun<S> + 's>, StageError>
@@ -166,42 +228,33 @@ where
         Ok(run_with::<S, D, F>(ahead, &self.how.body, worker, arrived))
     }
 
-    unsafe fn dice<'t>(&self, parts: usize) -> Result<Vec<Box<dyn Work<S> + 't>>, DiceError>
+    unsafe fn dice<'t>(&self, parts: usize) -> Result<Option<Parts<'t, S>>, DiceError>
     where
         Self: 't,
     {
-        let pieces = self.pieces();
-        let least = pieces.iter().copied().min().unwrap_or(0);
-        // SAFETY: the parts replace the whole, and do not overlap.
-        let part = |range| unsafe { self.data.part(range) };
-        let datas = match &self.how.dice {
-            // SAFETY: the parts of `dice` replace the whole.
-            Some(dice) => dice(unsafe { self.data.whole() }, parts),
-            None => {
-                let parts = parts.min(least).max(1);
-                let begin = |part: usize| least * part / parts;
-                let range = |number| begin(number)..begin(number + 1);
-                (0..parts).map(range).map(part).collect()
-            }
-        };
-        let mut in_parts = vec![0; pieces.len()];
-        for data in &datas {
-            let pieces = pieces_of(data);
-            in_parts
-                .iter_mut()
-                .zip(pieces)
-                .for_each(|(sum, n)| *sum += n);
+        // The phase has refused data of which the elements have different numbers of pieces.
+        let count = self.pieces().first().copied().unwrap_or(0);
+        if count < 2 || count <= self.how.fewest || self.stays_whole.get() {
+            return Ok(None);
         }
-        if in_parts != pieces {
-            return Err(DiceError { pieces, in_parts });
+        let pieces = self.first..self.first + count;
+        let parts = parts.clamp(2, count.min(MOST_PARTS));
+        let cuts = self.how.cuts(&pieces, parts)?;
+        if cuts.is_empty() {
+            self.stays_whole.set(true);
+            return Ok(None);
         }
-        let whole = |data| -> Box<dyn Work<S> + 't> {
-            Box::new(Self {
-                data,
-                how: Arc::clone(&self.how),
-            })
+        let mut begin = pieces.start;
+        let ends = cuts.into_iter().chain([pieces.end]);
+        let part = |end| -> Box<dyn Work<S> + 't> {
+            let range = begin - self.first..end - self.first;
+            // SAFETY: the parts replace the whole. They do not overlap, because `cuts` rises.
+            let data = unsafe { self.data.part(range) };
+            let part = Self::of(data, begin, Arc::clone(&self.how));
+            begin = end;
+            Box::new(part)
         };
-        Ok(datas.into_iter().map(whole).collect())
+        Ok(Some(ends.map(part).collect()))
     }
 }
 

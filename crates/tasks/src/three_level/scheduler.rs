@@ -14,7 +14,7 @@ use super::filter::{Filter, PendingTask};
 use super::queues::{FIRST_PHASE, Level, Queues, Word, gate_closed, gate_open, unless_cancelled};
 use super::sides::MainSide;
 use crate::discard::discard;
-use crate::error::{DiceError, TaskError};
+use crate::error::TaskError;
 use crate::node::{End, Node};
 use crate::settings::Priority;
 
@@ -314,29 +314,15 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
             return;
         };
         // SAFETY: this pass has taken the task out of the table.
-        let diced = catch_unwind(AssertUnwindSafe(|| unsafe { task.work().dice(asking) }));
-        let name = || task.to_string();
-        let parts = match diced {
-            Ok(Ok(parts)) if parts.len() < 2 => {
+        let parts = match unsafe { task.work().dice(asking) } {
+            Ok(None) => {
                 counts.undiced.add(1);
                 let number = self.queues.insert(Arc::clone(&task));
                 return into.push(Entry { number, task });
             }
-            Ok(Ok(parts)) => parts,
-            Ok(Err(DiceError { pieces, in_parts })) => {
-                let task_name = name();
-                let error = TaskError::Diced {
-                    task: task_name,
-                    pieces,
-                    in_parts,
-                };
-                return found.failed.push((task, error));
-            }
-            Err(payload) => {
-                let error = TaskError::Panicked {
-                    task: name(),
-                    payload,
-                };
+            Ok(Some(parts)) => parts,
+            Err(error) => {
+                let error = error.of(task.to_string());
                 return found.failed.push((task, error));
             }
         };
@@ -350,13 +336,14 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         // A part that is split again no longer counts as a part.
         let more = parts.len() - usize::from(task.is_part());
         task.whole().wait_for_parts(more);
+        // SAFETY: as above. The data of the task now belongs to its parts. No part has ended yet,
+        // so the body and the values that it owns are not dropped here.
+        unsafe { task.drop_work() };
         for part in parts {
             let part = Arc::new(task.part(part));
             let number = self.queues.insert(Arc::clone(&part));
             into.push(Entry { number, task: part });
         }
-        // SAFETY: as above. The data of the task now belongs to its parts.
-        unsafe { task.drop_work() };
     }
 
     fn end_found(&self, found: Found<C::Spe>) {

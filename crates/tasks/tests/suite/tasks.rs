@@ -26,9 +26,6 @@ crate::on_every_machine!(
     what_belongs_to_another_phase_is_refused,
     a_task_waits_for_tasks_that_it_submits,
     tasks_of_several_phases_on_one_worker_are_all_counted,
-    a_dice_that_loses_a_part_is_an_error,
-    a_dice_that_doubles_a_part_is_an_error,
-    data_that_cannot_be_split_is_refused,
 );
 
 fn tasks_read_update_and_write_what_they_declare<M: Machine>(machine: &M) {
@@ -575,50 +572,6 @@ fn tasks_of_several_phases_on_one_worker_are_all_counted<M: Machine>(machine: &M
         .unwrap()
         .unwrap();
     assert!(rows.iter().all(|&x| x == 2));
-}
-
-/// Returns the error of a task of ten numbers that `dice` splits.
-fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
-    let error = Pool::new(machine).run(|main| {
-        main.phase(|phase| {
-            let count = phase.task_with_dice("count", Part(0..10), |_, _| (), dice);
-            phase.submit(main, count)?;
-            Ok(())
-        })
-    });
-    error.unwrap().unwrap_err().to_string()
-}
-
-fn a_dice_that_loses_a_part_is_an_error<M: Machine>(machine: &M) {
-    assert_eq!(
-        diced_by(machine, |_, _| vec![Part(0..4), Part(5..10)]),
-        "task 'count' (1) was diced into parts that have 9 of its 10 pieces: a dice returns each piece of the data \
-         that it gets once"
-    );
-}
-
-fn a_dice_that_doubles_a_part_is_an_error<M: Machine>(machine: &M) {
-    assert_eq!(
-        diced_by(machine, |_, _| vec![Part(0..5), Part(4..10)]),
-        "task 'count' (1) was diced into parts that have 11 of its 10 pieces: a dice returns each piece of the data \
-         that it gets once"
-    );
-}
-
-fn data_that_cannot_be_split_is_refused<M: Machine>(machine: &M) {
-    let mut rows = [0_u8; 12];
-    let error = Pool::new(machine).run(|main| {
-        main.phase(|phase| {
-            let data = (Part(0..3), Write::rows(&mut rows, 3));
-            phase.submit(main, phase.task("draw", data, |_, _| ()).diced())?;
-            Ok(())
-        })
-    });
-    assert_eq!(
-        error.unwrap().unwrap_err().to_string(),
-        "task 'draw' (1) may be diced, but its data has 3 and 4 pieces: give it data of which each element has the \
-         same number of pieces (`Part`, rows of an `Update` or `Write`), or a dice of its own (`Phase::task_with_dice`)"
-    );
 }
 
 #[test]

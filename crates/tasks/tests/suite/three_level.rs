@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cellworks_machine::{Cycles, LocalStore, Machine, RunError, Span, Spe, SpeCore, Wait, Wake};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{
-    Counters, Part, PendingTask, Pool, PoolError, Priority, Read, Scheduler, Staging, Update,
-    Value, Write,
+    Counters, PendingTask, Pool, PoolError, Priority, Read, Scheduler, Staging, Update, Value,
+    Write,
 };
 use proptest::prelude::*;
 
@@ -34,8 +34,6 @@ on_every_cell!(
     a_filter_that_drops_an_awaited_task_is_an_error,
     a_filter_that_panics_ends_the_phase,
     a_task_that_panics_is_named,
-    a_dice_that_loses_a_part_is_an_error,
-    a_dice_that_panics_is_an_error,
     a_panic_of_the_main_program_ends_the_run,
     tasks_that_wait_for_ever_are_a_deadlock,
 );
@@ -497,37 +495,6 @@ fn a_task_that_panics_is_named<M: Machine>(machine: &M) {
             .unwrap_err();
         assert_eq!(error.to_string(), "task 'divide' (7) panicked: no 7");
     }
-}
-
-/// Submits a task that `dice` dices. Returns the error of the phase as text.
-fn diced_by<M: Machine>(machine: &M, dice: fn(Part, usize) -> Vec<Part>) -> String {
-    Pool::new(machine)
-        .scheduler(Scheduler::ThreeLevel)
-        .run(|main| {
-            main.phase(|phase| {
-                let task = phase.task_with_dice("rows", Part(0..100), |_, _| (), dice);
-                phase.submit(main, task)?;
-                Ok(())
-            })
-        })
-        .unwrap()
-        .unwrap_err()
-        .to_string()
-}
-
-fn a_dice_that_loses_a_part_is_an_error<M: Machine>(machine: &M) {
-    assert_eq!(
-        diced_by(machine, |part, _| vec![Part(0..40), Part(50..part.0.end)]),
-        "task 'rows' (1) was diced into parts that have 90 of its 100 pieces: a dice returns each piece of the data \
-         that it gets once"
-    );
-}
-
-fn a_dice_that_panics_is_an_error<M: Machine>(machine: &M) {
-    assert_eq!(
-        diced_by(machine, |_, _| panic!("no dice")),
-        "task 'rows' (1) panicked: no dice"
-    );
 }
 
 fn a_panic_of_the_main_program_ends_the_run<M: Machine>(machine: &M) {
