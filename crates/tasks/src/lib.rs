@@ -38,6 +38,7 @@ mod place;
 mod pool;
 mod program;
 mod range;
+mod request;
 mod room;
 mod running;
 mod scope;

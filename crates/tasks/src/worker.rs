@@ -12,9 +12,9 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::place::{self, sealed::Sealed};
 use crate::program::WorkerProgram;
+use crate::request::Request;
 use crate::room::MOST_QUEUED;
 use crate::shared::Destination;
-use crate::sync::{AtomicBool, Ordering};
 use crate::waits::Waits;
 
 /// The worker that runs a task. The task starts more work with the methods of the worker. A
@@ -36,7 +36,7 @@ use crate::waits::Waits;
 pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
     frames: Frames<S>,
-    wanted: &'w AtomicBool,
+    request: &'w Request,
     /// The submitted task that runs on this thread, if any.
     current: RefCell<Option<Arc<Node<S>>>>,
 }
@@ -46,7 +46,7 @@ impl<'w, S: Spe> Worker<'w, S> {
         Self {
             program,
             frames: Frames::new(),
-            wanted: &program.seat().wanted,
+            request: &program.seat().request,
             current: RefCell::default(),
         }
     }
@@ -86,7 +86,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.program.spe.catch_up();
-        self.wanted.load(Ordering::Relaxed)
+        self.request.is_asked()
     }
 
     /// Offers the oldest half of a `join`, if another worker asks for work.
