@@ -7,19 +7,32 @@ use std::sync::Arc;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
+use rustix::thread::CpuSet;
 
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
 use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source, WhyLeftOut};
 use crate::layout::Layout;
 use crate::memory::Pages;
-use crate::pin::Pinned;
+use crate::pin::{self, Pinned};
 
 /// This computer as a [`Machine`](cellworks_machine::Machine).
 ///
-/// Several hosts may exist and run at the same time, on the same CPUs. During a run the calling
-/// thread, and each thread of `std` that it starts, is pinned to one CPU. After the run the calling
+/// Several hosts may exist and run at the same time, on the same CPUs. After a run the calling
 /// thread may use its previous CPUs again.
+///
+/// # OS threads, CPUs and stacks of a run
+///
+/// - There is one OS thread for each CPU that has an SPE. Of 16 SPEs on 2 CPUs, 8 share an OS
+///   thread, and run in turn. Only 2 programs run at the same time.
+/// - During a run, the calling thread and the OS threads of the SPEs are pinned to one CPU each.
+///   What a program starts inherits this CPU: a thread of `std` (thus also another thread pool) and
+///   a child process. There, as in the program, [`std::thread::available_parallelism`] is 1. Start
+///   them in [`unpinned`](Self::unpinned), or before the run.
+/// - A program and each cooperative thread has a stack of 256 KiB, and not the 8 MiB of a main
+///   thread: see [`HostBuilder::stack_bytes`].
+/// - The programs on an OS thread share its floating-point control bits, such as the rounding mode
+///   or `flush to zero`. A program that changes them restores them before it waits or yields.
 ///
 /// # Other computers
 ///
@@ -45,6 +58,8 @@ pub struct Host {
     pub(crate) strict: bool,
     pub(crate) stack_bytes: usize,
     pub(crate) warnings: Vec<String>,
+    /// The CPUs of the thread that has built this host.
+    builders_cpus: Option<CpuSet>,
 }
 
 /// A builder of a [`Host`].
@@ -152,7 +167,7 @@ impl Default for HostBuilder {
 impl HostBuilder {
     /// Sets the number of SPEs, 1 to 4,096. The default is the number of usable CPUs, or less if a
     /// quota limits the CPU time. If there are more SPEs than CPUs, several SPEs share an OS
-    /// thread.
+    /// thread, and run in turn.
     #[must_use]
     pub fn spes(mut self, count: usize) -> Self {
         self.spes = Some(count);
@@ -200,8 +215,9 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the stack size of each program and cooperative thread, 16 KiB to 1 GiB. The default is
-    /// 256 KiB. Only the pages that a program touches use memory.
+    /// Sets the stack size of each program and cooperative thread, and so of each task of a pool, 16
+    /// KiB to 1 GiB. The default is 256 KiB, much less than the 8 MiB of a main thread on common
+    /// computers. Only the pages that a program touches use memory.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
@@ -347,7 +363,48 @@ impl Host {
             strict: builder.strict,
             stack_bytes: builder.stack_bytes,
             warnings,
+            builders_cpus: pin::cpus_of_this_thread(),
         })
+    }
+
+    /// Runs `f` on a new OS thread that may use all CPUs that the thread had that built this host,
+    /// and returns its result. Threads of `std` and child processes that `f` starts inherit these
+    /// CPUs. Started by a program, they would have only the CPU to which its SPE is pinned.
+    ///
+    /// The call blocks the calling OS thread, with all its programs, until `f` returns. So `f`
+    /// should start the thread or process, and return it instead of waiting for it.
+    ///
+    /// ```
+    /// use std::process::Command;
+    ///
+    /// use cellworks_host::Host;
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// let host = Host::builder().spes(1).build()?;
+    /// let (here, child) = host.run(|ppe| {
+    ///     let program = ppe.spawn(SpeId::new(0), |_| {
+    ///         let here = std::thread::available_parallelism().unwrap();
+    ///         let child = host.unpinned(|| Command::new("nproc").spawn());
+    ///         (here, child.and_then(|child| child))
+    ///     });
+    ///     program.join().unwrap()
+    /// })?;
+    /// assert_eq!(here.get(), 1);
+    /// // It prints the number of usable CPUs.
+    /// assert!(child?.wait()?.success());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the system if it starts no thread, or if none of these CPUs is usable
+    /// any more. Then `f` has not run.
+    ///
+    /// # Panics
+    ///
+    /// Passes on the panic of `f`.
+    pub fn unpinned<R: Send>(&self, f: impl FnOnce() -> R + Send) -> std::io::Result<R> {
+        pin::on_thread_with(self.builders_cpus.as_ref(), f)
     }
 
     /// Returns the folder of `CELLWORKS_FSROOT`, or `None` if this host describes this computer.

@@ -3,6 +3,7 @@
 // Rejected: keeping the caller of `run` (the PPE) pinned after the run.
 
 use std::io;
+use std::panic::resume_unwind;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -34,4 +35,24 @@ impl Drop for Pinned {
         // If this fails, the system has taken the CPUs away, and has already moved the thread.
         let _ = sched_setaffinity(None, &self.before);
     }
+}
+
+/// Returns the CPUs of the calling thread, or `None` if the system does not tell.
+pub(crate) fn cpus_of_this_thread() -> Option<CpuSet> {
+    sched_getaffinity(None).ok()
+}
+
+/// Runs `f` on a new OS thread that may use these CPUs.
+pub(crate) fn on_thread_with<R: Send>(
+    cpus: Option<&CpuSet>,
+    f: impl FnOnce() -> R + Send,
+) -> io::Result<R> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("unpinned".to_owned());
+        let thread = thread.spawn_scoped(scope, || {
+            cpus.map_or(Ok(()), |cpus| sched_setaffinity(None, cpus))?;
+            Ok(f())
+        })?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }

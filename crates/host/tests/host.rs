@@ -1,6 +1,9 @@
 //! Properties of only the host: staging without copies, strict local stores, OS threads, and CPUs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{self, available_parallelism};
 
 use cellworks_host::{Host, HostSpe};
 use cellworks_machine::{CellSpe, Machine, PpeCore, Processor, Spe, SpeId, Wait};
@@ -310,4 +313,38 @@ fn a_thread_outside_keeps_a_run_from_deadlock_until_it_waits_or_ends() {
     );
     let is_refused = strict(256 * 1024).run(|ppe| ppe.core().outside().is_none());
     assert!(is_refused.unwrap());
+}
+
+/// A program is pinned, and what it starts would be pinned, too.
+#[test]
+fn what_a_program_starts_unpinned_has_the_cpus_of_the_process() {
+    let list = || {
+        let child = Command::new("grep")
+            .args(["Cpus_allowed_list", "/proc/self/status"])
+            .output();
+        String::from_utf8(child.unwrap().stdout).unwrap()
+    };
+    let host = Host::builder().spes(2).build().unwrap();
+    let (usable, before) = (available_parallelism().unwrap(), list());
+    let (in_program, by_child, in_thread) = host
+        .run(|ppe| {
+            let program = |_: &HostSpe| {
+                let by_child = host.unpinned(list).unwrap();
+                let thread = host.unpinned(|| thread::spawn(|| available_parallelism().unwrap()));
+                let in_thread = thread.unwrap().join().unwrap();
+                (available_parallelism().unwrap(), by_child, in_thread)
+            };
+            ppe.spawn(spe(1), program).join().unwrap()
+        })
+        .unwrap();
+    assert_eq!((by_child, in_thread), (before, usable));
+    assert_eq!(in_program.get(), 1);
+}
+
+#[test]
+fn a_panic_of_what_runs_unpinned_comes_out() {
+    let host = Host::builder().spes(1).build().unwrap();
+    let unpinned = || host.unpinned(|| panic!("in the closure"));
+    let panic = catch_unwind(AssertUnwindSafe(unpinned)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"in the closure"));
 }

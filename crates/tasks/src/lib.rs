@@ -13,6 +13,12 @@
 //! on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A
 //! task may wait for any event, and its worker runs other tasks meanwhile.
 //!
+//! A switch between tasks or threads does not save the floating-point control bits, such as the
+//! rounding mode. A task that changes them must restore them before it waits, joins or yields.
+//!
+//! On a host, workers that share a CPU share an OS thread, and what a task starts is pinned like the
+//! task. The documentation of `cellworks_host::Host` has more on this, and on the size of stacks.
+//!
 //! With the feature `parameters`, [`Scheduler`] implements traits of clap and of serde.
 
 mod block_use;
@@ -40,6 +46,7 @@ mod place;
 mod pool;
 mod program;
 mod range;
+mod request;
 mod room;
 mod running;
 mod scope;

@@ -7,6 +7,8 @@
 //!   owner frees the half only when the other worker no longer uses it.
 //! - The owner of a scope is woken when its tasks have ended, and may then free the scope.
 //! - No worker sleeps while a queue holds a job. No main program sleeps while a queue has room.
+//! - While a worker sleeps, the next `join` of another worker offers it a half: the owner of the
+//!   half is asked, or a queue holds a job.
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
@@ -16,30 +18,67 @@ use loom::thread;
 use crate::count::Count;
 use crate::fresh_room::FreshRoom;
 use crate::offer::Offer;
+use crate::request::Request;
 use crate::sleepers::Sleepers;
-use crate::sync::{AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 
 /// A model of `Wait::wait_until` and `Wake::notify` of a machine, for one waiting thread.
 #[derive(Default)]
 struct Seat {
-    is_woken: Mutex<bool>,
+    thread: Mutex<Thread>,
     wakes: Condvar,
+    rests: Condvar,
+}
+
+#[derive(Default)]
+struct Thread {
+    is_woken: bool,
+    does: Does,
+}
+
+#[derive(Default, PartialEq)]
+enum Does {
+    #[default]
+    Runs,
+    Sleeps,
+    /// Runs a job that does not end while the model is checked.
+    RunsALongJob,
 }
 
 impl Seat {
     fn wait_until(&self, mut ready: impl FnMut() -> bool) {
         while !ready() {
-            let mut is_woken = self.is_woken.lock().unwrap();
-            while !*is_woken {
-                is_woken = self.wakes.wait(is_woken).unwrap();
+            let mut thread = self.thread.lock().unwrap();
+            while !thread.is_woken {
+                thread.does = Does::Sleeps;
+                self.rests.notify_one();
+                thread = self.wakes.wait(thread).unwrap();
             }
-            *is_woken = false;
+            *thread = Thread::default();
         }
     }
 
     fn notify(&self) {
-        *self.is_woken.lock().unwrap() = true;
+        self.thread.lock().unwrap().is_woken = true;
         self.wakes.notify_one();
+    }
+
+    fn runs_a_long_job(&self) {
+        self.thread.lock().unwrap().does = Does::RunsALongJob;
+        self.rests.notify_one();
+    }
+
+    /// Waits until the thread sleeps and was not woken, or runs a long job. Returns whether it
+    /// sleeps.
+    fn comes_to_sleep(&self) -> bool {
+        let mut thread = self.thread.lock().unwrap();
+        loop {
+            match thread.does {
+                Does::Sleeps if !thread.is_woken => return true,
+                Does::RunsALongJob => return false,
+                Does::Runs | Does::Sleeps => thread = self.rests.wait(thread).unwrap(),
+            }
+        }
     }
 }
 
@@ -375,4 +414,145 @@ fn the_main_program_does_not_sleep_while_there_is_room() {
         room.end_to_wait();
         worker.join().unwrap();
     });
+}
+
+/// The owner of the halves of `join` calls, and other workers that ask it for halves.
+struct Joins {
+    workers: Arc<Workers>,
+    request: Request,
+    is_closed: AtomicBool,
+}
+
+impl Joins {
+    fn new(workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            workers: Workers::new(workers),
+            request: Request::new(),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Looks for a job as `WorkerProgram::is_there_a_job` does.
+    fn is_there_a_job(&self) -> bool {
+        let is_there = !self.workers.queue.is_empty();
+        if !is_there {
+            self.request.ask();
+        }
+        is_there
+    }
+
+    /// Runs `jobs` jobs as `WorkerProgram::next` does, the last of which is long. Returns earlier
+    /// if the pool is closed.
+    fn run_jobs(&self, worker: usize, jobs: usize) {
+        let (sleepers, seat) = (&self.workers.sleepers, &self.workers.seats[worker]);
+        for _ in 0..jobs {
+            while !self.workers.queue.pop() {
+                let lies_down = || sleepers.lie_down(worker);
+                seat.wait_until(|| {
+                    let is_there = || self.is_there_a_job();
+                    self.is_closed() || is_there() || (lies_down() && is_there())
+                });
+                sleepers.get_up(worker);
+                if self.is_closed() {
+                    return;
+                }
+            }
+        }
+        seat.runs_a_long_job();
+    }
+
+    /// Runs a `join` of the owner as `Worker::join` does. The owner has a half to offer, or not.
+    fn join(&self, order: &[usize], has_half: bool) {
+        if self.request.is_asked() {
+            let offer = || {
+                if has_half {
+                    self.workers.push(order);
+                }
+                has_half
+            };
+            let others = order.iter().copied();
+            self.request
+                .answer(offer, || self.workers.sleepers.are_among(others));
+        }
+    }
+
+    /// Waits until no worker does anything that the model sees. Then, if a worker sleeps, the next
+    /// `join` must offer a half, or the worker would sleep until the end.
+    fn check_and_close(&self, workers: usize) {
+        let seats = &self.workers.seats[..workers];
+        let sleeping = seats.iter().filter(|seat| seat.comes_to_sleep()).count();
+        assert!(
+            sleeping == 0 || self.request.is_asked() || !self.workers.queue.is_empty(),
+            "{sleeping} workers sleep, and the owner does not know it"
+        );
+        self.is_closed.store(true, Ordering::Relaxed);
+        seats.iter().for_each(Seat::notify);
+    }
+}
+
+/// Runs workers that each take up to `jobs` jobs, and an owner that calls `join` for each of
+/// `halves`, which says whether the owner has a half to offer. The first `asleep` workers sleep
+/// before the first `join`. Of an earlier worker, which has found a job since, a request is left:
+/// loom does not find each order of a first load by one thread, and a load and a store by another.
+fn check_joins(
+    preemptions: Option<usize>,
+    jobs: &'static [usize],
+    asleep: usize,
+    halves: &'static [bool],
+) {
+    check(preemptions, move || {
+        let joins = Joins::new(jobs.len());
+        joins.request.ask();
+        let workers: Vec<_> = jobs
+            .iter()
+            .enumerate()
+            .map(|(worker, &jobs)| {
+                let joins = Arc::clone(&joins);
+                thread::spawn(move || joins.run_jobs(worker, jobs))
+            })
+            .collect();
+        for seat in &joins.workers.seats[..asleep] {
+            assert!(seat.comes_to_sleep());
+        }
+        let order: Vec<usize> = (0..jobs.len()).collect();
+        halves.iter().for_each(|half| joins.join(&order, *half));
+        joins.check_and_close(jobs.len());
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    });
+}
+
+/// The worker may end the half, look again and lie down while the owner still answers its first
+/// request.
+#[test]
+fn a_worker_that_ends_a_half_quickly_is_given_another() {
+    check_joins(None, &[2], 1, &[true]);
+}
+
+#[test]
+fn a_worker_that_asks_when_there_is_no_half_is_given_a_later_one() {
+    check_joins(None, &[2], 1, &[false, true]);
+}
+
+/// Each request is for one of the workers, and the half that answers it may be taken by the other
+/// worker, which then runs it for long.
+#[test]
+fn two_workers_that_ask_one_owner_are_both_given_a_half() {
+    check_joins(Some(2), &[1, 1], 2, &[true, true]);
+}
+
+/// The worker that lies down may find the request of the other worker, which the owner then forgets.
+#[test]
+fn a_worker_that_lies_down_during_an_answer_to_another_is_given_a_half() {
+    check_joins(Some(2), &[1, 1], 1, &[true]);
+}
+
+#[test]
+fn two_workers_that_lie_down_during_an_answer_are_both_given_a_half() {
+    check_joins(Some(2), &[1, 1], 0, &[true]);
 }

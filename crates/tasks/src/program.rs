@@ -153,11 +153,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if others().any(|other| !other.queue.is_empty() || !other.inbox.is_empty()) {
             return true;
         }
-        for other in others() {
-            if !other.wanted.load(Ordering::Relaxed) {
-                other.wanted.store(true, Ordering::Relaxed);
-            }
-        }
+        others().for_each(|other| other.request.ask());
         false
     }
 
@@ -284,9 +280,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     #[cold]
     #[inline(never)]
     pub(crate) fn answer(&self) {
-        if self.offer_oldest() {
-            self.seat().wanted.store(false, Ordering::Relaxed);
-        }
+        let others = || self.others.iter().copied();
+        self.seat().request.answer(
+            || self.offer_oldest(),
+            || self.shared.sleepers.are_among(others()),
+        );
     }
 
     /// Returns the job of the oldest thread with a half that was not offered.

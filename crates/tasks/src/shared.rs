@@ -10,6 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::fresh_room::FreshRoom;
 use crate::job::Job;
+use crate::request::Request;
 use crate::settings::{Priority, Staging};
 use crate::sleepers::Sleepers;
 use crate::sync::{AtomicBool, Ordering};
@@ -51,8 +52,8 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
-    /// Whether another worker asks this worker for the second closure of a `join`.
-    pub(crate) wanted: CachePadded<AtomicBool>,
+    /// The request of other workers for the second closure of a `join` of this worker.
+    pub(crate) request: CachePadded<Request>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     is_stuck: AtomicBool,
 }
@@ -84,7 +85,7 @@ impl<S: Spe> Shared<S> {
             spe,
             queue: queue.stealer(),
             inbox: Injector::new(),
-            wanted: CachePadded::new(AtomicBool::new(false)),
+            request: CachePadded::new(Request::new()),
             is_stuck: AtomicBool::new(false),
         };
         let shared = Self {

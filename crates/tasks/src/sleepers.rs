@@ -58,6 +58,13 @@ impl Sleepers {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
+    /// Returns whether one of these workers sleeps. Like [`are_there`](Self::are_there), but for
+    /// some of the workers.
+    pub(crate) fn are_among(&self, workers: impl IntoIterator<Item = usize>) -> bool {
+        let sleeps = |worker: usize| self.workers[worker].load(Ordering::Relaxed);
+        self.are_there() && workers.into_iter().any(sleeps)
+    }
+
     /// Returns the first sleeper in `order` for the caller to wake, and records it as awake.
     pub(crate) fn one_to_wake(&self, order: impl IntoIterator<Item = usize>) -> Option<usize> {
         order

@@ -11,9 +11,9 @@ use crate::halves::Halves;
 use crate::job::Job;
 use crate::place::sealed::Sealed;
 use crate::program::{WaitsForOthers, WorkerProgram};
+use crate::request::Request;
 use crate::room::MOST_QUEUED;
 use crate::shared::Destination;
-use crate::sync::{AtomicBool, Ordering};
 use crate::waits::Waits;
 
 /// The worker that runs a task. The task starts more work with the methods of the worker. A
@@ -35,7 +35,7 @@ use crate::waits::Waits;
 pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
     job: RunningJob<S>,
-    wanted: &'w AtomicBool,
+    request: &'w Request,
 }
 
 /// The state of the job that a thread runs. The cooperative threads that the job has started share
@@ -53,7 +53,7 @@ impl<'w, S: Spe> Worker<'w, S> {
                 halves: Halves::new(),
                 current: Cell::new(Current::none()),
             },
-            wanted: &program.seat().wanted,
+            request: &program.seat().request,
         }
     }
 
@@ -97,7 +97,7 @@ impl<'w, S: Spe> Worker<'w, S> {
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.program.spe.catch_up();
-        self.wanted.load(Ordering::Relaxed)
+        self.request.is_asked()
     }
 
     /// Offers the oldest half of a `join`, if another worker asks for work.

@@ -1,9 +1,11 @@
 //! Tests of `join` and `scope`.
 
 use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cellworks_machine::{Machine, RunError, Spe, Wait};
+use cellworks_machine::{Cycles, Machine, RunError, Spe, SpeId, Wait};
 use cellworks_tasks::{Pool, PoolError, Worker};
 
 crate::on_every_machine!(
@@ -214,4 +216,42 @@ fn a_pool_has_as_many_workers_as_it_can<M: Machine>(machine: &M) {
             .unwrap(),
         3
     );
+}
+
+/// Runs `depth` nested joins. A half that another worker runs takes longer than all of this call.
+fn long_halves<S: Spe>(worker: &Worker<'_, S>, depth: usize, ran: &Mutex<HashSet<SpeId>>) {
+    if depth == 0 {
+        return;
+    }
+    let owner = worker.spe().id();
+    worker.join(
+        |worker| {
+            worker.spe().compute(Cycles(50_000));
+            long_halves(worker, depth - 1, ran);
+        },
+        |worker| {
+            if worker.spe().id() != owner {
+                ran.lock().unwrap().insert(worker.spe().id());
+                worker.spe().compute(Cycles(50_000_000));
+            }
+        },
+    );
+}
+
+/// All other workers ask at the beginning, and each runs the half that it is given for long, so it
+/// does not ask on behalf of the next.
+#[test]
+fn each_idle_worker_is_given_a_half_although_one_request_is_for_all() {
+    for seed in 0..10 {
+        let machine = crate::qs22_with_seed(seed);
+        let ran = Mutex::default();
+        let result = Pool::new(&machine).run(|main| {
+            main.install(|worker| {
+                worker.spe().compute(Cycles(1_000_000));
+                long_halves(worker, 20, &ran);
+            });
+        });
+        result.unwrap();
+        assert_eq!(ran.into_inner().unwrap().len(), crate::SPES - 1);
+    }
 }
