@@ -1,5 +1,5 @@
 /// A use of a block by a task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockUse {
     /// The address of the slice to which the block belongs.
     pub(crate) slice: usize,

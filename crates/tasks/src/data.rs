@@ -86,6 +86,51 @@ pub unsafe trait Data: Viewed + Send + Sized {
     fn blocks(&self, _named: &mut dyn FnMut(BlockUse)) {}
 }
 
+/// Data that tasks do not change: [`Read`], [`Part`], [`Value`], and tuples of them. The dice of
+/// [`Phase::task_with_dice`](crate::Phase::task_with_dice) may be given such data.
+///
+/// # Safety
+///
+/// No task changes the data through a value of this type.
+#[diagnostic::on_unimplemented(
+    message = "a dice may not be given `{Self}`, which tasks change",
+    note = "it could keep the data; `Phase::task_with_cuts` asks only where the task is split"
+)]
+pub unsafe trait SharedData: Data {
+    /// Returns a second value for the same data.
+    #[doc(hidden)]
+    fn copy(&self) -> Self;
+
+    /// Calls `named` with the range of each [`Part`].
+    #[doc(hidden)]
+    fn ranges(&self, _named: &mut dyn FnMut(Range<usize>)) {}
+}
+
+// SAFETY: the value is like a shared reference.
+unsafe impl<T: Pod + Sync> SharedData for Read<'_, T> {
+    fn copy(&self) -> Self {
+        Self::of(self.rows)
+    }
+}
+
+// SAFETY: the value is a range.
+unsafe impl SharedData for Part {
+    fn copy(&self) -> Self {
+        self.clone()
+    }
+
+    fn ranges(&self, named: &mut dyn FnMut(Range<usize>)) {
+        named(self.0.clone());
+    }
+}
+
+// SAFETY: each task is given a copy.
+unsafe impl<T: Copy + Send> SharedData for Value<T> {
+    fn copy(&self) -> Self {
+        *self
+    }
+}
+
 /// The rows of a slice or of a block that a task uses.
 ///
 /// `slice` is a pointer, because several tasks that use the same block exist at the same time.
@@ -397,6 +442,17 @@ without_transfer! {
 
 macro_rules! tuple {
     ($($name:ident $field:tt),+) => {
+        // SAFETY: no task changes an element of the tuple.
+        unsafe impl<$($name: SharedData),+> SharedData for ($($name,)+) {
+            fn copy(&self) -> Self {
+                ($(self.$field.copy(),)+)
+            }
+
+            fn ranges(&self, named: &mut dyn FnMut(Range<usize>)) {
+                $(self.$field.ranges(named);)+
+            }
+        }
+
         impl<$($name: Viewed),+> Viewed for ($($name,)+) {
             type View<'v> = ($($name::View<'v>,)+);
         }

@@ -48,6 +48,34 @@ pub enum TaskError {
         /// The returned piece before `cut`, if any.
         before: Option<usize>,
     },
+    /// The parts that a dice returned do not have each number of the task's [`Part`](crate::Part)
+    /// once, or one of them is empty.
+    #[error(
+        "the dice of task {task} returned parts that are not {whole:?}: {}: a dice returns each number of a `Part` in \
+         one part, and no empty part",
+        misfit(*covered, part.as_ref())
+    )]
+    DicedParts {
+        /// Name and number of the task.
+        task: String,
+        /// The range that was split.
+        whole: Range<usize>,
+        /// The end of the parts that fit to each other, from the start of `whole` on.
+        covered: usize,
+        /// The next part, if any.
+        part: Option<Range<usize>>,
+    },
+    /// A part that a dice returned uses a block that the task has not named.
+    #[error(
+        "the dice of task {task} returned a part that reads block {block}, which the task has not named: name each block \
+         that a part may read in the data of the task"
+    )]
+    DicedBlock {
+        /// Name and number of the task.
+        task: String,
+        /// The block's number.
+        block: usize,
+    },
     /// A task may be diced, but the pool cannot split its data.
     #[error(
         "task {task} may be diced, but its data has {}: give it data of which each element has the same number of \
@@ -151,6 +179,14 @@ pub(crate) enum DiceError {
         cut: usize,
         before: Option<usize>,
     },
+    Parts {
+        whole: Range<usize>,
+        covered: usize,
+        part: Option<Range<usize>>,
+    },
+    Block {
+        block: usize,
+    },
 }
 
 impl DiceError {
@@ -167,6 +203,17 @@ impl DiceError {
                 cut,
                 before,
             },
+            Self::Parts {
+                whole,
+                covered,
+                part,
+            } => TaskError::DicedParts {
+                task,
+                whole,
+                covered,
+                part,
+            },
+            Self::Block { block } => TaskError::DicedBlock { task, block },
         }
     }
 }
@@ -179,6 +226,13 @@ fn message(payload: &Payload) -> &str {
 
 fn after(before: Option<usize>) -> String {
     before.map_or_else(String::new, |cut| format!(", after a cut at piece {cut}"))
+}
+
+fn misfit(covered: usize, part: Option<&Range<usize>>) -> String {
+    match part {
+        Some(part) => format!("after the parts up to {covered} follows {part:?}"),
+        None => format!("the parts end at {covered}"),
+    }
 }
 
 fn unlike(pieces: &[usize]) -> String {

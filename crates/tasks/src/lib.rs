@@ -65,7 +65,7 @@ mod worker;
 
 pub use blocks::Blocks;
 pub use counters::{Counters, SchedulerCounters, WorkerCounters};
-pub use data::{Data, Part, Read, Update, Value, Write};
+pub use data::{Data, Part, Read, SharedData, Update, Value, Write};
 pub use error::TaskError;
 pub use handle::Handle;
 pub use phase::Phase;

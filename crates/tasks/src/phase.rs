@@ -11,7 +11,7 @@ use bytemuck::Pod;
 use cellworks_machine::Spe;
 
 use crate::blocks::{Blocks, Users};
-use crate::data::Data;
+use crate::data::{Data, SharedData};
 use crate::discard::discard;
 use crate::error::TaskError;
 use crate::handle::Handle;
@@ -22,7 +22,7 @@ use crate::scope;
 use crate::scope_state::ScopeState;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, TaskLock};
-use crate::work::{NoDice, Work};
+use crate::work::{AtCuts, Evenly, IntoParts, Work};
 use crate::worker::Worker;
 
 /// A phase, to which tasks are submitted. Made by [`Main::phase`](crate::Main::phase).
@@ -49,7 +49,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         D: Data + 'scope,
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
     {
-        Task::new(name.into(), data, body, None::<NoDice>)
+        Task::new(name.into(), data, body, Evenly)
     }
 
     /// Does the same as [`task`](Self::task), for a task that is [diced](Task::diced) where `dice`
@@ -93,7 +93,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     ///                 cuts
     ///             };
     ///             let add = |rows: &mut [f32]| rows.iter_mut().for_each(|x| *x += 1.0);
-    ///             let task = phase.task_with_dice("add", data, move |_, rows| add(rows), dice);
+    ///             let task = phase.task_with_cuts("add", data, move |_, rows| add(rows), dice);
     ///             phase.submit(main, task)?;
     ///             Ok(())
     ///         })
@@ -101,7 +101,7 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
     ///     Ok(())
     /// }
     /// ```
-    pub fn task_with_dice<D, F, G>(
+    pub fn task_with_cuts<D, F, G>(
         &'scope self,
         name: impl Into<Cow<'static, str>>,
         data: D,
@@ -113,7 +113,30 @@ impl<'scope, S: Spe> Phase<'scope, '_, S> {
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
         G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync + 'scope,
     {
-        Task::new(name.into(), data, body, Some(dice)).diced()
+        Task::new(name.into(), data, body, AtCuts(dice)).diced()
+    }
+
+    /// Does the same as [`task_with_cuts`](Self::task_with_cuts), for data that tasks do not change.
+    /// `dice` is given the data and the wanted number of parts, and returns the data of the parts,
+    /// in any order. So each part may read another slice.
+    ///
+    /// The data has a [`Part`](crate::Part), and each of its numbers is in one part. A part may not
+    /// be empty, or read a block that the task has not named. Otherwise the phase ends with
+    /// [`TaskError::DicedParts`] or [`TaskError::DicedBlock`]. If `dice` returns one part, the task
+    /// runs whole. If `dice` panics, the phase ends with [`TaskError::Panicked`].
+    pub fn task_with_dice<D, F, G>(
+        &'scope self,
+        name: impl Into<Cow<'static, str>>,
+        data: D,
+        body: F,
+        dice: G,
+    ) -> Task<'scope, S>
+    where
+        D: SharedData + 'scope,
+        F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'scope,
+        G: Fn(D, usize) -> Vec<D> + Send + Sync + 'scope,
+    {
+        Task::new(name.into(), data, body, IntoParts(dice)).diced()
     }
 
     /// Submits a task, which runs when the tasks [before it](Task::after) have ended. `from` is the

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 
 use cellworks_machine::Spe;
@@ -16,7 +15,7 @@ use crate::lock::LockState;
 use crate::node::Lock;
 use crate::settings::Priority;
 use crate::sync::Mutex;
-use crate::work::{Whole, Work};
+use crate::work::{Split, Whole, Work};
 use crate::worker::Worker;
 
 /// A task for a pool: its body, its data and its settings. [`Phase::task`](crate::Phase::task)
@@ -58,15 +57,15 @@ pub struct Task<'d, S: Spe> {
 }
 
 impl<'d, S: Spe> Task<'d, S> {
-    pub(crate) fn new<D, F, G>(name: Cow<'static, str>, data: D, body: F, dice: Option<G>) -> Self
+    pub(crate) fn new<D, F, G>(name: Cow<'static, str>, data: D, body: F, split: G) -> Self
     where
         D: Data + 'd,
         F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync + 'd,
-        G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync + 'd,
+        G: Split<D> + 'd,
     {
         Self {
             name,
-            work: Box::new(Whole::new(data, body, dice)),
+            work: Box::new(Whole::new(data, body, split)),
             dices: false,
             priority: Priority::Normal,
             after: Vec::new(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cellworks_machine::{Payload, Spe, StageError};
 
 use crate::block_use::BlockUse;
-use crate::data::Data;
+use crate::data::{Data, SharedData};
 use crate::error::DiceError;
 use crate::worker::Worker;
 
@@ -82,11 +82,15 @@ pub(crate) struct Whole<D, F, G> {
 }
 
 impl<D: Data, F, G> Whole<D, F, G> {
-    pub(crate) fn new(data: D, body: F, dice: Option<G>) -> Self {
+    pub(crate) fn new(data: D, body: F, split: G) -> Self {
         let fewest = pieces_of(&data)
             .first()
             .map_or(0, |count| count / MOST_PARTS);
-        let how = Arc::new(How { body, dice, fewest });
+        let how = Arc::new(How {
+            body,
+            split,
+            fewest,
+        });
         Self::of(data, 0, how)
     }
 
@@ -100,34 +104,66 @@ impl<D: Data, F, G> Whole<D, F, G> {
     }
 }
 
-/// The type of the dice of a task that has none.
-pub(crate) type NoDice = fn(Range<usize>, usize) -> Vec<usize>;
+// Rejected: a dice that is given data which tasks change, and returns the data of the parts. It
+// could keep the data, and return data of another task.
 
-// Rejected: a dice that is given the data and returns the data of the parts. It could keep the
-// data, and return data of another task.
-
-/// The body of a task, and the function that says where it is split (dice). All parts share this
-/// value.
+/// The body of a task, and the way in which it is split. All parts share this value.
 struct How<F, G> {
     body: F,
-    dice: Option<G>,
+    split: G,
     /// A part with this number of pieces or fewer is not split again.
     fewest: usize,
 }
 
-impl<F, G> How<F, G>
+/// A way to split a task.
+pub(crate) trait Split<D>: Send + Sync {
+    /// Splits data into about `parts` parts, which together are the data. Returns the parts, each
+    /// with the number of its first piece, or nothing if the data is not split. `pieces` has the
+    /// numbers of the pieces of the data.
+    ///
+    /// # Safety
+    ///
+    /// If this call returns parts, the data is not used afterwards.
+    unsafe fn split(
+        &self,
+        data: &D,
+        pieces: &Range<usize>,
+        parts: usize,
+    ) -> Result<Vec<(usize, D)>, DiceError>;
+}
+
+/// Splits data into parts with about the same number of pieces.
+pub(crate) struct Evenly;
+
+impl<D: Data> Split<D> for Evenly {
+    unsafe fn split(
+        &self,
+        data: &D,
+        pieces: &Range<usize>,
+        parts: usize,
+    ) -> Result<Vec<(usize, D)>, DiceError> {
+        let cut = |part| pieces.start + share(pieces.len(), part, parts);
+        // SAFETY: by the contract of this function. There are not more parts than pieces, so the
+        // cuts rise.
+        Ok(unsafe { split_at(data, pieces, (1..parts).map(cut).collect()) })
+    }
+}
+
+/// Splits data at the pieces that a function of the program returns.
+pub(crate) struct AtCuts<G>(pub(crate) G);
+
+impl<D, G> Split<D> for AtCuts<G>
 where
-    G: Fn(Range<usize>, usize) -> Vec<usize>,
+    D: Data,
+    G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync,
 {
-    /// Returns the first piece of each part except the first part: numbers that rise, and that lie
-    /// inside of `pieces`, so that no part is empty.
-    fn cuts(&self, pieces: &Range<usize>, parts: usize) -> Result<Vec<usize>, DiceError> {
-        let Some(dice) = &self.dice else {
-            let cut = |part| pieces.start + share(pieces.len(), part, parts);
-            return Ok((1..parts).map(cut).collect());
-        };
-        let cuts = catch_unwind(AssertUnwindSafe(|| dice(pieces.clone(), parts)));
-        let cuts = cuts.map_err(DiceError::Panicked)?;
+    unsafe fn split(
+        &self,
+        data: &D,
+        pieces: &Range<usize>,
+        parts: usize,
+    ) -> Result<Vec<(usize, D)>, DiceError> {
+        let cuts = asked(|| (self.0)(pieces.clone(), parts))?;
         let mut before = None;
         for &cut in &cuts {
             if cut <= before.unwrap_or(pieces.start) || cut >= pieces.end {
@@ -140,8 +176,98 @@ where
             }
             before = Some(cut);
         }
-        Ok(cuts)
+        // SAFETY: by the contract of this function. The loop has checked the cuts.
+        Ok(unsafe { split_at(data, pieces, cuts) })
     }
+}
+
+/// Splits data that no task changes into the parts that a function of the program returns.
+pub(crate) struct IntoParts<G>(pub(crate) G);
+
+impl<D, G> Split<D> for IntoParts<G>
+where
+    D: SharedData,
+    G: Fn(D, usize) -> Vec<D> + Send + Sync,
+{
+    unsafe fn split(
+        &self,
+        data: &D,
+        _: &Range<usize>,
+        parts: usize,
+    ) -> Result<Vec<(usize, D)>, DiceError> {
+        let parts = asked(|| (self.0)(data.copy(), parts))?;
+        let blocks = |data: &D| {
+            let mut blocks = Vec::new();
+            data.blocks(&mut |usage| blocks.push(usage));
+            blocks
+        };
+        let declared = blocks(data);
+        let mut used = parts.iter().flat_map(blocks);
+        if let Some(BlockUse { block, .. }) = used.find(|usage| !declared.contains(usage)) {
+            return Err(DiceError::Block { block });
+        }
+        let ranges = |data: &D| {
+            let mut ranges = Vec::new();
+            data.ranges(&mut |range| ranges.push(range));
+            ranges
+        };
+        for (element, whole) in ranges(data).into_iter().enumerate() {
+            let mut parts: Vec<_> = parts
+                .iter()
+                .map(|part| ranges(part)[element].clone())
+                .collect();
+            parts.sort_by_key(|part| (part.start, part.end));
+            let mut covered = whole.start;
+            for part in parts {
+                if part.start != covered || part.is_empty() {
+                    let part = Some(part);
+                    return Err(DiceError::Parts {
+                        whole,
+                        covered,
+                        part,
+                    });
+                }
+                covered = part.end;
+            }
+            if covered != whole.end {
+                let part = None;
+                return Err(DiceError::Parts {
+                    whole,
+                    covered,
+                    part,
+                });
+            }
+        }
+        if parts.len() < 2 {
+            return Ok(Vec::new());
+        }
+        Ok(parts.into_iter().map(|part| (0, part)).collect())
+    }
+}
+
+/// Calls the dice of a program.
+fn asked<R>(dice: impl FnOnce() -> R) -> Result<R, DiceError> {
+    catch_unwind(AssertUnwindSafe(dice)).map_err(DiceError::Panicked)
+}
+
+/// Splits data at some of its pieces. Returns nothing if there are no cuts.
+///
+/// # Safety
+///
+/// The cuts rise, and are in `pieces` without its first piece. If there are cuts, the data is not
+/// used afterwards.
+unsafe fn split_at<D: Data>(data: &D, pieces: &Range<usize>, cuts: Vec<usize>) -> Vec<(usize, D)> {
+    if cuts.is_empty() {
+        return Vec::new();
+    }
+    let mut begin = pieces.start;
+    let ends = cuts.into_iter().chain([pieces.end]);
+    ends.map(|end| {
+        // SAFETY: the parts replace the whole. They do not overlap, because the cuts rise.
+        let part = unsafe { data.part(begin - pieces.start..end - pieces.start) };
+        (std::mem::replace(&mut begin, end), part)
+    })
+    .collect()
 }
 
 /// Returns `pieces * part / parts`. The product may be larger than a `usize`.
@@ -193,7 +319,7 @@ where
     S: Spe,
     D: Data,
     F: Fn(&Worker<'_, S>, D::View<'_>) + Send + Sync,
-    G: Fn(Range<usize>, usize) -> Vec<usize> + Send + Sync,
+    G: Split<D>,
 {
     fn bytes(&self) -> usize {
         self.data.bytes()
@@ -239,22 +365,16 @@ where
         }
         let pieces = self.first..self.first + count;
         let parts = parts.clamp(2, count.min(MOST_PARTS));
-        let cuts = self.how.cuts(&pieces, parts)?;
-        if cuts.is_empty() {
+        // SAFETY: by the contract of this function.
+        let parts = unsafe { self.how.split.split(&self.data, &pieces, parts) }?;
+        if parts.is_empty() {
             self.stays_whole.set(true);
             return Ok(None);
         }
-        let mut begin = pieces.start;
-        let ends = cuts.into_iter().chain([pieces.end]);
-        let part = |end| -> Box<dyn Work<S> + 't> {
-            let range = begin - self.first..end - self.first;
-            // SAFETY: the parts replace the whole. They do not overlap, because `cuts` rises.
-            let data = unsafe { self.data.part(range) };
-            let part = Self::of(data, begin, Arc::clone(&self.how));
-            begin = end;
-            Box::new(part)
+        let work = |(first, data)| -> Box<dyn Work<S> + 't> {
+            Box::new(Self::of(data, first, Arc::clone(&self.how)))
         };
-        Ok(Some(ends.map(part).collect()))
+        Ok(Some(parts.into_iter().map(work).collect()))
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cellworks_machine::Machine;
-use cellworks_tasks::{Part, Pool, Scheduler, Staging, TaskError, Update, Value, Write};
+use cellworks_tasks::{
+    Blocks, Part, Pool, Read, Scheduler, Staging, TaskError, Update, Value, Worker, Write,
+};
 
 crate::on_every_machine!(
     a_task_is_split_where_its_dice_says,
@@ -21,6 +23,9 @@ crate::on_every_machine!(
     the_longest_slices_are_split,
     every_threshold_splits_or_does_not,
     a_copied_value_is_not_cloned,
+    a_dice_makes_the_data_of_the_parts,
+    a_dice_that_returns_other_parts_is_an_error,
+    a_dice_that_returns_another_block_is_an_error,
 );
 
 /// Returns the schedulers that split tasks and that the machine has.
@@ -43,7 +48,7 @@ where
         main.phase(|phase| {
             let data = Part(0..pieces);
             let push = move |range| ranges_of.lock().unwrap().push(range);
-            let task = phase.task_with_dice("rows", data, move |_, range| push(range), dice);
+            let task = phase.task_with_cuts("rows", data, move |_, range| push(range), dice);
             phase.submit(main, task)?;
             Ok(())
         })
@@ -94,7 +99,7 @@ fn a_task_is_split_where_its_dice_says<M: Machine>(machine: &M) {
                         }
                         ran_of.lock().unwrap().push(part);
                     };
-                    let task = phase.task_with_dice(
+                    let task = phase.task_with_cuts(
                         "rows",
                         data,
                         move |_, (part, rows)| body(part, rows),
@@ -178,7 +183,7 @@ fn a_dice_that_cuts_nowhere_is_asked_once<M: Machine>(machine: &M) {
                             assert_eq!(range, 0..100);
                             ran_of.fetch_add(1, Ordering::Relaxed);
                         };
-                        let task = phase.task_with_dice(
+                        let task = phase.task_with_cuts(
                             "rows",
                             Part(0..100),
                             move |_, range| ran(range),
@@ -250,7 +255,7 @@ fn no_task_begins_after_a_dice_has_failed<M: Machine>(machine: &M) {
         let error = pool.run(|main| {
             main.phase(|phase| {
                 let task =
-                    phase.task_with_dice("rows", Part(0..100), |_, _| (), |_, _| panic!("no dice"));
+                    phase.task_with_cuts("rows", Part(0..100), |_, _| (), |_, _| panic!("no dice"));
                 let rows = phase.submit(main, task)?;
                 let after = phase.task("after", Value(()), |_, ()| {
                     ran_of.fetch_add(1, Ordering::Relaxed);
@@ -282,7 +287,7 @@ fn data_that_cannot_be_split_is_refused<M: Machine>(machine: &M) {
     let error = Pool::new(machine).run(|main| {
         main.phase(|phase| {
             let dice = |_, _| vec![1];
-            let task = phase.task_with_dice("draw", Value(1), |_, _| (), dice);
+            let task = phase.task_with_cuts("draw", Value(1), |_, _| (), dice);
             phase.submit(main, task)?;
             Ok(())
         })
@@ -408,5 +413,124 @@ fn a_copied_value_is_not_cloned<M: Machine>(machine: &M) {
             .unwrap()
             .unwrap();
         assert_eq!(sum.into_inner(), 16);
+    }
+}
+
+/// Runs a task of 8 numbers with a dice that returns the parts. Returns the numbers of the bodies.
+fn parts_by<M, G>(pool: &Pool<'_, M>, dice: G) -> Result<Vec<Range<usize>>, String>
+where
+    M: Machine,
+    G: Fn(Range<usize>) -> Vec<Range<usize>> + Send + Sync,
+{
+    let letters: Vec<u8> = (0..8).collect();
+    let ranges = Mutex::new(Vec::new());
+    let (ranges_of, dice, letters) = (&ranges, &dice, &letters);
+    let result = pool.run(|main| {
+        main.phase(|phase| {
+            let body = move |range: Range<usize>, letters: &[u8]| {
+                // Each part reads only its own letters.
+                assert!(
+                    letters
+                        .iter()
+                        .copied()
+                        .eq(range.start as u8..range.end as u8)
+                );
+                ranges_of.lock().unwrap().push(range);
+            };
+            let dice = move |(Part(range), _): (Part, Read<'_, u8>), _| {
+                let part = |range: Range<usize>| {
+                    let letters = letters.get(range.clone()).unwrap_or_default();
+                    (Part(range), Read::new(letters))
+                };
+                dice(range).into_iter().map(part).collect()
+            };
+            let data = (Part(0..8), Read::new(&letters[..]));
+            let task = phase.task_with_dice(
+                "halves",
+                data,
+                move |_, (range, letters)| body(range, letters),
+                dice,
+            );
+            phase.submit(main, task)?;
+            Ok(())
+        })
+    });
+    result.unwrap().map_err(|error| error.to_string())?;
+    Ok(in_order(ranges))
+}
+
+fn a_dice_makes_the_data_of_the_parts<M: Machine>(machine: &M) {
+    for scheduler in schedulers(machine) {
+        let pool = Pool::new(machine).scheduler(scheduler);
+        let halves = |whole: Range<usize>| {
+            let middle = whole.start + whole.len() / 2;
+            // In any order.
+            vec![middle..whole.end, whole.start..middle]
+        };
+        let ranges = parts_by(&pool, halves).unwrap();
+        are_parts_of(&ranges, 0..8);
+        assert!(ranges.len() > 1, "{ranges:?}");
+        // One part that is the whole: the task runs as it is.
+        let whole = parts_by(&pool, |whole| vec![whole]).unwrap();
+        assert!(whole.len() == 1 && whole[0] == (0..8), "{whole:?}");
+    }
+}
+
+#[expect(
+    clippy::single_range_in_vec_init,
+    reason = "a list with one range is meant"
+)]
+fn a_dice_that_returns_other_parts_is_an_error<M: Machine>(machine: &M) {
+    let rule = "a dice returns each number of a `Part` in one part, and no empty part";
+    for scheduler in schedulers(machine) {
+        let pool = Pool::new(machine).scheduler(scheduler);
+        for (parts, misfit) in [
+            (vec![0..0, 0..8], "after the parts up to 0 follows 0..0"),
+            (vec![0..4, 5..8], "after the parts up to 4 follows 5..8"),
+            (vec![0..5, 4..8], "after the parts up to 5 follows 4..8"),
+            (vec![0..4, 4..9], "the parts end at 9"),
+            (vec![0..4, 4..7], "the parts end at 7"),
+            (vec![1..8], "after the parts up to 0 follows 1..8"),
+            (vec![], "the parts end at 0"),
+            (
+                vec![0..4, 4..4, 4..8],
+                "after the parts up to 4 follows 4..4",
+            ),
+        ] {
+            let error = parts_by(&pool, |_| parts.clone()).unwrap_err();
+            let expected = format!(
+                "the dice of task 'halves' (1) returned parts that are not 0..8: {misfit}: {rule}"
+            );
+            assert_eq!(error, expected);
+        }
+    }
+}
+
+/// The block is changed by another task at the same time.
+fn a_dice_that_returns_another_block_is_an_error<M: Machine>(machine: &M) {
+    for scheduler in schedulers(machine) {
+        let mut numbers = vec![0_u64; 64];
+        let result = Pool::new(machine).scheduler(scheduler).run(|main| {
+            main.phase(|phase| {
+                let blocks: &Blocks<'_, u64> = Box::leak(Box::new(phase.blocks(&mut numbers, 16)));
+                let body = |_: &Worker<'_, M::Spe>, (range, block): (Range<usize>, &[u64])| {
+                    assert!(range.len() <= 8 && block.len() == 16);
+                };
+                let dice = |(Part(range), _): (Part, Read<'_, u64>), _: usize| {
+                    let middle = range.start + range.len() / 2;
+                    vec![
+                        (Part(range.start..middle), blocks.read(3)),
+                        (Part(middle..range.end), blocks.read(0)),
+                    ]
+                };
+                let data = (Part(0..8), blocks.read(0));
+                let task = phase.task_with_dice("diced", data, body, dice);
+                phase.submit(main, task)?;
+                Ok(())
+            })
+        });
+        let expected = "the dice of task 'diced' (1) returned a part that reads block 3, which the task has not named: \
+                        name each block that a part may read in the data of the task";
+        assert_eq!(result.unwrap().unwrap_err().to_string(), expected);
     }
 }
