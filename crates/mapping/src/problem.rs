@@ -125,6 +125,14 @@ impl Problem {
         }
     }
 
+    /// Returns the same problem with other costs between the same places.
+    pub(crate) fn with_costs(&self, costs: Costs) -> Self {
+        Self {
+            costs,
+            ..self.clone()
+        }
+    }
+
     /// Returns the volumes between the tasks.
     pub fn volumes(&self) -> &Volumes {
         &self.volumes

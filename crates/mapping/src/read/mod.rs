@@ -55,7 +55,7 @@ pub enum ReadError {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if a word is not a number, if there are too few or too many
-/// numbers, or if a number is negative or not finite.
+/// numbers, or if a number is negative or above 10^100.
 pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
     read(file.as_ref(), qaplib::parse)
 }
@@ -76,7 +76,7 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if a line is not an edge, if a task is unknown, if a volume is
-/// negative or not finite, or if there are no tasks.
+/// negative or above 10^100, or if there are no tasks.
 pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
     read(file.as_ref(), edges::parse)
 }
@@ -89,7 +89,7 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if the matrix is not square, or if an element is missing, is
-/// not a number, is negative or is not finite.
+/// not a number from 0 to 10^100.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }

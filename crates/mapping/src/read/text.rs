@@ -1,6 +1,6 @@
 //! Errors in texts.
 
-use crate::error::ProblemError;
+use crate::error::{ProblemError, is_amount};
 
 pub(super) enum TextError {
     Line { line: usize, rule: String },
@@ -14,12 +14,9 @@ impl From<ProblemError> for TextError {
 }
 
 pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
-    let number = word
-        .parse()
-        .ok()
-        .filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    let number = word.parse().ok().filter(|number| is_amount(*number));
     number.ok_or_else(|| {
-        let rule = format!("{word:?} stands where a finite number of 0 or more has to be");
+        let rule = format!("{word:?} stands where a number from 0 to 1e100 has to be");
         TextError::Line { line, rule }
     })
 }

@@ -75,16 +75,25 @@ fn an_edge_to_an_unknown_task_is_an_error() {
 fn volumes_and_costs_are_finite_and_not_negative() {
     assert_eq!(
         message(Volumes::from_edges(3, [(0, 2, -1.5)])),
-        "the volume from task 0 to task 2 is -1.5: a volume is a finite number of 0 or more; use 0 for tasks that do \
-         not communicate"
+        "the volume from task 0 to task 2 is -1.5: a volume is a number from 0 to 1e100; use 0 for tasks that do not \
+         communicate"
     );
     assert!(Volumes::from_edges(3, [(0, 2, f64::INFINITY)]).is_err());
     assert_eq!(
         message(Costs::from_rows(&[vec![0.0, f64::NAN], vec![1.0, 0.0]])),
-        "the cost from place 0 to place 1 is NaN: a cost is a finite number of 0 or more, and each pair of places has \
-         one; measure what is missing, or forbid a place"
+        "the cost from place 0 to place 1 is NaN: a cost is a number from 0 to 1e100, and each pair of places has one; \
+         measure what is missing, or forbid a place"
     );
     assert!(Costs::from_fn(1, |_, _| -1.0).is_err());
+    // Sums of the largest products are finite.
+    assert!(Volumes::from_edges(3, [(0, 2, 1.1e100)]).is_err());
+    assert!(Costs::from_fn(2, |_, _| f64::MAX).is_err());
+    let volumes = Volumes::from_edges(2, [(0, 1, 1e100), (0, 1, 1e100)]).unwrap();
+    let costs = Costs::from_fn(2, |_, _| 1e100).unwrap();
+    let problem = Problem::builder(volumes, costs).build().unwrap();
+    let placement = problem.placement([0, 1]).unwrap();
+    assert_eq!(problem.cost(&placement), 2e200);
+    assert_eq!(problem.average_cost(), 2e200);
 }
 
 #[test]

@@ -68,11 +68,11 @@ fn a_wrong_qaplib_file_is_named_with_line_and_rule() {
     );
     assert_eq!(
         qaplib("2\n0 1\nx 0\n0 1 1 0").unwrap_err(),
-        "made-up, line 3: \"x\" stands where a finite number of 0 or more has to be"
+        "made-up, line 3: \"x\" stands where a number from 0 to 1e100 has to be"
     );
     assert_eq!(
         qaplib("2\n0 1 1 0\n0 -1 1 0").unwrap_err(),
-        "made-up, line 3: \"-1\" stands where a finite number of 0 or more has to be"
+        "made-up, line 3: \"-1\" stands where a number from 0 to 1e100 has to be"
     );
     assert_eq!(
         qaplib("2\n0 1 1 0\n0 1 1\n").unwrap_err(),
@@ -112,7 +112,7 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
     );
     assert_eq!(
         edges("0 1 -5").unwrap_err(),
-        "made-up, line 1: \"-5\" stands where a finite number of 0 or more has to be"
+        "made-up, line 1: \"-5\" stands where a number from 0 to 1e100 has to be"
     );
     let rule = "is no edge: a line has a sending task, a receiving task and a volume, as in `0 1 4096`; only the \
                 first may be `tasks N`";
@@ -174,7 +174,7 @@ fn wrong_latencies_are_named_with_line_and_rule() {
     );
     assert_eq!(
         latencies(",\nfast,\n").unwrap_err(),
-        "made-up, line 2: \"fast\" stands where a finite number of 0 or more has to be"
+        "made-up, line 2: \"fast\" stands where a number from 0 to 1e100 has to be"
     );
 }
 
@@ -215,12 +215,27 @@ fn distances_of_hwloc_are_costs() {
 #[test]
 fn what_is_written_for_hwloc_is_read_back() {
     let costs = Costs::from_fn(3, |from, to| (10 * from.0 + to.0) as f64 / 8.0).unwrap();
-    let text = write::hwloc(&costs, &[2, 40, 9]);
+    let text = write::hwloc(&costs, &[2, 40, 9]).unwrap();
     let (read, cpus) = of_text(&text, |file| read::hwloc(file)).unwrap();
     assert_eq!(cpus, [2, 9, 40]);
     // The values are in picoseconds, by ascending CPU.
     assert_eq!(read.between(Place(1), Place(2)), 21_000.0 / 8.0);
     assert_eq!(read.between(Place(2), Place(0)), 10_000.0 / 8.0);
+}
+
+#[test]
+fn a_latency_that_hwloc_has_no_room_for_is_named() {
+    let costs = |longest: f64| Costs::from_rows(&[vec![0.0, longest], vec![7.0, 0.0]]).unwrap();
+    let error = write::hwloc(&costs(1e17), &[4, 9]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the latency from CPU 4 to CPU 9 is 1e17 ns, and a latency in hwloc's XML is below 2^64 ps, which is 1.8e16 \
+         ns: lower it"
+    );
+    // 2^64 picoseconds are rounded to the same number of nanoseconds as 2^64 - 1.
+    assert!(write::hwloc(&costs(2_f64.powi(64) / 1_000.0), &[4, 9]).is_err());
+    let most = write::hwloc(&costs(1.8e16), &[4, 9]).unwrap();
+    assert!(most.contains(" 18000000000000000000 "), "{most}");
 }
 
 #[test]
@@ -265,6 +280,6 @@ fn wrong_xml_is_named_with_line_and_rule() {
     );
     assert_eq!(
         distances("65 0", "0 -1 1 0"),
-        "made-up, line 12: \"-1\" stands where a finite number of 0 or more has to be"
+        "made-up, line 12: \"-1\" stands where a number from 0 to 1e100 has to be"
     );
 }
