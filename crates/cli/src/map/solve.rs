@@ -51,6 +51,9 @@ best placement so far is printed.";
 /// The number of placements with which a command is run.
 const TRIALS: usize = 3;
 
+/// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
+const ROOM_MAX: usize = 16_384;
+
 /// The time that a finished search waits for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
 
@@ -155,7 +158,11 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
-    let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
+    let (volumes, places) = arguments
+        .problem
+        .read(arguments.file.as_deref(), |volumes, costs| {
+            problem(arguments, volumes, costs.clone()).map(drop)
+        })?;
     let Places {
         costs,
         unit,
@@ -273,10 +280,23 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     for place in arguments.forbidden() {
         builder = builder.forbid(Place(place));
     }
-    builder.build().map_err(|error| {
+    let wrong = |why: String| {
         let files = arguments.problem.files(arguments.file.as_deref());
-        Failure::Usage(format!("{files}: {error}"))
-    })
+        Failure::Usage(format!("{files}: {why}"))
+    };
+    let problem = builder.build().map_err(|error| wrong(error.to_string()))?;
+    let tasks = problem.volumes().tasks();
+    let places = (0..problem.costs().places()).map(Place);
+    let room = places.fold(0_usize, |room, place| {
+        room.saturating_add(problem.capacity(place).min(tasks))
+    });
+    match room > ROOM_MAX {
+        true => Err(wrong(format!(
+            "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
+             lower --capacity, or forbid places"
+        ))),
+        false => Ok(problem),
+    }
 }
 
 fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {

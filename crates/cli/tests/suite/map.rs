@@ -932,6 +932,75 @@ fn pairs_of_places_are_forbidden_by_large_costs() {
 }
 
 #[test]
+fn tasks_are_counted_before_they_take_memory() {
+    let cores = ",,\n10,,\n40,40,\n";
+    for (graph, tasks) in [
+        ("0 4000000000\n", "4000000001"),
+        ("tasks 100000000000\n0 1\n", "100000000000"),
+        ("0 18446744073709551614\n", "18446744073709551615"),
+    ] {
+        refused(
+            graph,
+            ("cores.csv", cores),
+            &format!(
+                "{{}}/graph.txt on {{}}/cores.csv: {tasks} tasks do not fit on 3 places (forbidden: 0; tasks on each \
+                 other place: 1): allow more tasks a place (`capacity`), or use fewer tasks"
+            ),
+        );
+    }
+    for graph in [
+        "0 18446744073709551615\n",
+        "tasks 99999999999999999999999\n",
+    ] {
+        refused(
+            graph,
+            ("cores.csv", cores),
+            "{}/graph.txt on {}/cores.csv: 2^64 or more tasks do not fit on 3 places: use smaller numbers of tasks",
+        );
+    }
+    let (_folder, paths) = files(&[("cores.csv", cores), ("graph.txt", "0 4000000000\n")]);
+    let [cores, graph] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let pattern = [
+        "--pattern",
+        "all-to-all",
+        "--tasks",
+        "1000000",
+        "--costs",
+        cores,
+    ];
+    solve(&pattern).refused(&format!(
+        "error: the pattern all-to-all on {cores}: 1000000 tasks do not fit on 3 places (forbidden: 0; tasks on each \
+         other place: 1): allow more tasks a place (`capacity`), or use fewer tasks\n"
+    ));
+    let explain = |problem: &[&str]| {
+        Run::of(
+            cellworks()
+                .args(["map", "explain", "0,1", "1,0"])
+                .args(problem),
+        )
+    };
+    explain(&pattern).refused(
+        "error: 0,1: the placement has 2 places for 1000000 tasks: name one place for each task\n",
+    );
+    explain(&["--problem", graph, "--costs", cores]).refused(
+        "error: 0,1: the placement has 2 places for 4000000001 tasks: name one place for each task\n",
+    );
+    let room = "its places have room for 12000000003 tasks, and a search takes memory for each pair: 16384 are \
+                allowed; lower --capacity, or forbid places";
+    solve(&[graph, "--costs", cores, "--capacity", "5000000000"])
+        .refused(&format!("error: {graph} on {cores}: {room}\n"));
+    let ring = ["map", "ring", "--machine", "ps3", "--spes", "2"];
+    let ring = cellworks().args(ring).args(&pattern[..4]).output();
+    let ring = Run::from(ring.unwrap());
+    assert_eq!(ring.code, Some(2));
+    assert!(
+        ring.err.starts_with("error: --tasks 1000000: "),
+        "{}",
+        ring.err
+    );
+}
+
+#[test]
 fn products_that_the_search_ignores_are_named() {
     let (_folder, paths) = files(&[("graph.txt", "0 1 1\n1 2 1e14\n"), ("cores.csv", CORES)]);
     let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());

@@ -37,6 +37,18 @@ pub enum ReadError {
         /// The found content and the expected content.
         rule: String,
     },
+    /// A graph has a task number, or a number of tasks, that is too large for any computer.
+    #[error(
+        "{}, line {line}: it makes 2^{bits} or more tasks, numbered from 0: use smaller numbers",
+        file.display(),
+        bits = usize::BITS
+    )]
+    TooManyTasks {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// The lines are well formed, but not a valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
@@ -117,6 +129,10 @@ fn read<T>(file: &Path, parse: impl FnOnce(&str) -> Result<T, TextError>) -> Res
             file: file.to_path_buf(),
             line,
             rule,
+        },
+        TextError::TooManyTasks { line } => ReadError::TooManyTasks {
+            file: file.to_path_buf(),
+            line,
         },
         TextError::Problem(source) => ReadError::Problem {
             file: file.to_path_buf(),

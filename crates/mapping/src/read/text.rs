@@ -4,6 +4,7 @@ use crate::error::{ProblemError, is_amount};
 
 pub(super) enum TextError {
     Line { line: usize, rule: String },
+    TooManyTasks { line: usize },
     Problem(ProblemError),
 }
 

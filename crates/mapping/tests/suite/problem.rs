@@ -211,3 +211,25 @@ fn the_average_cost_is_that_of_all_placements() {
         assert!((average - all).abs() < 1e-9 * all, "{average} {all}");
     }
 }
+
+#[test]
+fn tasks_are_compared_with_places_before_they_take_memory() {
+    let tasks = usize::MAX;
+    let volumes = Volumes::from_edges(tasks, [(0, tasks - 1, 1.0)]).unwrap();
+    let costs = || Costs::from_fn(3, |_, _| 1.0).unwrap();
+    assert_eq!(
+        message(Problem::builder(volumes.clone(), costs()).build()),
+        format!(
+            "{tasks} tasks do not fit on 3 places (forbidden: 0; tasks on each other place: 1): allow more tasks a \
+             place (`capacity`), or use fewer tasks"
+        )
+    );
+    let problem = Problem::builder(volumes, costs())
+        .capacity(tasks)
+        .build()
+        .unwrap();
+    assert_eq!(
+        message(problem.placement([0, 1])),
+        format!("the placement has 2 places for {tasks} tasks: name one place for each task")
+    );
+}

@@ -135,6 +135,21 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
 }
 
 #[test]
+fn task_numbers_that_no_computer_has_are_named() {
+    for text in [
+        "0 1\n0 18446744073709551615",
+        "\n7 99999999999999999999999 1",
+        "\ntasks 18446744073709551616",
+    ] {
+        assert_eq!(
+            edges(text).unwrap_err(),
+            "made-up, line 2: it makes 2^64 or more tasks, numbered from 0: use smaller numbers"
+        );
+    }
+    assert_eq!(edges("0 18446744073709551614").unwrap().tasks(), usize::MAX);
+}
+
+#[test]
 fn latencies_below_the_diagonal_count_for_both_directions() {
     let costs = read::latencies(data("apple-m1-pro.csv")).unwrap();
     assert_eq!(costs.places(), 8);
