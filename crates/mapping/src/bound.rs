@@ -9,6 +9,9 @@ use crate::slots::Slots;
 /// The fraction by which a bound is lowered if it is not a whole number, because sums are rounded.
 const ROUNDING: f64 = 1e-12;
 
+/// Sums of whole numbers below this are exact.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 impl Problem {
     /// Returns a lower bound of the cost of all placements: the bound of Gilmore and Lawler (P.C.
     /// Gilmore, Optimal and suboptimal algorithms for the quadratic assignment problem, SIAM
@@ -19,7 +22,8 @@ impl Problem {
     /// times the lowest cost of the place, the second highest times the second lowest, and so on.
     /// The bound is the lowest sum of the least costs of all tasks.
     pub fn lower_bound(&self) -> f64 {
-        let slots = Slots::new(self);
+        let with_smaller_gaps = self.with_smaller_gaps();
+        let slots = Slots::new(with_smaller_gaps.as_ref().unwrap_or(self));
         let Slots { n, tasks, .. } = slots;
         if tasks == 0 {
             return slots.constant;
@@ -38,10 +42,13 @@ impl Problem {
             }
         }
         let bound = slots.constant + cheapest_assignment(tasks, n, &least);
-        if bound.fract() == 0.0 {
+        let largest = least.iter().copied().fold(0.0, f64::max);
+        if bound.fract() == 0.0 && largest < EXACT {
             bound
         } else {
-            bound - bound.abs() * ROUNDING
+            // The assignment is the cheapest one except for rounding errors of the largest cost.
+            let rounded = bound.abs() * ROUNDING + largest * tasks as f64 * f64::EPSILON;
+            (bound - rounded).max(0.0)
         }
     }
 }

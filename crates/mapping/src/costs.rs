@@ -1,6 +1,6 @@
 //! Costs of communication between places.
 
-use crate::error::ProblemError;
+use crate::error::{ProblemError, is_amount};
 use crate::ids::Place;
 use crate::volumes::square;
 
@@ -19,7 +19,7 @@ impl Costs {
     ///
     /// # Errors
     ///
-    /// Fails if the matrix is not square, or if a cost is negative, infinite or NaN.
+    /// Fails if the matrix is not square, or if a cost is not a number from 0 to 10^100.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "costs")?;
         Self::from_fn(rows.len(), |from, to| rows[from.0][to.0])
@@ -29,7 +29,7 @@ impl Costs {
     ///
     /// # Errors
     ///
-    /// Fails if a cost is negative or not finite.
+    /// Fails if a cost is not a number from 0 to 10^100.
     pub fn from_fn(
         places: usize,
         mut cost: impl FnMut(Place, Place) -> f64,
@@ -38,7 +38,7 @@ impl Costs {
         for from in (0..places).map(Place) {
             for to in (0..places).map(Place) {
                 let cost = cost(from, to);
-                if !(cost >= 0.0 && cost.is_finite()) {
+                if !is_amount(cost) {
                     return Err(ProblemError::Cost { from, to, cost });
                 }
                 values.push(cost);

@@ -2,6 +2,15 @@
 
 use crate::ids::{Place, Task};
 
+/// The largest volume and the largest cost, so that sums of their products stay finite: the largest
+/// `f64` is above 10^308.
+const AMOUNT_MAX: f64 = 1e100;
+
+/// Returns true if a number can be a volume or a cost.
+pub(crate) fn is_amount(number: f64) -> bool {
+    (0.0..=AMOUNT_MAX).contains(&number)
+}
+
 /// The reason why a problem or a placement is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
@@ -34,10 +43,10 @@ pub enum ProblemError {
         /// The numbers of tasks for which the pattern is defined.
         rule: &'static str,
     },
-    /// A volume that is negative, infinite or not a number.
+    /// A volume that is not a number from 0 to 10^100.
     #[error(
-        "the volume from {from} to {to} is {volume}: a volume is a finite number of 0 or more; use 0 for tasks that \
-         do not communicate"
+        "the volume from {from} to {to} is {volume}: a volume is a number from 0 to 1e100; use 0 for tasks that do \
+         not communicate"
     )]
     Volume {
         /// The sending task.
@@ -47,10 +56,10 @@ pub enum ProblemError {
         /// The value that was given.
         volume: f64,
     },
-    /// A cost that is negative, infinite or not a number.
+    /// A cost that is not a number from 0 to 10^100.
     #[error(
-        "the cost from {from} to {to} is {cost}: a cost is a finite number of 0 or more, and each pair of places has \
-         one; measure what is missing, or forbid a place"
+        "the cost from {from} to {to} is {cost}: a cost is a number from 0 to 1e100, and each pair of places has one; \
+         measure what is missing, or forbid a place"
     )]
     Cost {
         /// The place at which the communication starts.

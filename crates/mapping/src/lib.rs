@@ -39,6 +39,7 @@ mod costs;
 mod error;
 pub mod experiment;
 mod explain;
+mod gaps;
 mod ids;
 mod pattern;
 mod placement;

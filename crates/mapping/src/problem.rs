@@ -1,5 +1,7 @@
 //! Problems: tasks, places, and constraints on the places of tasks.
 
+use std::collections::BTreeMap;
+
 use crate::costs::Costs;
 use crate::error::ProblemError;
 use crate::ids::{Place, Task};
@@ -13,7 +15,7 @@ pub struct Problem {
     costs: Costs,
     /// The number of tasks that each place takes, 0 for a forbidden place.
     capacities: Vec<usize>,
-    fixed: Vec<Option<Place>>,
+    fixed: BTreeMap<Task, Place>,
 }
 
 /// A builder of a [`Problem`], made by [`Problem::builder`].
@@ -68,13 +70,28 @@ impl ProblemBuilder {
         for place in self.forbidden {
             capacities[known(place)?] = 0;
         }
-        let mut fixed = vec![None; tasks];
+        // Checked before anything takes memory for each task: files can name any number of them.
+        let room = capacities
+            .iter()
+            .fold(0_usize, |sum, more| sum.saturating_add(*more));
+        if tasks > room {
+            let forbidden = capacities.iter().filter(|capacity| **capacity == 0).count();
+            let capacity = self.capacity;
+            return Err(ProblemError::TooManyTasks {
+                tasks,
+                places,
+                forbidden,
+                capacity,
+            });
+        }
+        let mut fixed = BTreeMap::new();
         for (task, place) in self.fixed {
             known(place)?;
-            let entry = fixed
-                .get_mut(task.0)
-                .ok_or(ProblemError::UnknownTask { task, tasks })?;
-            if let Some(first) = entry.replace(place).filter(|first| *first != place) {
+            if task.0 >= tasks {
+                return Err(ProblemError::UnknownTask { task, tasks });
+            }
+            let first = fixed.insert(task, place);
+            if let Some(first) = first.filter(|first| *first != place) {
                 return Err(ProblemError::FixedTwice {
                     task,
                     places: [first, place],
@@ -87,27 +104,8 @@ impl ProblemBuilder {
             capacities,
             fixed,
         };
-        let fixed = problem.fixed.iter().enumerate();
-        problem.check_room(fixed.filter_map(|(task, place)| Some((Task(task), (*place)?))))?;
-
-        let room = problem
-            .capacities
-            .iter()
-            .fold(0_usize, |sum, more| sum.saturating_add(*more));
-        if tasks > room {
-            let forbidden = problem
-                .capacities
-                .iter()
-                .filter(|capacity| **capacity == 0)
-                .count();
-            let capacity = self.capacity;
-            return Err(ProblemError::TooManyTasks {
-                tasks,
-                places,
-                forbidden,
-                capacity,
-            });
-        }
+        let fixed = problem.fixed.iter();
+        problem.check_room(fixed.map(|(task, place)| (*task, *place)))?;
         Ok(problem)
     }
 }
@@ -127,6 +125,14 @@ impl Problem {
             capacity: 1,
             forbidden: Vec::new(),
             fixed: Vec::new(),
+        }
+    }
+
+    /// Returns the same problem with other costs between the same places.
+    pub(crate) fn with_costs(&self, costs: Costs) -> Self {
+        Self {
+            costs,
+            ..self.clone()
         }
     }
 
@@ -155,7 +161,8 @@ impl Problem {
     ///
     /// Panics if there is no such task.
     pub fn fixed(&self, task: Task) -> Option<Place> {
-        self.fixed[task.0]
+        assert!(task.0 < self.volumes.tasks(), "there is no {task}");
+        self.fixed.get(&task).copied()
     }
 
     /// Makes a placement from the numbers of the places of task 0, task 1 and so on.
@@ -183,9 +190,10 @@ impl Problem {
                 places: known,
             });
         }
-        for (task, (place, fixed)) in places.iter().zip(&self.fixed).enumerate() {
-            if let Some(fixed) = fixed.filter(|fixed| fixed != place) {
-                let (task, place) = (Task(task), *place);
+        for (task, fixed) in &self.fixed {
+            let place = places[task.0];
+            if *fixed != place {
+                let (task, fixed) = (*task, *fixed);
                 return Err(ProblemError::Moved { task, place, fixed });
             }
         }

@@ -1,6 +1,6 @@
 //! Volumes of communication between tasks.
 
-use crate::error::ProblemError;
+use crate::error::{ProblemError, is_amount};
 use crate::ids::Task;
 
 /// The volume that each task sends to each other task, in a unit of the caller's choice, such as
@@ -18,7 +18,8 @@ impl Volumes {
     ///
     /// # Errors
     ///
-    /// Fails if an edge has an unknown task, or if a volume is negative or not finite.
+    /// Fails if an edge has an unknown task, or if a volume is not a number from 0 to
+    /// 10^100.
     pub fn from_edges(
         tasks: usize,
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
@@ -31,7 +32,7 @@ impl Volumes {
                     tasks,
                 });
             }
-            if !(volume >= 0.0 && volume.is_finite()) {
+            if !is_amount(volume) {
                 return Err(ProblemError::Volume {
                     from: Task(from),
                     to: Task(to),
@@ -57,7 +58,8 @@ impl Volumes {
     ///
     /// # Errors
     ///
-    /// Fails if the matrix is not square, or if a volume is negative or not finite.
+    /// Fails if the matrix is not square, or if a volume is not a number from 0 to
+    /// 10^100.
     pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self, ProblemError> {
         square(rows, "volumes")?;
         let edges = rows.iter().enumerate().flat_map(|(from, row)| {

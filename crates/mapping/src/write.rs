@@ -13,14 +13,36 @@ const FROM_USER: u32 = 1 << 1;
 
 const ON_A_LINE: usize = 10;
 
+/// The number of picoseconds for which hwloc has no room: 2^64.
+const LIMIT: f64 = 18_446_744_073_709_551_616.0;
+
+/// A latency that is too long for a file of hwloc.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the latency from CPU {from} to CPU {to} is {ns:e} ns, and a latency in hwloc's XML is below 2^64 ps, which is \
+     1.8e16 ns: lower it"
+)]
+pub struct TooLong {
+    /// The CPU at which the latency starts.
+    pub from: usize,
+    /// The CPU at which the latency ends.
+    pub to: usize,
+    /// The latency in nanoseconds.
+    pub ns: f64,
+}
+
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and
 /// [`read::hwloc`](crate::read::hwloc). The XML has a topology with only these CPUs, and distances
 /// in whole picoseconds. `costs` are in nanoseconds. `cpus` has the CPU of each place.
 ///
+/// # Errors
+///
+/// Fails if a cost has 2^64 picoseconds or more, for which hwloc has no room.
+///
 /// # Panics
 ///
 /// Panics if `cpus` does not have one CPU for each place, or has a CPU twice.
-pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
+pub fn hwloc(costs: &Costs, cpus: &[usize]) -> Result<String, TooLong> {
     assert_eq!(costs.places(), cpus.len(), "a CPU for each place");
     let mut places: Vec<(usize, Place)> = cpus.iter().copied().zip((0..).map(Place)).collect();
     places.sort_unstable();
@@ -56,13 +78,24 @@ pub fn hwloc(costs: &Costs, cpus: &[usize]) -> String {
     );
     let indexes: Vec<usize> = places.iter().map(|(cpu, _)| *cpu).collect();
     lines(&mut text, "indexes", &indexes);
-    let rows = places.iter().flat_map(|(_, from)| {
-        let row = places.iter().map(|(_, to)| costs.between(*from, *to));
-        // In picoseconds, because hwloc has whole numbers only, and nanoseconds have fractions.
-        row.map(|cost| (cost * PICOSECONDS_PER_NANOSECOND).round() as u64)
+    let rows = places.iter().flat_map(|(from, place)| {
+        let row = places.iter();
+        row.map(move |(to, other)| (*from, *to, costs.between(*place, *other)))
     });
-    lines(&mut text, "u64values", &rows.collect::<Vec<u64>>());
-    text + "  </distances2>\n</topology>\n"
+    let rows = rows.map(|(from, to, ns)| {
+        // In picoseconds, because hwloc has whole numbers only, and nanoseconds have fractions.
+        let picoseconds = (ns * PICOSECONDS_PER_NANOSECOND).round();
+        match picoseconds < LIMIT {
+            true => Ok(picoseconds as u64),
+            false => Err(TooLong { from, to, ns }),
+        }
+    });
+    lines(
+        &mut text,
+        "u64values",
+        &rows.collect::<Result<Vec<u64>, _>>()?,
+    );
+    Ok(text + "  </distances2>\n</topology>\n")
 }
 
 fn lines<N: std::fmt::Display>(text: &mut String, element: &str, numbers: &[N]) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cellworks_machine::SpeId;
 use cellworks_mapping::experiment::Mapping;
-use cellworks_mapping::{Place, Placement, Problem};
+use cellworks_mapping::{Costs, Place, Placement, Problem, Volumes};
 use cellworks_report::{
     Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport, LinkLoad, Trust, explanation,
     json,
@@ -81,15 +81,22 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
         files.refuse_to_replace(Path::new(placement))?;
     }
     let file = arguments.file.as_deref();
-    let (volumes, places) = arguments.problem.read(file)?;
-    let tasks = volumes.tasks();
-    // Here a place may have any number of tasks. Only `map solve` has a limit.
-    let problem = Problem::builder(volumes, places.costs.clone()).capacity(tasks);
-    let problem = problem.build().map_err(|error| {
-        let files = arguments.problem.files(file);
-        Failure::Usage(format!("{files}: {error}"))
-    })?;
     let (a, b) = (&arguments.a, &arguments.b);
+    // Here a place may have any number of tasks. Only `map solve` has a limit.
+    let problem = |volumes: Volumes, costs: &Costs| {
+        let tasks = volumes.tasks();
+        let problem = Problem::builder(volumes, costs.clone()).capacity(tasks);
+        problem.build().map_err(|error| {
+            let files = arguments.problem.files(file);
+            Failure::Usage(format!("{files}: {error}"))
+        })
+    };
+    let fits = |volumes: Volumes, costs: &Costs| {
+        let problem = problem(volumes, costs)?;
+        placement(a, &problem).and(placement(b, &problem)).map(drop)
+    };
+    let (volumes, places) = arguments.problem.read(file, fits)?;
+    let problem = problem(volumes, &places.costs)?;
     let placements = [placement(a, &problem)?, placement(b, &problem)?];
     let costs = arguments.problem.costs.as_deref();
     let explained = Explained {

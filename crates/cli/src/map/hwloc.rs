@@ -47,5 +47,5 @@ pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
             "several of its SPEs share a CPU, and hwloc has each CPU once; measure fewer SPEs",
         ));
     }
-    print(&write::hwloc(&costs, &cpus))
+    print(&write::hwloc(&costs, &cpus).map_err(|error| wrong(&error.to_string()))?)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellworks_mapping::read::{self, ReadError};
-use cellworks_mapping::{Pattern, Volumes};
+use cellworks_mapping::{Costs, Pattern, Volumes};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
@@ -60,11 +60,19 @@ impl ProblemArgs {
         }
     }
 
-    pub fn read(&self, file: Option<&Path>) -> Result<(Volumes, Places), Failure> {
+    /// Reads the tasks and the places. `fits` refuses a number of tasks of a pattern that does not
+    /// fit. It is called before the pattern takes memory for each pair of tasks.
+    pub fn read(
+        &self,
+        file: Option<&Path>,
+        fits: impl FnOnce(Volumes, &Costs) -> Result<(), Failure>,
+    ) -> Result<(Volumes, Places), Failure> {
         let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
             let places = Places::read(costs)?;
             let tasks = self.tasks.unwrap_or(places.costs.places());
+            let silent = Volumes::from_edges(tasks, []);
+            fits(silent.expect("no volume is wrong"), &places.costs)?;
             let volumes = pattern.volumes(tasks);
             return match volumes {
                 Ok(volumes) => Ok((volumes, places)),
@@ -73,7 +81,15 @@ impl ProblemArgs {
         }
         let file = file.expect("clap asks for one");
         if let Some(costs) = &self.costs {
-            return Ok((read::edges(file).map_err(usage)?, Places::read(costs)?));
+            return match (read::edges(file), Places::read(costs)) {
+                (Err(ReadError::TooManyTasks { .. }), Ok(places)) => Err(Failure::Usage(format!(
+                    "{}: 2^{} or more tasks do not fit on {} places: use smaller numbers of tasks",
+                    self.files(Some(file)),
+                    usize::BITS,
+                    places.costs.places()
+                ))),
+                (volumes, places) => Ok((volumes.map_err(usage)?, places?)),
+            };
         }
         match read::qaplib(file) {
             Ok(problem) => Ok((

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -49,6 +50,9 @@ best placement so far is printed.";
 
 /// The number of placements with which a command is run.
 const TRIALS: usize = 3;
+
+/// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
+const ROOM_MAX: usize = 16_384;
 
 /// The time that a finished search waits for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
@@ -154,16 +158,21 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
-    let (volumes, places) = arguments.problem.read(arguments.file.as_deref())?;
+    let (volumes, places) = arguments
+        .problem
+        .read(arguments.file.as_deref(), |volumes, costs| {
+            problem(arguments, volumes, costs.clone()).map(drop)
+        })?;
     let Places {
         costs,
         unit,
         machine,
         cpus,
-        warnings,
+        mut warnings,
         ..
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
+    warnings.extend(problem.ignored_products().map(ignored));
     let measured = measured(arguments, cpus.as_deref())?;
     let options = SessionOptions {
         format: arguments.output.format,
@@ -187,6 +196,14 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let end = solve(arguments, &problem, measured.as_ref(), &session);
     session.record_warnings(warnings);
     session.conclude(session.end_reason().unwrap_or(end))
+}
+
+/// Returns a warning about products of volumes and costs that the search ignores.
+fn ignored([least, most]: [f64; 2]) -> String {
+    format!(
+        "the products of a volume and a cost reach from {least:.0e} to {most:.0e}: the search ignores products below \
+         a 10^12th of the cost; use numbers that are nearer to each other"
+    )
 }
 
 /// Returns the command to measure, if the user has given one.
@@ -221,13 +238,14 @@ fn solve(
     session: &Session<Solving>,
 ) -> End {
     let Some(measured) = measured else {
-        search(arguments, problem, session);
-        return End::Done;
+        return search(arguments, problem, session)
+            .err()
+            .unwrap_or(End::Done);
     };
-    if let Err(end) = measured.begin() {
+    let begun = measured.begin();
+    if let Err(end) = begun.and_then(|()| search(arguments, problem, session)) {
         return end;
     }
-    search(arguments, problem, session);
     let mut trials = Vec::new();
     session.update(|solving| {
         trials = solving
@@ -262,10 +280,23 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     for place in arguments.forbidden() {
         builder = builder.forbid(Place(place));
     }
-    builder.build().map_err(|error| {
+    let wrong = |why: String| {
         let files = arguments.problem.files(arguments.file.as_deref());
-        Failure::Usage(format!("{files}: {error}"))
-    })
+        Failure::Usage(format!("{files}: {why}"))
+    };
+    let problem = builder.build().map_err(|error| wrong(error.to_string()))?;
+    let tasks = problem.volumes().tasks();
+    let places = (0..problem.costs().places()).map(Place);
+    let room = places.fold(0_usize, |room, place| {
+        room.saturating_add(problem.capacity(place).min(tasks))
+    });
+    match room > ROOM_MAX {
+        true => Err(wrong(format!(
+            "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
+             lower --capacity, or forbid places"
+        ))),
+        false => Ok(problem),
+    }
 }
 
 fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
@@ -286,28 +317,45 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
     }
 }
 
-/// Searches, and records the best placements.
-fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solving>) {
-    let begun = Instant::now();
-    // A thread computes the bound, because this can take longer than the search.
+/// The lower bound, or nothing if the thread that computes it has ended by a panic.
+type Bound = Result<f64, ThreadLost>;
+
+#[derive(Debug, PartialEq)]
+struct ThreadLost;
+
+/// Computes a bound in a thread, because this can take longer than the search.
+fn in_a_thread(bound: impl FnOnce() -> f64 + Send + 'static) -> mpsc::Receiver<Bound> {
     let (sender, receiver) = mpsc::channel();
-    let bounded = Arc::clone(problem);
     // If the thread cannot be started, the placement has no bound.
-    let _ = thread::Builder::new().spawn(move || sender.send(bounded.lower_bound()));
+    let _ = thread::Builder::new()
+        .spawn(move || sender.send(catch_unwind(AssertUnwindSafe(bound)).map_err(|_| ThreadLost)));
+    receiver
+}
+
+/// Searches, and records the best placements. The error is the reason why this has failed.
+fn search(
+    arguments: &SolveArgs,
+    problem: &Arc<Problem>,
+    session: &Session<Solving>,
+) -> Result<(), End> {
+    let begun = Instant::now();
+    let bounded = Arc::clone(problem);
+    let receiver = in_a_thread(move || bounded.lower_bound());
     // Costs are not negative, so 0 is a valid bound.
-    let mut bound = 0.0;
+    let mut bound: Bound = Ok(0.0);
 
     let progress = session.progress();
     progress.at(0, arguments.time.as_secs() as usize);
-    let (mut found_cost, mut cost) = (f64::INFINITY, f64::INFINITY);
+    let mut found_cost = None;
+    let mut cost = f64::INFINITY;
     let search = Search::new(Limit::Time(arguments.time)).seed(arguments.seed);
     let solution = search.run(problem, |found| {
         progress.at(
             found.elapsed.as_secs() as usize,
             arguments.time.as_secs() as usize,
         );
-        if found.cost < found_cost {
-            found_cost = found.cost;
+        if found_cost.is_none_or(|best| found.cost < best) {
+            found_cost = Some(found.cost);
             // The search adds up rounding errors, so the cost is computed again.
             cost = problem.cost(found.placement);
             progress.about(format!("cost {cost}"));
@@ -324,7 +372,8 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
         if let Ok(proven) = receiver.try_recv() {
             bound = proven;
         }
-        match cost <= bound || session.is_interrupted() {
+        let is_enough = bound.as_ref().map_or(true, |bound| cost <= *bound);
+        match is_enough || session.is_interrupted() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
@@ -334,6 +383,13 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
     if let (false, Ok(proven)) = (has_ended, receiver.recv_timeout(WAIT_FOR_BOUND)) {
         bound = proven;
     }
+    let bound = bound.map_err(|ThreadLost| {
+        End::Failed(
+            "the thread that computes the lower bound has ended by a panic, which is printed above; report it with \
+             the files of the problem"
+                .to_owned(),
+        )
+    })?;
     session.update(|solving| {
         solving.bound = bound;
         solving.ended = Some(Ended {
@@ -342,6 +398,7 @@ fn search(arguments: &SolveArgs, problem: &Arc<Problem>, session: &Session<Solvi
             is_interrupted: session.is_interrupted(),
         });
     });
+    Ok(())
 }
 
 struct Solving {
@@ -513,4 +570,18 @@ impl Steps for Solving {
 
 fn numbers(placement: &Placement) -> Vec<usize> {
     placement.places().iter().map(|place| place.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_lost_is_no_bound() {
+        assert_eq!(in_a_thread(|| 3.0).recv(), Ok(Ok(3.0)));
+        assert_eq!(
+            in_a_thread(|| panic!("a fault")).recv(),
+            Ok(Err(ThreadLost))
+        );
+    }
 }

@@ -197,7 +197,7 @@ fn a_wrong_qaplib_file_is_named_with_line_and_rule() {
     let (_folder, paths) = files(&[("wrong.dat", "2\n0 1 1 0\n0 -1 1 0\n")]);
     let file = paths[0].to_str().unwrap();
     solve(&[file]).refused(&format!(
-        "error: {file}, line 3: \"-1\" stands where a finite number of 0 or more has to be\n"
+        "error: {file}, line 3: \"-1\" stands where a number from 0 to 1e100 has to be\n"
     ));
 }
 
@@ -363,7 +363,7 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
     refused(
         "0 1 1\n1 2 -4\n",
         cores,
-        "{}/graph.txt, line 2: \"-4\" stands where a finite number of 0 or more has to be",
+        "{}/graph.txt, line 2: \"-4\" stands where a number from 0 to 1e100 has to be",
     );
     refused(
         "0 1 1\n1 two 4\n",
@@ -435,8 +435,8 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
     negative["matrices"][0]["one_way_ns"][0][1] = json!(-1.0);
     refused(
         &negative,
-        "{}/matrix.json: the cost from place 0 to place 1 is -1: a cost is a finite number of 0 or more, and each \
-         pair of places has one; measure what is missing, or forbid a place",
+        "{}/matrix.json: the cost from place 0 to place 1 is -1: a cost is a number from 0 to 1e100, and each pair of \
+         places has one; measure what is missing, or forbid a place",
     );
     let mut two = MATRIX.clone();
     two["matrices"] = json!([two["matrices"][0], two["matrices"][0]]);
@@ -892,6 +892,137 @@ fn a_command_on_cpus_that_may_not_be_used() {
         "error: nothing can be bound to CPU 1: this process may use CPU 0; forbid their places (--forbid), or start \
          it where it may use more\n",
     );
+}
+
+/// Four tasks in a chain, and five places, of which the last should not be used, nor places 0 and 1
+/// by neighbours. `forbidden` is the cost that says this.
+fn a_chain_with_forbidden_pairs(forbidden: &str) -> (tempfile::TempDir, [String; 2]) {
+    let costs = "0,F,24,11,F\nF,0,35,14,F\n9,6,0,30,F\n23,56,53,0,F\nF,F,F,F,0\n";
+    let costs = costs.replace('F', forbidden);
+    let (folder, paths) = files(&[
+        ("chain.txt", "tasks 4\n0 1 1\n1 2 0.5\n2 3 1\n"),
+        ("costs.csv", &costs),
+    ]);
+    (folder, [0, 1].map(|at| paths[at].display().to_string()))
+}
+
+#[test]
+fn pairs_of_places_are_forbidden_by_large_costs() {
+    for forbidden in ["1e4", "1e17", "1e30", "1e100"] {
+        let (_folder, [chain, costs]) = a_chain_with_forbidden_pairs(forbidden);
+        let report = solve(&[&chain, "--costs", &costs, "--format", "json"]).json();
+        assert_eq!(report["placement"], json!([2, 1, 3, 0]), "{forbidden}");
+        assert_eq!(result(&report, "cost"), 36.0, "{forbidden}");
+        assert_eq!(report["optimal"], true, "{forbidden}");
+    }
+    let (_folder, [chain, costs]) = a_chain_with_forbidden_pairs("1.7e308");
+    solve(&[&chain, "--costs", &costs]).refused(&format!(
+        "error: {costs}, line 1: \"1.7e308\" stands where a number from 0 to 1e100 has to be\n"
+    ));
+    refused(
+        "tasks 3\n0 1 1.7976931348623157e308\n1 2 1\n",
+        ("cores.csv", CORES),
+        "{}/graph.txt, line 2: \"1.7976931348623157e308\" stands where a number from 0 to 1e100 has to be",
+    );
+    refused(
+        "0 1\n",
+        ("cores.xml", &hwloc_of_cores().replace("50000", "1e101")),
+        "{}/cores.xml, line 13: \"1e101\" stands where a number from 0 to 1e100 has to be",
+    );
+}
+
+#[test]
+fn tasks_are_counted_before_they_take_memory() {
+    let cores = ",,\n10,,\n40,40,\n";
+    for (graph, tasks) in [
+        ("0 4000000000\n", "4000000001"),
+        ("tasks 100000000000\n0 1\n", "100000000000"),
+        ("0 18446744073709551614\n", "18446744073709551615"),
+    ] {
+        refused(
+            graph,
+            ("cores.csv", cores),
+            &format!(
+                "{{}}/graph.txt on {{}}/cores.csv: {tasks} tasks do not fit on 3 places (forbidden: 0; tasks on each \
+                 other place: 1): allow more tasks a place (`capacity`), or use fewer tasks"
+            ),
+        );
+    }
+    for graph in [
+        "0 18446744073709551615\n",
+        "tasks 99999999999999999999999\n",
+    ] {
+        refused(
+            graph,
+            ("cores.csv", cores),
+            "{}/graph.txt on {}/cores.csv: 2^64 or more tasks do not fit on 3 places: use smaller numbers of tasks",
+        );
+    }
+    let (_folder, paths) = files(&[("cores.csv", cores), ("graph.txt", "0 4000000000\n")]);
+    let [cores, graph] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let pattern = [
+        "--pattern",
+        "all-to-all",
+        "--tasks",
+        "1000000",
+        "--costs",
+        cores,
+    ];
+    solve(&pattern).refused(&format!(
+        "error: the pattern all-to-all on {cores}: 1000000 tasks do not fit on 3 places (forbidden: 0; tasks on each \
+         other place: 1): allow more tasks a place (`capacity`), or use fewer tasks\n"
+    ));
+    let explain = |problem: &[&str]| {
+        Run::of(
+            cellworks()
+                .args(["map", "explain", "0,1", "1,0"])
+                .args(problem),
+        )
+    };
+    explain(&pattern).refused(
+        "error: 0,1: the placement has 2 places for 1000000 tasks: name one place for each task\n",
+    );
+    explain(&["--problem", graph, "--costs", cores]).refused(
+        "error: 0,1: the placement has 2 places for 4000000001 tasks: name one place for each task\n",
+    );
+    let room = "its places have room for 12000000003 tasks, and a search takes memory for each pair: 16384 are \
+                allowed; lower --capacity, or forbid places";
+    solve(&[graph, "--costs", cores, "--capacity", "5000000000"])
+        .refused(&format!("error: {graph} on {cores}: {room}\n"));
+    let ring = ["map", "ring", "--machine", "ps3", "--spes", "2"];
+    let ring = cellworks().args(ring).args(&pattern[..4]).output();
+    let ring = Run::from(ring.unwrap());
+    assert_eq!(ring.code, Some(2));
+    assert!(
+        ring.err.starts_with("error: --tasks 1000000: "),
+        "{}",
+        ring.err
+    );
+}
+
+#[test]
+fn products_that_the_search_ignores_are_named() {
+    let (_folder, paths) = files(&[("graph.txt", "0 1 1\n1 2 1e14\n"), ("cores.csv", CORES)]);
+    let [graph, cores] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
+    let run = solve(&[graph, "--costs", cores]);
+    assert_eq!(
+        (run.code, run.err.as_str()),
+        (
+            Some(0),
+            "warning: the products of a volume and a cost reach from 1e1 to 5e15: the search ignores products below a \
+             10^12th of the cost; use numbers that are nearer to each other\n"
+        )
+    );
+}
+
+#[test]
+fn a_latency_that_hwloc_has_no_room_for_is_named() {
+    let (_folder, paths) = files(&[("cores.csv", ",\n1e17,\n")]);
+    let file = paths[0].to_str().unwrap();
+    Run::of(cellworks().args(["map", "hwloc", file])).refused(&format!(
+        "error: {file}: the latency from CPU 0 to CPU 1 is 1e17 ns, and a latency in hwloc's XML is below 2^64 ps, \
+         which is 1.8e16 ns: lower it\n"
+    ));
 }
 
 #[test]

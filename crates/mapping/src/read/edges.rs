@@ -1,5 +1,7 @@
 //! A graph as a list of edges.
 
+use std::num::IntErrorKind;
+
 use super::text::{TextError, amount};
 use crate::error::ProblemError;
 use crate::volumes::Volumes;
@@ -33,7 +35,11 @@ pub(super) fn parse(text: &str) -> Result<Volumes, TextError> {
             );
             TextError::Line { line, rule }
         };
-        let number = |word: &str| word.parse::<usize>().map_err(|_| wrong());
+        let number = |word: &str| match word.parse::<usize>() {
+            Ok(number) if number < usize::MAX => Ok(number),
+            Err(error) if *error.kind() != IntErrorKind::PosOverflow => Err(wrong()),
+            _ => Err(TextError::TooManyTasks { line }),
+        };
         match words[..] {
             [] => {}
             ["tasks", count] if declared.is_none() && edges.is_empty() => {

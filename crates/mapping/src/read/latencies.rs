@@ -7,11 +7,21 @@ use cellworks_machine::latency_table;
 
 use super::text::TextError;
 use crate::costs::Costs;
+use crate::error::is_amount;
 
 pub(super) fn parse(text: &str) -> Result<Costs, TextError> {
     let latencies = latency_table(text).map_err(|error| TextError::Line {
         line: error.line,
         rule: error.problem,
     })?;
+    for (row, latencies) in latencies.iter().enumerate() {
+        if let Some(latency) = latencies.iter().find(|latency| !is_amount(**latency)) {
+            let rule = format!("{latency:e} stands where a number from 0 to 1e100 has to be");
+            return Err(TextError::Line {
+                line: row + 1,
+                rule,
+            });
+        }
+    }
     Ok(Costs::from_rows(&latencies)?)
 }

@@ -38,6 +38,18 @@ pub enum ReadError {
         /// The found content and the expected content.
         rule: String,
     },
+    /// A graph has a task number, or a number of tasks, that is too large for any computer.
+    #[error(
+        "{}, line {line}: it makes 2^{bits} or more tasks, numbered from 0: use smaller numbers",
+        file.display(),
+        bits = usize::BITS
+    )]
+    TooManyTasks {
+        /// The file.
+        file: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// The lines are well formed, but not a valid problem.
     #[error("{}: {source}", file.display())]
     Problem {
@@ -56,7 +68,7 @@ pub enum ReadError {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if a word is not a number, if there are too few or too many
-/// numbers, or if a number is negative or not finite.
+/// numbers, or if a number is negative or above 10^100.
 pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
     read(file.as_ref(), qaplib::parse)
 }
@@ -77,7 +89,7 @@ pub fn qaplib(file: impl AsRef<Path>) -> Result<Problem, ReadError> {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if a line is not an edge, if a task is unknown, if a volume is
-/// negative or not finite, or if there are no tasks.
+/// negative or above 10^100, or if there are no tasks.
 pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
     read(file.as_ref(), edges::parse)
 }
@@ -89,7 +101,7 @@ pub fn edges(file: impl AsRef<Path>) -> Result<Volumes, ReadError> {
 /// # Errors
 ///
 /// Fails if the file cannot be read, if the matrix is not square, or if an element is missing in
-/// both directions, is not a number, is negative or is not finite.
+/// both directions, or is not a number from 0 to 10^100.
 pub fn latencies(file: impl AsRef<Path>) -> Result<Costs, ReadError> {
     read(file.as_ref(), latencies::parse)
 }
@@ -117,6 +129,10 @@ fn read<T>(file: &Path, parse: impl FnOnce(&str) -> Result<T, TextError>) -> Res
             file: file.to_path_buf(),
             line,
             rule,
+        },
+        TextError::TooManyTasks { line } => ReadError::TooManyTasks {
+            file: file.to_path_buf(),
+            line,
         },
         TextError::Problem(source) => ReadError::Problem {
             file: file.to_path_buf(),

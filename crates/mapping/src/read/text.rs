@@ -1,9 +1,10 @@
 //! Errors in texts.
 
-use crate::error::ProblemError;
+use crate::error::{ProblemError, is_amount};
 
 pub(super) enum TextError {
     Line { line: usize, rule: String },
+    TooManyTasks { line: usize },
     Problem(ProblemError),
 }
 
@@ -14,13 +15,10 @@ impl From<ProblemError> for TextError {
 }
 
 pub(super) fn amount(word: &str, line: usize) -> Result<f64, TextError> {
-    let number = word
-        .parse()
-        .ok()
-        .filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    let number = word.parse().ok().filter(|number| is_amount(*number));
     // `-0` is no mistake, and is 0.
     number.map(f64::abs).ok_or_else(|| {
-        let rule = format!("{word:?} stands where a finite number of 0 or more has to be");
+        let rule = format!("{word:?} stands where a number from 0 to 1e100 has to be");
         TextError::Line { line, rule }
     })
 }

@@ -57,6 +57,11 @@ impl Solution {
 /// regardless of the limit. For a larger problem with room for at most 256 tasks, tabu searches
 /// improve a population of placements. With more room, a local search improves one placement.
 ///
+/// A cost may be very high to keep tasks away from a pair of places. If a cost is more than 10^9
+/// times the next lower one, and more than the next lower one times the ratio of twice all volumes to the
+/// smallest volume, the search lowers it. So it does not hide the lower costs, and the search still
+/// avoids it. If no placement avoids it, the placement is not proven to be optimal.
+///
 /// ```
 /// use std::ops::ControlFlow;
 ///
@@ -106,8 +111,16 @@ impl Search {
         problem: &Problem,
         mut progress: impl FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Solution {
-        let slots = Slots::new(problem);
-        let mut run = Run::new(self.limit, &mut progress);
+        let with_smaller_gaps = problem.with_smaller_gaps();
+        let slots = Slots::new(with_smaller_gaps.as_ref().unwrap_or(problem));
+        let mut exact = |found: &Progress<'_>| match with_smaller_gaps {
+            None => progress(found),
+            Some(_) => progress(&Progress {
+                cost: problem.cost(found.placement),
+                ..*found
+            }),
+        };
+        let mut run = Run::new(self.limit, &mut exact);
         let small = exhaustive::is_small(&slots);
         if small {
             exhaustive::search(&slots, &mut run);
@@ -120,10 +133,13 @@ impl Search {
             };
             search(&slots, &mut random, &mut run);
         }
-        let optimal = small && !run.stopped();
+        let all_evaluated = small && !run.stopped();
         let (placement, iterations) = run.end();
+        let cost = problem.cost(&placement);
+        let is_exact = |searched: &Problem| searched.cost(&placement) == cost;
+        let optimal = all_evaluated && with_smaller_gaps.as_ref().is_none_or(is_exact);
         Solution {
-            cost: problem.cost(&placement),
+            cost,
             placement,
             optimal,
             iterations,

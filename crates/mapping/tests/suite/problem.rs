@@ -75,16 +75,25 @@ fn an_edge_to_an_unknown_task_is_an_error() {
 fn volumes_and_costs_are_finite_and_not_negative() {
     assert_eq!(
         message(Volumes::from_edges(3, [(0, 2, -1.5)])),
-        "the volume from task 0 to task 2 is -1.5: a volume is a finite number of 0 or more; use 0 for tasks that do \
-         not communicate"
+        "the volume from task 0 to task 2 is -1.5: a volume is a number from 0 to 1e100; use 0 for tasks that do not \
+         communicate"
     );
     assert!(Volumes::from_edges(3, [(0, 2, f64::INFINITY)]).is_err());
     assert_eq!(
         message(Costs::from_rows(&[vec![0.0, f64::NAN], vec![1.0, 0.0]])),
-        "the cost from place 0 to place 1 is NaN: a cost is a finite number of 0 or more, and each pair of places has \
-         one; measure what is missing, or forbid a place"
+        "the cost from place 0 to place 1 is NaN: a cost is a number from 0 to 1e100, and each pair of places has one; \
+         measure what is missing, or forbid a place"
     );
     assert!(Costs::from_fn(1, |_, _| -1.0).is_err());
+    // Sums of the largest products are finite.
+    assert!(Volumes::from_edges(3, [(0, 2, 1.1e100)]).is_err());
+    assert!(Costs::from_fn(2, |_, _| f64::MAX).is_err());
+    let volumes = Volumes::from_edges(2, [(0, 1, 1e100), (0, 1, 1e100)]).unwrap();
+    let costs = Costs::from_fn(2, |_, _| 1e100).unwrap();
+    let problem = Problem::builder(volumes, costs).build().unwrap();
+    let placement = problem.placement([0, 1]).unwrap();
+    assert_eq!(problem.cost(&placement), 2e200);
+    assert_eq!(problem.average_cost(), 2e200);
 }
 
 #[test]
@@ -201,4 +210,26 @@ fn the_average_cost_is_that_of_all_placements() {
         let (average, all) = (problem.average_cost(), average_of_all(&problem, 3, 4));
         assert!((average - all).abs() < 1e-9 * all, "{average} {all}");
     }
+}
+
+#[test]
+fn tasks_are_compared_with_places_before_they_take_memory() {
+    let tasks = usize::MAX;
+    let volumes = Volumes::from_edges(tasks, [(0, tasks - 1, 1.0)]).unwrap();
+    let costs = || Costs::from_fn(3, |_, _| 1.0).unwrap();
+    assert_eq!(
+        message(Problem::builder(volumes.clone(), costs()).build()),
+        format!(
+            "{tasks} tasks do not fit on 3 places (forbidden: 0; tasks on each other place: 1): allow more tasks a \
+             place (`capacity`), or use fewer tasks"
+        )
+    );
+    let problem = Problem::builder(volumes, costs())
+        .capacity(tasks)
+        .build()
+        .unwrap();
+    assert_eq!(
+        message(problem.placement([0, 1])),
+        format!("the placement has 2 places for {tasks} tasks: name one place for each task")
+    );
 }

@@ -69,11 +69,11 @@ fn a_wrong_qaplib_file_is_named_with_line_and_rule() {
     );
     assert_eq!(
         qaplib("2\n0 1\nx 0\n0 1 1 0").unwrap_err(),
-        "made-up, line 3: \"x\" stands where a finite number of 0 or more has to be"
+        "made-up, line 3: \"x\" stands where a number from 0 to 1e100 has to be"
     );
     assert_eq!(
         qaplib("2\n0 1 1 0\n0 -1 1 0").unwrap_err(),
-        "made-up, line 3: \"-1\" stands where a finite number of 0 or more has to be"
+        "made-up, line 3: \"-1\" stands where a number from 0 to 1e100 has to be"
     );
     assert_eq!(
         qaplib("2\n0 1 1 0\n0 1 1\n").unwrap_err(),
@@ -113,7 +113,7 @@ fn a_wrong_graph_is_named_with_line_and_rule() {
     );
     assert_eq!(
         edges("0 1 -5").unwrap_err(),
-        "made-up, line 1: \"-5\" stands where a finite number of 0 or more has to be"
+        "made-up, line 1: \"-5\" stands where a number from 0 to 1e100 has to be"
     );
     let rule = "is no edge: a line has a sending task, a receiving task and a volume, as in `0 1 4096`; only the \
                 first may be `tasks N`";
@@ -190,6 +190,21 @@ fn the_cost_without_communication_is_0() {
 }
 
 #[test]
+fn task_numbers_that_no_computer_has_are_named() {
+    for text in [
+        "0 1\n0 18446744073709551615",
+        "\n7 99999999999999999999999 1",
+        "\ntasks 18446744073709551616",
+    ] {
+        assert_eq!(
+            edges(text).unwrap_err(),
+            "made-up, line 2: it makes 2^64 or more tasks, numbered from 0: use smaller numbers"
+        );
+    }
+    assert_eq!(edges("0 18446744073709551614").unwrap().tasks(), usize::MAX);
+}
+
+#[test]
 fn latencies_below_the_diagonal_count_for_both_directions() {
     let costs = read::latencies(data("apple-m1-pro.csv")).unwrap();
     assert_eq!(costs.places(), 8);
@@ -225,6 +240,11 @@ fn wrong_latencies_are_named_with_line_and_rule() {
     assert_eq!(
         latencies(",\nfast,\n").unwrap_err(),
         "made-up, line 2: column 1 is \"fast\"; allowed: a finite time of 0 or more, in nanoseconds, or nothing"
+    );
+    // The half above the diagonal is the half below it, so the first line has the number, too.
+    assert_eq!(
+        latencies(",\n1.7e308,\n").unwrap_err(),
+        "made-up, line 1: 1.7e308 stands where a number from 0 to 1e100 has to be"
     );
 }
 
@@ -270,13 +290,28 @@ fn distances_of_hwloc_are_costs() {
 #[test]
 fn what_is_written_for_hwloc_is_read_back() {
     let costs = Costs::from_fn(3, |from, to| (10 * from.0 + to.0) as f64 / 8.0).unwrap();
-    let text = write::hwloc(&costs, &[2, 40, 9]);
+    let text = write::hwloc(&costs, &[2, 40, 9]).unwrap();
     let read = of_text(&text, |file| read::hwloc(file)).unwrap();
     assert_eq!(read.cpus, [2, 9, 40]);
     // The places are ordered by CPU. The file has picoseconds, and says so.
     assert!(read.is_in_nanoseconds);
     assert_eq!(read.costs.between(Place(1), Place(2)), 21.0 / 8.0);
     assert_eq!(read.costs.between(Place(2), Place(0)), 10.0 / 8.0);
+}
+
+#[test]
+fn a_latency_that_hwloc_has_no_room_for_is_named() {
+    let costs = |longest: f64| Costs::from_rows(&[vec![0.0, longest], vec![7.0, 0.0]]).unwrap();
+    let error = write::hwloc(&costs(1e17), &[4, 9]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the latency from CPU 4 to CPU 9 is 1e17 ns, and a latency in hwloc's XML is below 2^64 ps, which is 1.8e16 \
+         ns: lower it"
+    );
+    // 2^64 picoseconds are rounded to the same number of nanoseconds as 2^64 - 1.
+    assert!(write::hwloc(&costs(2_f64.powi(64) / 1_000.0), &[4, 9]).is_err());
+    let most = write::hwloc(&costs(1.8e16), &[4, 9]).unwrap();
+    assert!(most.contains(" 18000000000000000000 "), "{most}");
 }
 
 #[test]
@@ -338,6 +373,6 @@ fn wrong_xml_is_named_with_line_and_rule() {
     );
     assert_eq!(
         distances("65 0", "0 -1 1 0"),
-        "made-up, line 12: \"-1\" stands where a finite number of 0 or more has to be"
+        "made-up, line 12: \"-1\" stands where a number from 0 to 1e100 has to be"
     );
 }

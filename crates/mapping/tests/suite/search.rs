@@ -233,6 +233,75 @@ fn large_problems_add_up_and_keep_what_is_fixed() {
     assert!(problem.lower_bound() <= solution.cost);
 }
 
+/// Random costs from 0 to 99 between the given number of places. If `forbidden` is given, it is the
+/// cost between each of the last five places and any other place, in one direction or in both.
+fn with_a_forbidden_group(places: usize, forbidden: Option<f64>, both: bool) -> Costs {
+    let costs = |from: usize, to: usize| (((from * 31 + to * 17) * 2_654_435_761) >> 7) % 100;
+    let is_forbidden = |from, to| from != to && (to + 5 >= places || (both && from + 5 >= places));
+    let costs = Costs::from_fn(places, |Place(from), Place(to)| match forbidden {
+        Some(cost) if is_forbidden(from, to) => cost,
+        _ => costs(from, to) as f64,
+    });
+    costs.unwrap()
+}
+
+/// A ring of tasks, whose volumes are from 1 to 9.
+fn ring(tasks: usize) -> Volumes {
+    let edges = (0..tasks).map(|task| (task, (task + 1) % tasks, (1 + task % 9) as f64));
+    Volumes::from_edges(tasks, edges).unwrap()
+}
+
+/// A placement with places that large costs forbid costs as much as without these places.
+#[test]
+fn large_costs_of_forbidden_pairs_do_not_hide_the_others() {
+    for (tasks, places, iterations) in [(5, 11, 0), (12, 20, 20_000)] {
+        let mut without = Problem::builder(ring(tasks), with_a_forbidden_group(places, None, true));
+        for place in places - 5..places {
+            without = without.forbid(Place(place));
+        }
+        let search = Search::new(Limit::Iterations(iterations));
+        let without = solve(&without.build().unwrap(), search);
+        for forbidden in [1e10, 1e15, 1e17, 1e30, 1e100] {
+            for both in [true, false] {
+                let costs = with_a_forbidden_group(places, Some(forbidden), both);
+                let problem = Problem::builder(ring(tasks), costs).build().unwrap();
+                let solution = solve(&problem, search);
+                assert_eq!(solution.cost, without.cost, "{forbidden} {both}");
+                assert_eq!(solution.optimal, without.optimal, "{forbidden} {both}");
+                let bound = problem.lower_bound();
+                assert!(bound <= solution.cost, "{forbidden} {both} {bound}");
+            }
+        }
+    }
+}
+
+#[test]
+fn several_levels_of_large_costs_are_avoided_in_their_order() {
+    // Each of four tasks sends to each other one, and each pair of places has another level.
+    let costs = [1e12, 1e24, 1e36, 1e48];
+    let costs = Costs::from_fn(6, |from, to| match from.0.abs_diff(to.0) {
+        0 => 0.0,
+        1 => 3.0,
+        far => costs[far - 2],
+    });
+    let all = (0..4).flat_map(|from| (0..4).map(move |to| (from, to)));
+    let edges = all
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| (from, to, 1.0));
+    let problem = Problem::builder(Volumes::from_edges(4, edges).unwrap(), costs.unwrap());
+    let problem = problem.build().unwrap();
+    let mut costs = Vec::new();
+    let solution = Search::new(Limit::Iterations(10)).run(&problem, |progress| {
+        costs.push((progress.cost, problem.cost(progress.placement)));
+        ControlFlow::Continue(())
+    });
+    // Four places in a row: two pairs of places are 2 apart, and one pair is 3 apart.
+    assert_eq!(solution.cost, 6.0 * 3.0 + 4.0 * 1e12 + 2.0 * 1e24);
+    assert!(!solution.optimal, "not proven with lowered costs");
+    assert!(costs.iter().all(|(told, cost)| told == cost), "{costs:?}");
+    assert!(problem.lower_bound() <= solution.cost);
+}
+
 /// Returns a symmetric matrix with the elements of another matrix below its diagonal.
 fn mirrored(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();

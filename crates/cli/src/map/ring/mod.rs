@@ -361,6 +361,12 @@ fn plan(arguments: &RingArgs, topology: &Topology) -> Result<SweepPlan, Failure>
             topology.name()
         )));
     }
+    if graph.is_none() && tasks > has {
+        return Err(Failure::Usage(format!(
+            "--tasks {tasks}: each task takes an SPE, and {} has {has}; use fewer, or another machine",
+            topology.name()
+        )));
+    }
     let traffic = match (graph, arguments.pattern) {
         (Some(volumes), _) => Traffic::Graph(volumes),
         (None, Pattern::Ring) => Traffic::Ring {
