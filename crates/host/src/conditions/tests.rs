@@ -1029,8 +1029,8 @@ fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
     let host = host(&tree);
     assert_eq!(
         host.warnings()[1],
-        "threads cannot be pinned to CPU 5000: invalid input parameter; results may depend on \
-         where the system moves them"
+        "threads cannot be pinned to CPU 5000: Invalid argument (os error 22); results may \
+         depend on where the system moves them"
     );
     let answer = host.run(|ppe| ppe.spawn(SpeId::new(0), |_| 42).join().unwrap());
     assert_eq!(answer.unwrap(), 42);
