@@ -56,7 +56,7 @@ fn a_computer_is_shown_with_all_its_parts_and_limits() {
         "\npackage  L3 group  NUMA node  cores  first CPU of each  their other hardware threads\n\
          0        0         0          2      0-1                8-9\n",
         "\n1        3         1          2      6-7                14-15\n",
-        "\n3      unified  32 MB  4         4\n",
+        "\n3      unified  32 MB  4         4             0-15\n",
         "\n1     64.0 GB  4-7, 12-15  21 10\n",
         "the CPUs and NUMA nodes are those described in ",
         "\n3.50 GHz  0-15\n",
@@ -92,6 +92,81 @@ fn a_computer_is_shown_with_all_its_parts_and_limits() {
     on_tree(&["machine", "--format", "csv"]).refused(
         "error: CSV has one header, and a machine has parts of many kinds; use --format json\n",
     );
+}
+
+#[test]
+fn caches_are_those_of_the_topology_and_the_cpus_of_each_size_are_named() {
+    let tree = computer();
+    let cache = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cache/index3");
+    for cpu in 0..16 {
+        // Programs that copy `/sys`, and old kernels, write only maps.
+        let list = tree.root().join(cache(cpu)).join("shared_cpu_list");
+        fs::remove_file(list).unwrap();
+        let first_core = cpu % 8 / 2 * 2;
+        let map = 0x303_u32 << first_core;
+        tree.write(
+            &format!("{}/shared_cpu_map", cache(cpu)),
+            &format!("{map:08x}"),
+        );
+        if first_core == 2 {
+            tree.write(&format!("{}/size", cache(cpu)), "98304K");
+        }
+    }
+    // A list that lacks the CPU that it is about is not used.
+    tree.write(&format!("{}/shared_cpu_list", cache(9)), "0-1");
+    let on_tree = |words: &[&str]| {
+        let mut command = cellworks();
+        Run::of(command.args(words).env("CELLWORKS_FSROOT", tree.root()))
+    };
+    let run = on_tree(&["machine"]);
+    let lines: Vec<Vec<&str>> = run
+        .out
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect();
+    for row in [
+        [
+            "level",
+            "for",
+            "size",
+            "how many",
+            "CPUs at each",
+            "which CPUs",
+        ],
+        ["3", "unified", "32 MB", "3", "4", "0-1, 4-9, 12-15"],
+        ["3", "unified", "96 MB", "1", "4", "2-3, 10-11"],
+    ] {
+        assert!(
+            lines.iter().any(|line| *line == row),
+            "{row:?}: {}",
+            run.out
+        );
+    }
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    let groups = report["cpus"].as_array().unwrap();
+    let groups = groups
+        .iter()
+        .map(|cpu| &cpu["cache_group"])
+        .max_by_key(|group| group.as_u64());
+    assert_eq!(
+        (groups, report["caches"].as_array().unwrap().len()),
+        (Some(&json!(3)), 4)
+    );
+    assert_eq!(report["caches"][0]["cpus"], json!([0, 1, 8, 9]));
+
+    // If the CPUs are not known at all, neither the topology nor the table has the cache.
+    for cpu in 0..16 {
+        for file in ["shared_cpu_list", "shared_cpu_map"] {
+            let _ = fs::remove_file(tree.root().join(cache(cpu)).join(file));
+        }
+    }
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    assert_eq!(report["caches"], json!([]));
 }
 
 #[test]
