@@ -257,3 +257,62 @@ fn files_of_older_commands_are_read() {
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("version 2"), "{}", run.err);
 }
+
+/// The nodes 0 to 3 of a guest that was booted: 0 and 2 have CPUs and memory, 1 has CPUs alone, and
+/// 3 has memory alone.
+#[test]
+fn numa_nodes_have_the_numbers_of_the_system_everywhere() {
+    let shape = Shape {
+        sockets: 4,
+        cells: 1,
+        cores: 2,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "A processor");
+    let node = |node: u32, file: &str, line: &str| {
+        tree.write(&format!("sys/devices/system/node/node{node}/{file}"), line);
+    };
+    node(1, "meminfo", "Node 1 MemTotal: 0 kB");
+    node(2, "cpulist", "4-7");
+    node(3, "cpulist", "");
+    let on_tree = |words: &[&str]| {
+        let mut command = cellworks();
+        Run::of(command.args(words).env("CELLWORKS_FSROOT", tree.root()))
+    };
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    assert_eq!(
+        report["machine"]["spe_memory_modules"],
+        json!([0, 0, 0, 0, 2, 2, 2, 2])
+    );
+    assert_eq!(report["machine"]["memory_modules"], 3);
+    let warnings = report["warnings"].to_string();
+    assert!(
+        warnings.contains(
+            "NUMA node 1 has no memory, so CPUs 2-3 are next to no memory, and that of node 0 counts as theirs"
+        ),
+        "{warnings}"
+    );
+
+    let stats = [
+        "stats", "--matrix", "memory", "-b", "64k", "--budget", "1s", "--quiet",
+    ];
+    let run = on_tree(&stats);
+    for text in [
+        "latency in ns   node 0  node 2  node 3\n",
+        "\nnode 2 (CPU 4) ",
+        "Beside NUMA node 3 there is no CPU that was measured",
+    ] {
+        assert!(run.out.contains(text), "{text}: {}", run.out);
+    }
+    let matrix = &on_tree(&[&stats[..], &["--format", "json"]].concat()).json()["memory_matrix"];
+    assert_eq!(matrix["module_numbers"], json!([0, 2, 3]));
+    assert_eq!(matrix["rows"][1]["nearest_module"], 2);
+    let run = on_tree(&["stats", "-f", "fetchadd", "-m", "1"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err
+            .contains("has NUMA nodes 0, 2, 3; use one of these\n"),
+        "{}",
+        run.err
+    );
+}
