@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cellworks_machine::SpeId;
 
 use crate::conditions::left_out;
-use crate::cpus::{LeftOut, Node, Quota, files};
+use crate::cpus::notes::Notes;
+use crate::cpus::{LeftOut, Node, Quota, files, topology};
 use crate::host::Host;
 
 /// The parts of a computer that this process may use.
@@ -95,30 +96,19 @@ impl Host {
             .map(|khz| khz * 1_000)
     }
 
+    /// Returns the caches of a CPU, except those for which the system does not report the CPUs that
+    /// share them. [`HostBuilder::build`](crate::HostBuilder::build) has noted malformed files.
     fn caches(&self, cpu: u32) -> Vec<Cache> {
-        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cache");
-        let folders = files::numbered(&self.source.path(folder), "index").unwrap_or_default();
-        let cache = |(_, folder): (u32, std::path::PathBuf)| {
-            let text = |name: &str| files::text(&folder.join(name)).ok().flatten();
-            let cpus = files::list(&folder.join("shared_cpu_list")).ok().flatten();
-            let kind = text("type").unwrap_or_else(|| "Unified".to_owned());
+        let caches = topology::caches(&self.source, cpu, &mut Notes::default());
+        let caches = caches.unwrap_or_default().into_iter();
+        let cache = caches.filter_map(|cache| {
             Some(Cache {
-                level: text("level")?.trim().parse().ok()?,
-                cpus: cpus.unwrap_or_else(|| BTreeSet::from([cpu])),
-                kind: kind.trim().to_owned(),
-                bytes: text("size").and_then(|size| bytes(size.trim())),
+                level: cache.level,
+                cpus: cache.shared_by?,
+                kind: cache.kind,
+                bytes: cache.bytes.map(|bytes| bytes as u64),
             })
-        };
-        folders.into_iter().filter_map(cache).collect()
+        });
+        cache.collect()
     }
-}
-
-/// Parses a size such as `32K`, in bytes.
-fn bytes(size: &str) -> Option<u64> {
-    let (digits, factor) = match size.split_at_checked(size.len().checked_sub(1)?)? {
-        (digits, "K") => (digits, 1 << 10),
-        (digits, "M") => (digits, 1 << 20),
-        _ => (size, 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(factor)
 }

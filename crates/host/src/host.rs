@@ -494,11 +494,12 @@ fn cells_without_memory(cpus: &Cpus, layout: &Layout) -> Vec<String> {
             Some(0) => "has no memory",
             _ => "has no memory that this process may use (a cpuset, or `--cpuset-mems`)",
         };
+        let are = if used.len() == 1 { "is" } else { "are" };
         let used = name_cpus(&used);
         format!(
-            "NUMA node {os_index} {lack}, so the SPEs of {used} are next to no memory module, and \
-             that of node {nearest} counts as theirs; choose CPUs of node {nearest} with `taskset` \
-             where this matters"
+            "NUMA node {os_index} {lack}, so {used} {are} next to no memory, and that of node \
+             {nearest} counts as theirs; choose CPUs of node {nearest} with `taskset` where this \
+             matters"
         )
     };
     cpus_of.into_iter().map(sentence).collect()

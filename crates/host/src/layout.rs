@@ -82,12 +82,9 @@ impl Layout {
                 place: format!("CPU {}", cpus.cpus[at].os_index),
             });
         }
-        let modules: Vec<usize> = cpus.usable_nodes().collect();
-        let module_of = |at: usize| {
-            let nearest = cpus.nearest_usable(cpus.cpus[at].memory_node);
-            let module = modules.iter().position(|&node| node == nearest);
-            ModuleId::new(module.expect("a usable node is a module") as u16)
-        };
+        // A module has the number of its node in the operating system, as `numactl` has it.
+        let module = |node: usize| ModuleId::new(cpus.memory_nodes[node].os_index as u16);
+        let module_of = |at: usize| module(cpus.nearest_usable(cpus.cpus[at].memory_node));
         let module_of_cell = |cell: &usize| {
             let first = in_order.iter().find(|&&at| cell_of(at) == *cell);
             module_of(*first.expect("the cell was met"))
@@ -96,7 +93,7 @@ impl Layout {
         let module_of_spe = |spe: usize| module_of(order[spe % order.len()]);
         let topology = Topology::new(name, cells.iter().map(module_of_cell).collect(), sites)
             .with_modules_of_spes((0..spes).map(module_of_spe).collect())
-            .with_modules(modules.len() as u16)
+            .with_exactly_modules(cpus.usable_nodes().map(module).collect())
             .with_place_of_ppe(format!("CPU {}", cpus.cpus[ppe_at].os_index));
         let topology = match cpus.last_level_cache_bytes {
             Some(bytes) => topology.with_last_level_cache(bytes),
@@ -263,9 +260,9 @@ mod tests {
             (layout.topology.modules().len(), nearest.collect::<Vec<_>>())
         };
         assert_eq!(modules([true, true, true]), (3, vec![0, 1, 2]));
-        assert_eq!(modules([true, false, true]), (2, vec![0, 0, 1]));
-        assert_eq!(modules([false, true, true]), (2, vec![1, 0, 1]));
-        assert_eq!(modules([false, false, true]), (1, vec![0, 0, 0]));
+        assert_eq!(modules([true, false, true]), (2, vec![0, 0, 2]));
+        assert_eq!(modules([false, true, true]), (2, vec![2, 1, 2]));
+        assert_eq!(modules([false, false, true]), (1, vec![2, 2, 2]));
     }
 
     #[test]

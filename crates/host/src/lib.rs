@@ -91,5 +91,6 @@ pub use described::{Cache, Described, DescribedCpu};
 pub use host::{Host, HostBuilder, HostError};
 pub use memory::MemorySlice;
 pub use mfc::HostMfc;
+pub use pin::{allowed_cpus, confine_to};
 pub use ppe::HostPpe;
 pub use spe::{HostHold, HostSpe};

@@ -92,14 +92,15 @@ impl Host {
 
     /// Returns the NUMA node of a memory module, or `None` if memory cannot be placed on nodes.
     fn node_of(&self, module: ModuleId) -> Result<Option<u32>, AllocateError> {
-        let Some(node) = self.nodes.get(module.index()) else {
+        let node = module.index() as u32;
+        if !self.nodes.contains(&node) {
             return Err(AllocateError::NoSuchModule {
                 module,
                 machine: self.topology().name().to_owned(),
-                highest: self.nodes.len() - 1,
+                modules: self.topology().modules().collect(),
             });
-        };
-        Ok(self.places_memory.then_some(*node))
+        }
+        Ok(self.places_memory.then_some(node))
     }
 }
 
@@ -164,8 +165,9 @@ impl CellMachine for Host {
             return None;
         }
         let node = node_of(ea.0 as usize).ok()?;
-        let index = self.nodes.iter().position(|&os_index| os_index == node)?;
-        Some(ModuleId::new(index as u16))
+        self.nodes
+            .contains(&node)
+            .then(|| ModuleId::new(node as u16))
     }
 }
 
@@ -237,7 +239,7 @@ mod tests {
     #[test]
     fn regions_are_in_pages_of_the_size_that_was_asked_for_or_refused() {
         let host = Host::builder().spes(1).build().unwrap();
-        let module = ModuleId::new(0);
+        let module = host.topology().modules().next().unwrap();
         let small = host.allocate_in_pages(module, 8 << 20, 4 << 10).unwrap();
         for page in (0..small.bytes()).step_by(4 << 10) {
             small.write(page, &[1]);

@@ -26,7 +26,8 @@ pub struct Topology {
     spes: Vec<SpeSite>,
     /// The nearest memory module of each SPE, if it differs between SPEs of one Cell.
     modules_of_spes: Option<Vec<ModuleId>>,
-    modules: u16,
+    /// All memory modules, by ascending number.
+    modules: Vec<ModuleId>,
     place_of_ppe: Option<String>,
     last_level_cache_bytes: Option<usize>,
     capabilities: Capabilities,
@@ -94,13 +95,13 @@ impl Topology {
                 cells.len()
             );
         }
-        let modules = 1 + cells.iter().map(|m| m.index()).max().unwrap_or(0) as u16;
+        let highest = cells.iter().max().map_or(0, |module| module.index());
         Self {
             name: name.into(),
             cells,
             spes,
             modules_of_spes: None,
-            modules,
+            modules: (0..=highest as u16).map(ModuleId::new).collect(),
             place_of_ppe: None,
             last_level_cache_bytes: None,
             capabilities: Capabilities::default(),
@@ -110,7 +111,34 @@ impl Topology {
     /// Returns the machine with at least `count` memory modules. Added modules are near no Cell.
     #[must_use]
     pub fn with_modules(mut self, count: u16) -> Self {
-        self.modules = self.modules.max(count);
+        let has = self.modules.len() as u16;
+        self.modules.extend((has..count).map(ModuleId::new));
+        self
+    }
+
+    /// Returns the same machine with exactly these memory modules. Their numbers may have gaps, as
+    /// those of a computer's NUMA nodes. Call this method last.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a module that is nearest to a Cell or an SPE is not among them.
+    ///
+    /// ```
+    /// use cellworks_machine::{ModuleId, Topology};
+    /// let modules = [0, 2].map(ModuleId::new);
+    /// let machine = Topology::new("node 1 has no memory", modules.to_vec(), Vec::new())
+    ///     .with_exactly_modules(modules.to_vec());
+    /// assert_eq!(machine.modules().collect::<Vec<_>>(), modules);
+    /// ```
+    #[must_use]
+    pub fn with_exactly_modules(mut self, mut modules: Vec<ModuleId>) -> Self {
+        modules.sort_unstable();
+        modules.dedup();
+        let of_spes = self.modules_of_spes.iter().flatten();
+        for nearest in self.cells.iter().chain(of_spes) {
+            assert!(modules.contains(nearest), "{nearest} is near a part");
+        }
+        self.modules = modules;
         self
     }
 
@@ -169,9 +197,10 @@ impl Topology {
         (0..self.cells.len() as u16).map(CellId::new)
     }
 
-    /// Returns all memory modules.
+    /// Returns all memory modules, by ascending number. The numbers of a computer's modules are
+    /// those of its NUMA nodes, and may have gaps.
     pub fn modules(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
-        (0..self.modules).map(ModuleId::new)
+        self.modules.clone().into_iter()
     }
 
     /// Returns the SPEs of one Cell, ordered by id.

@@ -112,7 +112,7 @@ fn memory_cells(matrix: &MemoryMatrix, machine: &MachineInfo) -> String {
     let place = |spe: usize| machine.spe_places.get(spe).map_or("", String::as_str);
     let mut lines = String::new();
     for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
-        for (module, cell) in cells.iter().enumerate() {
+        for (module, cell) in matrix.numbers().into_iter().zip(cells) {
             let Some(cell) = cell else { continue };
             let interval = cell.latency_interval_ns;
             let fields = [

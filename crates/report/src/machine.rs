@@ -190,6 +190,7 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
             bytes.map_or_else(String::new, |bytes| size(bytes as usize)),
             alike.len().to_string(),
             cpus.to_string(),
+            listed(&mut alike.iter().flat_map(|cache| &cache.cpus).copied()),
         ]
     });
     let nodes = report.numa_nodes.iter().map(|node| {
@@ -244,7 +245,14 @@ fn rows(report: &MachineReport) -> Vec<Rows> {
         },
         Rows {
             title: "Caches",
-            headings: &["level", "for", "size", "how many", "CPUs at each"],
+            headings: &[
+                "level",
+                "for",
+                "size",
+                "how many",
+                "CPUs at each",
+                "which CPUs",
+            ],
             rows: caches.collect(),
         },
         Rows {

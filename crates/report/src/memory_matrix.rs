@@ -40,10 +40,14 @@ pub(crate) fn table(matrix: &MemoryMatrix, machine: &MachineInfo, width: usize) 
     let widest = labels.iter().map(|label| label.chars().count()).max();
     let left = width.saturating_sub(widest.unwrap_or(0).max("latency in ns".len()));
     let modules: Vec<usize> = (0..matrix.modules).collect();
-    let column = words.say(&heading(matrix.modules)).len() + 2;
+    let numbers = matrix.numbers();
+    let widest = numbers.last().copied().unwrap_or(0).max(matrix.modules);
+    let column = words.say(&heading(widest)).len() + 2;
     for (what, figure) in FIGURES {
         for some in modules.chunks((left / column).max(1)) {
-            let headings = some.iter().map(|module| words.say(&heading(*module)));
+            let headings = some
+                .iter()
+                .map(|module| words.say(&heading(numbers[*module])));
             let rows = labels.iter().zip(&matrix.cells).map(|(label, cells)| {
                 let cells = some.iter().map(|module| cells[*module].as_ref());
                 let cells = cells.map(|cell| cell.map(figure).unwrap_or_default());
@@ -69,7 +73,7 @@ pub(crate) fn figure(matrix: &MemoryMatrix, machine: &MachineInfo) -> Markup {
                     thead {
                         tr {
                             th.left { (what) }
-                            @for module in 0..matrix.modules { th scope="col" { (heading(module)) } }
+                            @for module in matrix.numbers() { th scope="col" { (heading(module)) } }
                         }
                     }
                     tbody {
@@ -122,7 +126,9 @@ fn notes(matrix: &MemoryMatrix, machine: &MachineInfo) -> Vec<String> {
         );
     }
     let has_row = |module: &usize| matrix.rows.iter().any(|row| row.nearest_module == *module);
-    let without: Vec<u32> = (0..matrix.modules)
+    let without: Vec<u32> = matrix
+        .numbers()
+        .into_iter()
         .filter(|module| !has_row(module))
         .map(|module| module as u32)
         .collect();

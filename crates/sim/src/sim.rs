@@ -289,7 +289,7 @@ impl CellMachine for Sim {
             return Err(AllocateError::NoSuchModule {
                 module,
                 machine: self.setup.topology.name().to_owned(),
-                highest: modules.len() - 1,
+                modules: self.setup.topology.modules().collect(),
             });
         };
         if bytes == 0 {

@@ -296,9 +296,24 @@ pub struct MemoryMatrix {
     pub rows: Vec<MemoryRow>,
     /// The number of memory modules, including those that are nearest to no SPE.
     pub modules: usize,
+    /// The numbers of these memory modules, by which other fields name them. On a computer they are
+    /// the numbers of NUMA nodes in the operating system, which may have gaps. Older commands left
+    /// this list out, and numbered the modules from 0.
+    #[serde(default)]
+    pub module_numbers: Vec<usize>,
     /// The figures, with a row for each reading place, and a column for each memory module. A
     /// figure is `None` if the run ended before the figure was measured.
     pub cells: Vec<Vec<Option<MemoryCell>>>,
+}
+
+impl MemoryMatrix {
+    /// Returns the number of the memory module of each column.
+    pub fn numbers(&self) -> Vec<usize> {
+        match self.module_numbers.len() == self.modules {
+            true => self.module_numbers.clone(),
+            false => (0..self.modules).collect(),
+        }
+    }
 }
 
 /// A place from which one SPE reads memory.

@@ -1,39 +1,83 @@
-//! The CPUs that a process may use.
+//! The CPUs that a process may use, and how a command is told its CPUs.
 
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::process::Command;
+
+use cellworks_host::{allowed_cpus, confine_to};
 use cellworks_mapping::Binding;
 use cellworks_report::CpuBinding;
-use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::failure::Failure;
 
-pub(super) fn allowed() -> Result<CpuSet, Failure> {
-    sched_getaffinity(None).map_err(unchangeable)
+/// The environment variables that bind threads in the run-time libraries of OpenMP: those of all
+/// libraries, of GCC and of LLVM. The variables of one library come before those of all.
+const BINDING_VARIABLES: [&str; 4] = [
+    "OMP_PROC_BIND",
+    "OMP_PLACES",
+    "GOMP_CPU_AFFINITY",
+    "KMP_AFFINITY",
+];
+
+pub(super) fn allowed() -> Result<BTreeSet<usize>, Failure> {
+    let cpus = allowed_cpus().map_err(|error| {
+        Failure::Run(format!(
+            "the CPUs of this process cannot be read: {error}; sandboxes may forbid `sched_getaffinity`: allow it"
+        ))
+    })?;
+    Ok(cpus.into_iter().map(|cpu| cpu as usize).collect())
 }
 
-pub(super) fn unchangeable(error: rustix::io::Errno) -> Failure {
-    Failure::Run(format!(
-        "the CPUs of this process cannot be changed: {error}"
-    ))
+/// Confines this thread, and the commands that it starts, to the given CPUs.
+pub(super) fn confine(cpus: impl IntoIterator<Item = usize>) -> Result<(), String> {
+    let cpus = cpus.into_iter().filter_map(|cpu| u32::try_from(cpu).ok());
+    confine_to(&cpus.collect())
+        .map_err(|error| format!("the CPUs of this process cannot be changed: {error}"))
 }
 
 /// Fails if one of the CPUs is not allowed. `advice` tells the user what to do.
-pub(super) fn refuse(cpus: &[usize], allowed: &CpuSet, advice: &str) -> Result<(), Failure> {
-    let may_be_used = |cpu: usize| cpu < CpuSet::MAX_CPU && allowed.is_set(cpu);
-    let mut refused: Vec<usize> = cpus
-        .iter()
-        .copied()
-        .filter(|cpu| !may_be_used(*cpu))
-        .collect();
+pub(super) fn refuse(
+    cpus: &[usize],
+    allowed: &BTreeSet<usize>,
+    advice: &str,
+) -> Result<(), Failure> {
+    let refused = cpus.iter().filter(|cpu| !allowed.contains(cpu));
+    let refused: BTreeSet<usize> = refused.copied().collect();
     if refused.is_empty() {
         return Ok(());
     }
-    refused.sort_unstable();
-    let all = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let list = |cpus: &BTreeSet<usize>| Binding::to(cpus.iter().copied().collect()).cpu_list();
     Err(Failure::Usage(format!(
         "nothing can be bound to CPU {}: this process may use CPU {}; {advice}",
-        Binding::to(refused).cpu_list(),
-        Binding::to(all.collect()).cpu_list()
+        list(&refused),
+        list(allowed)
     )))
+}
+
+/// Sets the variables of OpenMP in the environment of a command: those in `set`, and no other one
+/// that binds threads.
+pub(super) fn set_openmp(command: &mut Command, set: &[(&'static str, String)]) {
+    for name in BINDING_VARIABLES {
+        command.env_remove(name);
+    }
+    command.envs(set.iter().map(|(name, value)| (name, value)));
+}
+
+/// Returns the variables of this process that [`set_openmp`] changes, each with its value here and
+/// its value for the command.
+pub(super) fn contradicting<'a>(
+    set: &'a [(&'static str, String)],
+) -> impl Iterator<Item = (&'static str, OsString, Option<&'a str>)> {
+    let of_set = set.iter().map(|(name, _)| *name);
+    let removed = BINDING_VARIABLES.into_iter();
+    let removed = removed.filter(move |name| set.iter().all(|(other, _)| other != name));
+    of_set.chain(removed).filter_map(move |name| {
+        let here = env::var_os(name).filter(|value| !value.is_empty())?;
+        let mut same_name = set.iter().filter(|(other, _)| *other == name);
+        let then = same_name.next().map(|(_, value)| value.as_str());
+        (then.is_none_or(|value| here != value)).then_some((name, here, then))
+    })
 }
 
 pub(super) fn to_report(binding: &Binding) -> CpuBinding {

@@ -5,19 +5,25 @@
 // Rejected: adding CPUs to a process that a launcher has bound. The system allows this, but another
 // rank may be bound to an added CPU, and both ranks would then share this CPU unnoticed.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellworks_mapping::Binding;
 use clap::Args;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::binding::{allowed, refuse, to_report, unchangeable};
+use super::binding::{allowed, confine, contradicting, refuse, set_openmp, to_report};
+use super::launcher::rank;
 use super::solution;
 use crate::failure::Failure;
+use crate::message;
+
+const ADVICE: &str = "start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or solve \
+                      the problem for these";
+
+/// The length at which a range of CPUs is cut. No system has so many.
+const CPUS_MAX: usize = 1 << 16;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -27,8 +33,8 @@ Examples:
   mpirun --bind-to none cellworks map exec placement.json -- ./program
   srun --cpu-bind=none cellworks map exec placement.json -- ./program
       A process for each task, rank 0 of the computer on the CPU of task 0, and so on.
-  cellworks map exec 6,4,2 -- make -j3
-      Any program: its threads and processes stay on these CPUs.
+  cellworks map exec --no-openmp 6,4,2 -- make -j3
+      Any program: the system assigns its threads and processes to these CPUs.
 
 The exit code is that of the command. 2: the arguments or files make no sense, a CPU may not be used, or
 there is no such command; then nothing was started.";
@@ -37,16 +43,24 @@ there is no such command; then nothing was started.";
 ///
 /// The command, and every process that it starts, is confined to the CPUs of the placement. The
 /// variables OMP_NUM_THREADS, OMP_PROC_BIND and OMP_PLACES tell an OpenMP program to bind a thread
-/// to the CPU of each task; a variable that is already set is not changed. If mpirun or srun starts
-/// several processes on a computer, each process is confined to one CPU: rank 0 of that computer to
-/// the CPU of task 0, rank 1 to the CPU of task 1, and so on. The launcher must not bind the
-/// processes itself: use --bind-to none or --cpu-bind=none.
+/// to the CPU of each task, as in the runs of `map solve`. If another value of these, or
+/// GOMP_CPU_AFFINITY or KMP_AFFINITY, is in the environment, the command does not get it, and a
+/// warning says so. If mpirun or srun starts several processes on a computer, each process is
+/// confined to one CPU: rank 0 of that computer to the CPU of task 0, rank 1 to the CPU of task 1,
+/// and so on. The launcher must not bind the processes itself: use --bind-to none or
+/// --cpu-bind=none.
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ExecArgs {
     /// The placement: the JSON of `map solve`, or the CPUs of task 0, task 1 and so on, such as
     /// 6,4,2 or 0-3
     pub placement: PathBuf,
+
+    /// Sets no variable of OpenMP. Use it for a program that is linked with OpenMP and also has
+    /// other threads or starts processes: otherwise OpenMP binds its first thread to the CPU of
+    /// task 0 before `main`, and these threads and processes stay there, too
+    #[arg(long)]
+    pub no_openmp: bool,
 
     /// The command to start, and its arguments
     #[arg(last = true, required = true)]
@@ -55,7 +69,7 @@ pub(crate) struct ExecArgs {
 
 pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
     let cpus = cpus_of(&arguments.placement)?;
-    let mine = match rank()? {
+    let mine = match rank(cpus.len())? {
         None => cpus,
         Some((rank, variable)) => match cpus.get(rank) {
             Some(cpu) => vec![*cpu],
@@ -67,17 +81,29 @@ pub(crate) fn run(arguments: &ExecArgs) -> Result<(), Failure> {
             }
         },
     };
-    confine_to(&mine)?;
+    refuse(&mine, &allowed()?, ADVICE)?;
+    confine(mine.iter().copied()).map_err(Failure::Run)?;
     let [program, words @ ..] = &arguments.command[..] else {
         unreachable!("clap asks for a command")
     };
     let mut command = Command::new(program);
     command.args(words);
-    for (name, value) in to_report(&Binding::to(mine)).openmp() {
-        if env::var_os(name).is_none() {
-            command.env(name, value);
-        }
+    let openmp = match arguments.no_openmp {
+        true => Vec::new(),
+        false => to_report(&Binding::to(mine)).openmp().to_vec(),
+    };
+    for (name, here, then) in contradicting(&openmp) {
+        let here = here.display();
+        message::warn(&match then {
+            Some(then) => format!(
+                "{name}={here} contradicts the placement, so the command gets {name}={then}"
+            ),
+            None => {
+                format!("{name}={here} contradicts the placement, so the command does not get it")
+            }
+        });
     }
+    set_openmp(&mut command, &openmp);
     // This returns only if the command cannot be started.
     let error = command.exec();
     Err(Failure::Usage(format!(
@@ -116,77 +142,7 @@ fn listed(text: &str) -> Option<Vec<usize>> {
         }
         // `take` limits the length of a huge range. A CPU that does not exist is refused later,
         // before the process is confined to it.
-        cpus.extend((first..=last).take(CpuSet::MAX_CPU + 1));
+        cpus.extend((first..=last).take(CPUS_MAX));
     }
     Some(cpus)
-}
-
-/// The variables in which a launcher, such as `mpirun`, sets the number of this process and the
-/// number of processes.
-struct Launcher {
-    rank: &'static str,
-    processes: &'static str,
-}
-
-/// The launchers, the innermost first. If one launcher starts another, such as `srun` starts
-/// `mpirun`, the process has the variables of both, and those of the inner launcher count.
-const LAUNCHERS: [Launcher; 4] = [
-    // Open MPI.
-    Launcher {
-        rank: "OMPI_COMM_WORLD_LOCAL_RANK",
-        processes: "OMPI_COMM_WORLD_LOCAL_SIZE",
-    },
-    // Hydra, the launcher of MPICH and Intel MPI.
-    Launcher {
-        rank: "MPI_LOCALRANKID",
-        processes: "MPI_LOCALNRANKS",
-    },
-    // Slurm. Its `PMI_RANK` numbers the processes of all computers together, so it is not used.
-    Launcher {
-        rank: "SLURM_LOCALID",
-        processes: "SLURM_STEP_NUM_TASKS",
-    },
-    // Other launchers with the Process Management Interface.
-    Launcher {
-        rank: "PMI_RANK",
-        processes: "PMI_SIZE",
-    },
-];
-
-/// Returns the number that a launcher has given this process, and the variable with this number.
-/// Returns `None` without a launcher, or if there is only one process.
-fn rank() -> Result<Option<(usize, &'static str)>, Failure> {
-    let is_set = |name: &str| env::var_os(name).is_some();
-    // A batch script of Slurm has a number, but is not one of several processes.
-    let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
-    let launchers = LAUNCHERS.iter();
-    let mut launchers =
-        launchers.filter(|launcher| !(launcher.rank == "SLURM_LOCALID" && is_script));
-    let Some(launcher) = launchers.find(|launcher| is_set(launcher.rank)) else {
-        return Ok(None);
-    };
-    if env::var_os(launcher.processes).as_deref() == Some(OsStr::new("1")) {
-        return Ok(None);
-    }
-    let rank = env::var_os(launcher.rank).unwrap_or_default();
-    match rank.to_str().and_then(|rank| rank.parse().ok()) {
-        Some(rank) => Ok(Some((rank, launcher.rank))),
-        None => Err(Failure::Usage(format!(
-            "{}={}: a rank is a whole number, from 0 on; unset the variable if no launcher has set it",
-            launcher.rank,
-            rank.display()
-        ))),
-    }
-}
-
-/// Confines this process, and the command that it becomes, to the given CPUs.
-fn confine_to(cpus: &[usize]) -> Result<(), Failure> {
-    const ADVICE: &str = "start it where it may use more (--bind-to none of mpirun, --cpu-bind=none of srun), or \
-                          solve the problem for these";
-    refuse(cpus, &allowed()?, ADVICE)?;
-    let mut chosen = CpuSet::new();
-    for cpu in cpus {
-        chosen.set(*cpu);
-    }
-    sched_setaffinity(None, &chosen).map_err(unchangeable)
 }

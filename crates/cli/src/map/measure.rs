@@ -1,14 +1,14 @@
 //! Runs a command on the CPUs of several placements to find the fastest placement.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use cellworks_mapping::Binding;
 use cellworks_report::{PlacementTrial, PlacementTrials};
-use rustix::thread::{CpuSet, sched_setaffinity};
 
-use super::binding::{allowed, refuse, to_report};
+use super::binding::{allowed, confine, contradicting, refuse, set_openmp, to_report};
 use crate::failure::Failure;
 use crate::session::End;
 
@@ -18,20 +18,31 @@ pub(super) const ROUNDS: usize = 10;
 pub(super) struct Measured<'a> {
     command: &'a [OsString],
     /// The CPUs on which this process may run. The command inherits them.
-    allowed: CpuSet,
+    allowed: BTreeSet<usize>,
+    /// The number of tasks, which is the number of threads of an OpenMP program in all runs. `None`
+    /// if the command gets no variable of OpenMP.
+    threads: Option<usize>,
 }
 
 impl<'a> Measured<'a> {
     /// Prepares to run the command on the given CPUs. Fails if this process may not use one of the
     /// CPUs.
-    pub fn new(command: &'a [OsString], cpus: &[usize]) -> Result<Self, Failure> {
+    pub fn new(
+        command: &'a [OsString],
+        cpus: &[usize],
+        threads: Option<usize>,
+    ) -> Result<Self, Failure> {
         let allowed = allowed()?;
         refuse(
             cpus,
             &allowed,
             "forbid their places (--forbid), or start it where it may use more",
         )?;
-        Ok(Self { command, allowed })
+        Ok(Self {
+            command,
+            allowed,
+            threads,
+        })
     }
 
     /// Runs the command once without a binding, to check that it works. An error ends the session.
@@ -82,27 +93,53 @@ impl<'a> Measured<'a> {
         Ok(go_on(ROUNDS * ways).then_some(trials))
     }
 
+    /// Returns a warning for each variable that binds threads in the environment of this process.
+    pub fn warnings(&self) -> Vec<String> {
+        let unbound = self.openmp_of_unbound();
+        let warning = |(name, here, then): (&str, OsString, Option<&str>)| {
+            let here = here.display();
+            match then {
+                Some(then) => format!(
+                    "{name}={here} is not that of {then} tasks, so the command gets {name}={then} in every run"
+                ),
+                None => format!(
+                    "{name}={here} binds threads, so the command does not get it in any run"
+                ),
+            }
+        };
+        contradicting(&unbound).map(warning).collect()
+    }
+
+    fn openmp_of_unbound(&self) -> Vec<(&'static str, String)> {
+        let threads = self.threads.iter();
+        threads
+            .map(|threads| ("OMP_NUM_THREADS", threads.to_string()))
+            .collect()
+    }
+
     fn unbound(&self) -> Command {
+        self.with_openmp(&self.openmp_of_unbound())
+    }
+
+    fn with_openmp(&self, variables: &[(&'static str, String)]) -> Command {
         let mut command = Command::new(&self.command[0]);
         command
             .args(&self.command[1..])
             .stdin(Stdio::null())
             .stdout(Stdio::null());
+        set_openmp(&mut command, variables);
         command
     }
 
     fn bound(&self, cpus: &[usize]) -> Result<f64, String> {
-        let mut command = self.unbound();
-        command.envs(to_report(&Binding::to(cpus.to_vec())).openmp());
-        let mut chosen = CpuSet::new();
-        for cpu in cpus {
-            chosen.set(*cpu);
-        }
+        let command = match self.threads {
+            None => self.with_openmp(&[]),
+            Some(_) => self.with_openmp(&to_report(&Binding::to(cpus.to_vec())).openmp()),
+        };
         // The command inherits the CPUs of this thread.
-        let failed = |error| format!("the CPUs of this process cannot be changed: {error}");
-        sched_setaffinity(None, &chosen).map_err(failed)?;
+        confine(cpus.iter().copied())?;
         let time = self.time(command);
-        sched_setaffinity(None, &self.allowed).map_err(failed)?;
+        confine(self.allowed.iter().copied())?;
         time
     }
 

@@ -5,6 +5,7 @@ mod costs;
 mod exec;
 mod explain;
 mod hwloc;
+mod launcher;
 mod measure;
 mod problem;
 pub(crate) mod ring;

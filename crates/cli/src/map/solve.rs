@@ -116,6 +116,10 @@ pub(crate) struct SolveArgs {
     #[arg(long, help_heading = "Options")]
     pub quiet: bool,
 
+    /// Sets no variable of OpenMP in the runs of the command, as `map exec --no-openmp`
+    #[arg(long, requires = "command", help_heading = "Options")]
+    pub no_openmp: bool,
+
     /// A command to run on the CPUs of the best three placements, and without a binding, ten times
     /// each in turn. The fastest placement is kept. The standard output of the command is dropped
     #[arg(last = true)]
@@ -173,7 +177,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     warnings.extend(problem.ignored_products().map(ignored));
-    let measured = measured(arguments, cpus.as_deref())?;
+    let measured = measured(arguments, problem.volumes().tasks(), cpus.as_deref())?;
     let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -195,6 +199,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let session = Session::begin(machine, None, solving, options);
     let end = solve(arguments, &problem, measured.as_ref(), &session);
     session.record_warnings(warnings);
+    session.record_warnings(measured.map_or_else(Vec::new, |measured| measured.warnings()));
     session.conclude(session.end_reason().unwrap_or(end))
 }
 
@@ -209,6 +214,7 @@ fn ignored([least, most]: [f64; 2]) -> String {
 /// Returns the command to measure, if the user has given one.
 fn measured<'a>(
     arguments: &'a SolveArgs,
+    tasks: usize,
     cpus: Option<&[usize]>,
 ) -> Result<Option<Measured<'a>>, Failure> {
     if arguments.command.is_empty() {
@@ -227,7 +233,8 @@ fn measured<'a>(
         .filter(|(place, _)| !forbidden.contains(place))
         .map(|(_, cpu)| *cpu)
         .collect();
-    Measured::new(&arguments.command, &open).map(Some)
+    let threads = (!arguments.no_openmp).then_some(tasks);
+    Measured::new(&arguments.command, &open, threads).map(Some)
 }
 
 /// Searches for placements. If the user has given a command, runs it with the best placements.

@@ -56,7 +56,7 @@ fn a_computer_is_shown_with_all_its_parts_and_limits() {
         "\npackage  L3 group  NUMA node  cores  first CPU of each  their other hardware threads\n\
          0        0         0          2      0-1                8-9\n",
         "\n1        3         1          2      6-7                14-15\n",
-        "\n3      unified  32 MB  4         4\n",
+        "\n3      unified  32 MB  4         4             0-15\n",
         "\n1     64.0 GB  4-7, 12-15  21 10\n",
         "the CPUs and NUMA nodes are those described in ",
         "\n3.50 GHz  0-15\n",
@@ -92,6 +92,81 @@ fn a_computer_is_shown_with_all_its_parts_and_limits() {
     on_tree(&["machine", "--format", "csv"]).refused(
         "error: CSV has one header, and a machine has parts of many kinds; use --format json\n",
     );
+}
+
+#[test]
+fn caches_are_those_of_the_topology_and_the_cpus_of_each_size_are_named() {
+    let tree = computer();
+    let cache = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cache/index3");
+    for cpu in 0..16 {
+        // Programs that copy `/sys`, and old kernels, write only maps.
+        let list = tree.root().join(cache(cpu)).join("shared_cpu_list");
+        fs::remove_file(list).unwrap();
+        let first_core = cpu % 8 / 2 * 2;
+        let map = 0x303_u32 << first_core;
+        tree.write(
+            &format!("{}/shared_cpu_map", cache(cpu)),
+            &format!("{map:08x}"),
+        );
+        if first_core == 2 {
+            tree.write(&format!("{}/size", cache(cpu)), "98304K");
+        }
+    }
+    // A list that lacks the CPU that it is about is not used.
+    tree.write(&format!("{}/shared_cpu_list", cache(9)), "0-1");
+    let on_tree = |words: &[&str]| {
+        let mut command = cellworks();
+        Run::of(command.args(words).env("CELLWORKS_FSROOT", tree.root()))
+    };
+    let run = on_tree(&["machine"]);
+    let lines: Vec<Vec<&str>> = run
+        .out
+        .lines()
+        .map(|line| {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect();
+    for row in [
+        [
+            "level",
+            "for",
+            "size",
+            "how many",
+            "CPUs at each",
+            "which CPUs",
+        ],
+        ["3", "unified", "32 MB", "3", "4", "0-1, 4-9, 12-15"],
+        ["3", "unified", "96 MB", "1", "4", "2-3, 10-11"],
+    ] {
+        assert!(
+            lines.iter().any(|line| *line == row),
+            "{row:?}: {}",
+            run.out
+        );
+    }
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    let groups = report["cpus"].as_array().unwrap();
+    let groups = groups
+        .iter()
+        .map(|cpu| &cpu["cache_group"])
+        .max_by_key(|group| group.as_u64());
+    assert_eq!(
+        (groups, report["caches"].as_array().unwrap().len()),
+        (Some(&json!(3)), 4)
+    );
+    assert_eq!(report["caches"][0]["cpus"], json!([0, 1, 8, 9]));
+
+    // If the CPUs are not known at all, neither the topology nor the table has the cache.
+    for cpu in 0..16 {
+        for file in ["shared_cpu_list", "shared_cpu_map"] {
+            let _ = fs::remove_file(tree.root().join(cache(cpu)).join(file));
+        }
+    }
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    assert_eq!(report["caches"], json!([]));
 }
 
 #[test]
@@ -181,4 +256,63 @@ fn files_of_older_commands_are_read() {
     let run = Run::of(cellworks().arg("compare").args([&old, &new]));
     assert_eq!(run.code, Some(2));
     assert!(run.err.contains("version 2"), "{}", run.err);
+}
+
+/// The nodes 0 to 3 of a guest that was booted: 0 and 2 have CPUs and memory, 1 has CPUs alone, and
+/// 3 has memory alone.
+#[test]
+fn numa_nodes_have_the_numbers_of_the_system_everywhere() {
+    let shape = Shape {
+        sockets: 4,
+        cells: 1,
+        cores: 2,
+        threads: 1,
+    };
+    let tree = Tree::new(shape, "A processor");
+    let node = |node: u32, file: &str, line: &str| {
+        tree.write(&format!("sys/devices/system/node/node{node}/{file}"), line);
+    };
+    node(1, "meminfo", "Node 1 MemTotal: 0 kB");
+    node(2, "cpulist", "4-7");
+    node(3, "cpulist", "");
+    let on_tree = |words: &[&str]| {
+        let mut command = cellworks();
+        Run::of(command.args(words).env("CELLWORKS_FSROOT", tree.root()))
+    };
+    let report = on_tree(&["machine", "--format", "json"]).report();
+    assert_eq!(
+        report["machine"]["spe_memory_modules"],
+        json!([0, 0, 0, 0, 2, 2, 2, 2])
+    );
+    assert_eq!(report["machine"]["memory_modules"], 3);
+    let warnings = report["warnings"].to_string();
+    assert!(
+        warnings.contains(
+            "NUMA node 1 has no memory, so CPUs 2-3 are next to no memory, and that of node 0 counts as theirs"
+        ),
+        "{warnings}"
+    );
+
+    let stats = [
+        "stats", "--matrix", "memory", "-b", "64k", "--budget", "1s", "--quiet",
+    ];
+    let run = on_tree(&stats);
+    for text in [
+        "latency in ns   node 0  node 2  node 3\n",
+        "\nnode 2 (CPU 4) ",
+        "Beside NUMA node 3 there is no CPU that was measured",
+    ] {
+        assert!(run.out.contains(text), "{text}: {}", run.out);
+    }
+    let matrix = &on_tree(&[&stats[..], &["--format", "json"]].concat()).json()["memory_matrix"];
+    assert_eq!(matrix["module_numbers"], json!([0, 2, 3]));
+    assert_eq!(matrix["rows"][1]["nearest_module"], 2);
+    let run = on_tree(&["stats", "-f", "fetchadd", "-m", "1"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err
+            .contains("has NUMA nodes 0, 2, 3; use one of these\n"),
+        "{}",
+        run.err
+    );
 }

@@ -461,9 +461,8 @@ fn a_wrong_result_of_stats_is_named_with_its_rule() {
 
 /// The CPUs that this process may use.
 fn allowed() -> Vec<usize> {
-    let cpus = rustix::thread::sched_getaffinity(None).unwrap();
-    let all = 0..rustix::thread::CpuSet::MAX_CPU;
-    all.filter(|cpu| cpus.is_set(*cpu)).collect()
+    let cpus = cellworks_host::allowed_cpus().unwrap();
+    cpus.into_iter().map(|cpu| cpu as usize).collect()
 }
 
 /// Two of the CPUs that this process may use, in descending order. `None` if there is only one.
@@ -478,12 +477,19 @@ fn two_allowed() -> Option<[usize; 2]> {
     }
 }
 
+/// How the names of the variables of launchers and of OpenMP begin.
+const OF_LAUNCHERS_AND_OPENMP: [&str; 11] = [
+    "OMP_", "GOMP_", "KMP_", "OMPI_", "MV2_", "MPI_", "PALS_", "PMI_", "JSM_", "FLUX_", "SLURM_",
+];
+
 /// Runs `map exec` with only the given variables of launchers and OpenMP in its environment.
 fn exec(placement: &str, environment: &[(&str, &str)], command: &[&str]) -> Run {
     let mut exec = cellworks();
     for name in env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
-        let others = ["OMP_", "OMPI_", "MPI_", "PMI_", "SLURM_"];
-        if others.iter().any(|prefix| name.starts_with(prefix)) {
+        if OF_LAUNCHERS_AND_OPENMP
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+        {
             exec.env_remove(name);
         }
     }
@@ -541,14 +547,132 @@ fn a_command_runs_on_the_cpus_of_a_placement() {
     );
 }
 
+/// A command that prints the variables that bind threads of OpenMP, and their number.
+const SHOW_OPENMP: [&str; 3] = [
+    "sh",
+    "-c",
+    "echo ${OMP_NUM_THREADS-none} ${OMP_PROC_BIND-none} ${OMP_PLACES-none} \
+     ${GOMP_CPU_AFFINITY-none} ${KMP_AFFINITY-none}",
+];
+
 #[test]
-fn variables_of_openmp_that_are_set_are_kept() {
-    let only = allowed()[0];
-    let set = [("OMP_PLACES", "cores"), ("OMP_NUM_THREADS", "3")];
+fn variables_that_bind_threads_elsewhere_are_named_and_replaced() {
+    let only = allowed()[0].to_string();
+    let places = format!("{{{only}}}");
+    let with = |environment: &[(&str, &str)]| exec(&only, environment, &SHOW_OPENMP);
+    let of_placement = format!("1 close {places} none none\n");
+    for (name, value, gets) in [
+        ("OMP_PLACES", "cores", Some(places.as_str())),
+        ("OMP_PROC_BIND", "false", Some("close")),
+        ("OMP_NUM_THREADS", "3", Some("1")),
+        ("GOMP_CPU_AFFINITY", "0-3", None),
+        ("KMP_AFFINITY", "scatter", None),
+    ] {
+        let run = with(&[(name, value)]);
+        assert_eq!(
+            (run.code, run.out.as_str()),
+            (Some(0), of_placement.as_str()),
+            "{name}"
+        );
+        let then = match gets {
+            Some(gets) => format!("the command gets {name}={gets}"),
+            None => "the command does not get it".to_owned(),
+        };
+        assert_eq!(
+            run.err,
+            format!("warning: {name}={value} contradicts the placement, so {then}\n")
+        );
+    }
+    // These say the same as the placement, or nothing.
+    let run = with(&[
+        ("OMP_PLACES", &places),
+        ("OMP_PROC_BIND", "close"),
+        ("KMP_AFFINITY", ""),
+    ]);
     assert_eq!(
-        shown(&only.to_string(), &set),
-        format!("{only}\n3 close cores\n")
+        (run.out.as_str(), run.err.as_str()),
+        (of_placement.as_str(), "")
     );
+}
+
+#[test]
+fn without_openmp_a_command_gets_no_variable_that_binds_threads() {
+    let only = allowed()[0].to_string();
+    let with = |environment: &[(&str, &str)]| {
+        let mut exec = cellworks();
+        for name in [
+            "OMP_NUM_THREADS",
+            "OMP_PROC_BIND",
+            "OMP_PLACES",
+            "GOMP_CPU_AFFINITY",
+            "KMP_AFFINITY",
+        ] {
+            exec.env_remove(name);
+        }
+        exec.envs(environment.iter().copied());
+        exec.args(["map", "exec", "--no-openmp", &only, "--"]);
+        Run::of(exec.args(SHOW_OPENMP))
+    };
+    let run = with(&[]);
+    assert_eq!(
+        (run.out.as_str(), run.err.as_str()),
+        ("none none none none none\n", "")
+    );
+    let run = with(&[("OMP_PLACES", "cores"), ("OMP_NUM_THREADS", "3")]);
+    assert_eq!(run.out, "3 none none none none\n");
+    assert_eq!(
+        run.err,
+        "warning: OMP_PLACES=cores contradicts the placement, so the command does not get it\n"
+    );
+}
+
+/// A program that is linked with OpenMP and prints the CPUs of a thread of its own.
+const PLAIN_THREAD: &str = r#"
+    #define _GNU_SOURCE
+    #include <pthread.h>
+    #include <sched.h>
+    #include <stdio.h>
+    int omp_get_max_threads(void);
+    static void *count(void *unused) {
+        cpu_set_t cpus;
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        printf("%d\n", CPU_COUNT(&cpus));
+        return unused;
+    }
+    int main(void) {
+        pthread_t thread;
+        if (omp_get_max_threads() < 1 || pthread_create(&thread, NULL, count, NULL)) return 1;
+        return pthread_join(thread, NULL);
+    }
+"#;
+
+#[test]
+fn threads_of_a_program_that_is_linked_with_libgomp_have_all_cpus_without_openmp() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let (folder, paths) = files(&[("plain.c", PLAIN_THREAD)]);
+    let program = folder.path().join("plain");
+    let mut gcc = Command::new("gcc");
+    gcc.arg(&paths[0])
+        .arg("-o")
+        .arg(&program)
+        .args(["-fopenmp", "-pthread"]);
+    if !gcc.output().is_ok_and(|output| output.status.success()) {
+        return skipped("gcc cannot build a program with OpenMP");
+    }
+    let placement = format!("{first},{second}");
+    let cpus = |flags: &[&str]| {
+        let mut exec = cellworks();
+        exec.env_remove("OMP_PROC_BIND").env_remove("OMP_PLACES");
+        exec.args(["map", "exec"])
+            .args(flags)
+            .args([&placement, "--"]);
+        Run::of(exec.arg(&program)).out
+    };
+    assert_eq!(cpus(&["--no-openmp"]), "2\n");
+    // The reason for the flag.
+    assert_eq!(cpus(&[]), "1\n");
 }
 
 #[test]
@@ -568,13 +692,26 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
         "SLURM_LOCALID",
         "OMPI_COMM_WORLD_LOCAL_RANK",
         "MPI_LOCALRANKID",
-        "PMI_RANK",
+        "MV2_COMM_WORLD_LOCAL_RANK",
+        "PALS_LOCAL_RANKID",
+        "PMI_LOCAL_RANK",
+        "JSM_NAMESPACE_LOCAL_RANK",
+        "FLUX_TASK_LOCAL_ID",
     ] {
         is_bound(&[(rank, "0")], first);
         is_bound(&[(rank, "1")], second);
     }
-    // Slurm's PMI_RANK counts the processes of all computers.
+    // PMI_RANK counts the processes of all computers, also if there are as many as tasks.
     is_bound(&[("PMI_RANK", "13"), ("SLURM_LOCALID", "1")], second);
+    is_bound(
+        &[
+            ("PMI_RANK", "1"),
+            ("PMI_SIZE", "2"),
+            ("PMI_LOCAL_RANK", "0"),
+        ],
+        first,
+    );
+    is_bound(&[("PMI_RANK", "1"), ("PMI_SIZE", "2")], second);
     // A batch script of Slurm has started mpirun.
     let of_both = [
         ("SLURM_JOB_ID", "7"),
@@ -585,11 +722,55 @@ fn a_rank_runs_on_the_cpu_of_its_task() {
     is_bound(&of_both, second);
     // In a batch script, and in a single process, the threads use all CPUs of the placement.
     for alone in [
-        [("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")],
-        [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
+        &[("SLURM_JOB_ID", "7"), ("SLURM_LOCALID", "0")][..],
+        &[("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_LOCALID", "0")],
+        &[("PMI_RANK", "0"), ("PMI_SIZE", "1")],
+        // The only process of the second computer.
+        &[
+            ("SLURM_STEP_NUM_TASKS", "3"),
+            ("SLURM_STEP_TASKS_PER_NODE", "2,1"),
+            ("SLURM_NODEID", "1"),
+            ("SLURM_LOCALID", "0"),
+        ],
+        &[
+            ("FLUX_JOB_SIZE", "2"),
+            ("FLUX_JOB_NNODES", "2"),
+            ("FLUX_TASK_LOCAL_ID", "0"),
+        ],
+        &[
+            ("PMI_RANK", "1"),
+            ("PMI_SIZE", "2"),
+            ("PMI_LOCAL_RANK", "0"),
+            ("PMI_LOCAL_SIZE", "1"),
+        ],
     ] {
-        let both = shown(&placement, &alone);
+        let both = shown(&placement, alone);
         assert!(both.contains("\n2 close {"), "{alone:?}: {both}");
+    }
+}
+
+#[test]
+fn a_rank_among_the_processes_of_all_computers_is_not_taken_for_that_on_this_one() {
+    let Some([first, second]) = two_allowed() else {
+        return;
+    };
+    let placement = format!("{first},{second}");
+    for (size, said) in [
+        (Some("4"), "PMI_SIZE=4"),
+        (None, "without a number in PMI_SIZE"),
+    ] {
+        let mut environment = vec![("PMI_RANK", "1")];
+        environment.extend(size.map(|size| ("PMI_SIZE", size)));
+        let run = exec(&placement, &environment, &SHOW);
+        assert!(run.out.contains("\n2 close {"), "{}", run.out);
+        assert_eq!(
+            run.err,
+            format!(
+                "warning: PMI_RANK=1 ({said}) is not used: it numbers the processes of all computers, and the \
+                 placement has 2 tasks; the command may use the CPUs of all tasks; to confine it to one, set \
+                 PMI_LOCAL_RANK to its number on this computer\n"
+            )
+        );
     }
 }
 
@@ -799,8 +980,7 @@ fn a_pair() -> (tempfile::TempDir, [String; 2]) {
 
 /// Whether this process may use CPUs 0 and 1.
 fn has_two_cpus() -> bool {
-    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-    let has = allowed.is_set(0) && allowed.is_set(1);
+    let has = allowed().starts_with(&[0, 1]);
     if !has {
         skipped("it takes CPUs 0 and 1, and this process may not use both");
     }
@@ -854,6 +1034,55 @@ fn a_command_decides_between_placements() {
 }
 
 #[test]
+fn no_run_of_a_command_inherits_a_binding() {
+    if !has_two_cpus() {
+        return;
+    }
+    let (folder, [graph, costs]) = a_pair();
+    let inherited = [
+        ("OMP_NUM_THREADS", "7"),
+        ("OMP_PLACES", "{1},{1}"),
+        ("OMP_PROC_BIND", "spread"),
+        ("GOMP_CPU_AFFINITY", "1"),
+        ("KMP_AFFINITY", "compact"),
+    ];
+    let seen_with = |name: &str, flags: &[&str]| {
+        let seen = folder.path().join(name);
+        let script = format!("{} >> {}", SHOW_OPENMP[2], seen.display());
+        let mut solve = cellworks();
+        solve
+            .args(["map", "solve", &graph, "--costs", &costs])
+            .args(flags);
+        let run = Run::of(solve.args(["--", "sh", "-c", &script]).envs(inherited));
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let seen = fs::read_to_string(seen).unwrap();
+        let mut lines: Vec<String> = seen.lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 31);
+        lines.sort_unstable();
+        lines.dedup();
+        (lines, run.err)
+    };
+    let (seen, err) = seen_with("seen", &[]);
+    // The runs without a binding have as many threads as the others.
+    let ways = [
+        "2 close {0},{1} none none",
+        "2 close {1},{0} none none",
+        "2 none none none none",
+    ];
+    assert_eq!(seen, ways);
+    assert_eq!(
+        err,
+        "warning: OMP_NUM_THREADS=7 is not that of 2 tasks, so the command gets OMP_NUM_THREADS=2 in every run\n\
+         warning: OMP_PROC_BIND=spread binds threads, so the command does not get it in any run\n\
+         warning: OMP_PLACES={1},{1} binds threads, so the command does not get it in any run\n\
+         warning: GOMP_CPU_AFFINITY=1 binds threads, so the command does not get it in any run\n\
+         warning: KMP_AFFINITY=compact binds threads, so the command does not get it in any run\n"
+    );
+    let (seen, _) = seen_with("plain", &["--no-openmp"]);
+    assert_eq!(seen, ["7 none none none none"]);
+}
+
+#[test]
 fn a_command_that_cannot_be_measured() {
     if !has_two_cpus() {
         return;
@@ -879,8 +1108,7 @@ fn a_command_that_cannot_be_measured() {
 fn a_command_on_cpus_that_may_not_be_used() {
     let (_folder, [graph, costs]) = a_pair();
     let mut command = Command::new("taskset");
-    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-    if !allowed.is_set(0) {
+    if allowed()[0] != 0 {
         skipped("it takes CPU 0, and this process may not use it");
         return;
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, ModuleId, Processor, SpeId};
+use cellworks_machine::{CellMachine, Processor, SpeId};
 
 use super::choice::{Traffic, Transport};
 use super::items::Items;
@@ -94,7 +94,9 @@ impl Exchange {
         starting: Arc<Starting>,
     ) -> Result<Self, AllocateError> {
         let lines = CHANNEL_LINES + PROCESS_LINES;
-        let memory = machine.allocate(ModuleId::new(0), lines * LINE_BYTES + ITEM_BYTES)?;
+        let module = machine.topology().modules().next();
+        let module = module.expect("a machine has a memory module");
+        let memory = machine.allocate(module, lines * LINE_BYTES + ITEM_BYTES)?;
         Ok(Self {
             transport,
             items: Mutex::new(Items::new(memory.at(lines * LINE_BYTES), ITEM_BYTES as u32)),

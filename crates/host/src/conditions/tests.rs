@@ -1009,17 +1009,17 @@ fn cells_without_memory_of_their_own_are_named() {
 
     tree.write("proc/self/status", "Mems_allowed_list:\t0\n");
     let forbidden = "NUMA node 1 has no memory that this process may use (a cpuset, or \
-                     `--cpuset-mems`), so the SPEs of CPUs 14-27,42-55 are next to no memory \
-                     module, and that of node 0 counts as theirs; choose CPUs of node 0 with \
+                     `--cpuset-mems`), so CPUs 14-27,42-55 are next to no memory, \
+                     and that of node 0 counts as theirs; choose CPUs of node 0 with \
                      `taskset` where this matters";
     assert_eq!(modules(&tree), (1, vec![0, 0], vec![forbidden.to_owned()]));
     tree.remove("proc/self/status");
 
     tree.node(0, "0-13,28-41", 0, "10 21");
-    let empty = "NUMA node 0 has no memory, so the SPEs of CPUs 0-13,28-41 are next to no memory \
-                 module, and that of node 1 counts as theirs; choose CPUs of node 1 with \
+    let empty = "NUMA node 0 has no memory, so CPUs 0-13,28-41 are next to no memory, \
+                 and that of node 1 counts as theirs; choose CPUs of node 1 with \
                  `taskset` where this matters";
-    assert_eq!(modules(&tree), (1, vec![0, 0], vec![empty.to_owned()]));
+    assert_eq!(modules(&tree), (1, vec![1, 1], vec![empty.to_owned()]));
 }
 
 #[test]
@@ -1029,8 +1029,8 @@ fn a_cpu_beyond_all_masks_is_one_that_nothing_is_pinned_to() {
     let host = host(&tree);
     assert_eq!(
         host.warnings()[1],
-        "threads cannot be pinned to CPU 5000: invalid input parameter; results may depend on \
-         where the system moves them"
+        "threads cannot be pinned to CPU 5000: Invalid argument (os error 22); results may \
+         depend on where the system moves them"
     );
     let answer = host.run(|ppe| ppe.spawn(SpeId::new(0), |_| 42).join().unwrap());
     assert_eq!(answer.unwrap(), 42);

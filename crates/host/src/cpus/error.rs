@@ -58,12 +58,10 @@ pub enum CpusError {
     Gone(Vec<LeftOut>),
     /// The system did not return the mask of allowed CPUs.
     #[error(
-        "cannot ask the system which CPUs this thread may use: {0}; \
-         this fails on computers with more than {most} CPUs \
-         and in sandboxes that forbid `sched_getaffinity`",
-        most = rustix::thread::CpuSet::MAX_CPU
+        "cannot ask the system which CPUs this thread may use: {0}; this fails in sandboxes that \
+         forbid `sched_getaffinity`; allow this call"
     )]
-    Mask(rustix::io::Errno),
+    Mask(io::Error),
 }
 
 /// Returns a sentence with the CPUs that are gone, the reasons and advice.

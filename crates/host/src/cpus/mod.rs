@@ -44,11 +44,11 @@ pub(crate) mod files;
 pub(crate) mod groups;
 pub(crate) mod list;
 mod memory;
-mod notes;
+pub(crate) mod notes;
 mod online;
 mod quota;
 mod source;
-mod topology;
+pub(crate) mod topology;
 
 #[cfg(all(test, not(loom)))]
 pub(crate) mod tests;
@@ -137,7 +137,7 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         cpus: topology::read(source, &usable, &memory, &mut notes)?,
         left_out,
         quota: quota::read(source)?,
-        last_level_cache_bytes: topology::last_level_cache_bytes(source, &usable, &mut notes)?,
+        last_level_cache_bytes: topology::last_level_cache_bytes(source, &usable)?,
         memory_nodes: memory.nodes,
         model_name: model_name(source)?,
         notes: notes.sentences(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::error::CpusError;
+use crate::pin::allowed_cpus;
 
 /// The environment variable with the folder of another computer's tree.
 pub const FSROOT: &str = "CELLWORKS_FSROOT";
@@ -52,7 +53,5 @@ impl Source {
 ///
 /// Returns [`CpusError::Mask`] if the system does not return the CPUs.
 pub fn allowed_now() -> Result<BTreeSet<u32>, CpusError> {
-    let mask = rustix::thread::sched_getaffinity(None).map_err(CpusError::Mask)?;
-    let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu));
-    Ok(allowed.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+    allowed_cpus().map_err(CpusError::Mask)
 }

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use super::cpu::Cpu;
 use super::error::CpusError;
@@ -147,7 +146,7 @@ fn read_one(
         os_index,
         package,
         core: without_other_cores(source, os_index, core, notes)?,
-        last_level_cache: last_level_cache(&folder, os_index, notes)?,
+        last_level_cache: last_level_cache(caches(source, os_index, notes)?),
         capacity: capacity.or_else(|| clocks.get(&os_index).copied()),
     })
 }
@@ -174,45 +173,67 @@ fn without_other_cores(
     Ok(siblings)
 }
 
-/// Returns the CPU's cache of the highest level for which the kernel reports the sharing CPUs.
-fn last_level_cache(
-    folder: &Path,
+/// A cache in the folder of a CPU.
+pub(crate) struct CacheOfCpu {
+    pub(crate) level: u32,
+    /// The CPUs that share the cache, if the kernel reports them.
+    pub(crate) shared_by: Option<BTreeSet<u32>>,
+    /// `Data`, `Instruction` or `Unified`.
+    pub(crate) kind: String,
+    pub(crate) bytes: Option<usize>,
+}
+
+/// Returns the caches of a CPU that have a level, in the order of the kernel.
+pub(crate) fn caches(
+    source: &Source,
     os_index: u32,
     notes: &mut Notes,
-) -> Result<Option<Cache>, CpusError> {
+) -> Result<Vec<CacheOfCpu>, CpusError> {
     const SHARED_BY: files::ListAndMap = ("shared_cpu_list", "shared_cpu_map");
 
+    let folder = source.path(format!("sys/devices/system/cpu/cpu{os_index}/cache"));
     let mut caches = Vec::new();
-    for (_, cache) in files::numbered(&folder.join("cache"), "index")? {
-        let level = files::number(&cache.join("level"), "the level of a cache, such as 3,");
-        caches.extend(notes.skip(level)?.map(|level: u32| (level, cache)));
+    for (_, folder) in files::numbered(&folder, "index")? {
+        let level = files::number(&folder.join("level"), "the level of a cache, such as 3,");
+        let Some(level) = notes.skip(level)? else {
+            continue;
+        };
+        let kind = files::text(&folder.join("type"))?;
+        caches.push(CacheOfCpu {
+            level,
+            shared_by: files::cpus(&folder, &[SHARED_BY], Some(os_index), notes)?,
+            kind: kind.map_or("Unified".to_owned(), |kind| kind.trim().to_owned()),
+            bytes: notes.skip(files::kilobytes(&folder.join("size")))?,
+        });
     }
+    Ok(caches)
+}
+
+/// Returns the cache of the highest level for which the kernel reports the sharing CPUs.
+fn last_level_cache(mut caches: Vec<CacheOfCpu>) -> Option<Cache> {
     // The sort is stable, so data caches stay before instruction caches.
-    caches.sort_by_key(|(level, _)| Reverse(*level));
-    for (level, cache) in caches {
-        if let Some(shared_by) = files::cpus(&cache, &[SHARED_BY], Some(os_index), notes)? {
-            return Ok(Some(Cache { level, shared_by }));
-        }
-    }
-    Ok(None)
+    caches.sort_by_key(|cache| Reverse(cache.level));
+    let mut caches = caches.into_iter();
+    caches.find_map(|cache| {
+        Some(Cache {
+            level: cache.level,
+            shared_by: cache.shared_by?,
+        })
+    })
 }
 
 pub fn last_level_cache_bytes(
     source: &Source,
     usable: &BTreeSet<u32>,
-    notes: &mut Notes,
 ) -> Result<Option<usize>, CpusError> {
     let Some(first) = usable.first() else {
         return Ok(None);
     };
-    let folder = source.path(format!("sys/devices/system/cpu/cpu{first}/cache"));
-    let mut last = None;
-    for (_, cache) in files::numbered(&folder, "index")? {
-        // `last_level_cache` has already added a note about an unreadable level.
-        let level: Option<u32> = files::number(&cache.join("level"), "a level").unwrap_or(None);
-        let bytes = notes.skip(files::kilobytes(&cache.join("size")))?;
-        last = last.max(level.zip(bytes));
-    }
+    // `read` has already added notes about malformed files.
+    let caches = caches(source, *first, &mut Notes::default())?.into_iter();
+    let last = caches
+        .filter_map(|cache| Some((cache.level, cache.bytes?)))
+        .max();
     Ok(last.map(|(_, bytes)| bytes))
 }
 

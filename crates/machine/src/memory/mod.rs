@@ -32,14 +32,14 @@ pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
 #[derive(Debug, thiserror::Error)]
 pub enum AllocateError {
     /// The machine has no such memory module.
-    #[error("{module} does not exist: {machine} has memory modules 0 to {highest}")]
+    #[error("{module} does not exist: {machine} has {}", in_list(modules))]
     NoSuchModule {
         /// The requested memory module.
         module: ModuleId,
         /// The machine's name.
         machine: String,
-        /// The highest number among the machine's memory modules.
-        highest: usize,
+        /// The machine's memory modules.
+        modules: Vec<ModuleId>,
     },
     /// The requested size was 0 bytes.
     #[error("a region of 0 bytes was asked for; a region holds at least 1 byte")]
@@ -70,4 +70,22 @@ pub enum AllocateError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+}
+
+/// Lists memory modules: `memory modules 0 to 3` or, if the numbers have gaps, `memory modules 0, 2`.
+fn in_list(modules: &[ModuleId]) -> String {
+    let is_range = modules
+        .iter()
+        .enumerate()
+        .all(|(at, module)| at == module.index());
+    match modules {
+        [.., last] if is_range => format!("memory modules 0 to {}", last.index()),
+        _ => {
+            let numbers: Vec<_> = modules
+                .iter()
+                .map(|module| module.index().to_string())
+                .collect();
+            format!("memory modules {}", numbers.join(", "))
+        }
+    }
 }

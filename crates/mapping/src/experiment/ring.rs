@@ -22,7 +22,7 @@
 use std::iter;
 
 use cellworks_machine::mfc::{EffectiveAddress, LsAddr, RawCommand, Tag};
-use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, ModuleId, SpeId};
+use cellworks_machine::{CellMachine, CellSpe, Cycles, LocalBuffer, Mfc, SpeId};
 
 use super::exchange::{ExchangeRun, WARM_UP};
 use super::gather::{address, check_spes, failed, gather, join, prepare, send_address};
@@ -53,8 +53,10 @@ impl Ring<'_> {
         let number = self.of.spes.len();
         let last = self.of.spes.iter().max().expect("a ring has tasks");
         check_spes(machine, last.index() + 1)?;
+        let module = machine.topology().modules().next();
+        let module = module.expect("a machine has a memory module");
         let rows = machine
-            .allocate(ModuleId::new(0), number * ROW_STRIDE)
+            .allocate(module, number * ROW_STRIDE)
             .map_err(failed)?;
         // The tasks are in the order of their SPEs, because the PPE starts the first SPE first.
         let tasks = self.of.tasks();

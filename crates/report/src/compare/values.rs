@@ -192,7 +192,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
 fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
     let mut values = Vec::new();
     for (row, cells) in matrix.rows.iter().zip(&matrix.cells) {
-        for (module, cell) in cells.iter().enumerate() {
+        for (module, cell) in matrix.numbers().into_iter().zip(cells) {
             let Some(cell) = cell else { continue };
             let parameters: BTreeMap<_, _> = [
                 ("cell", row.cell),

@@ -49,6 +49,7 @@ pub fn memory() -> MemoryMatrix {
             nearest_module: 0,
         }],
         modules: 2,
+        module_numbers: vec![0, 1],
         cells: vec![vec![Some(cell), None]],
     }
 }

@@ -47,8 +47,12 @@ pub(super) fn measure<M: CellMachine>(
         block_bytes: task.block_bytes,
         lies_in: task.lies_in,
         rows: task.rows.clone(),
-        modules: task.modules,
-        cells: cells.chunks(task.modules).map(<[_]>::to_vec).collect(),
+        modules: task.modules.len(),
+        module_numbers: task.modules.iter().map(|module| module.index()).collect(),
+        cells: cells
+            .chunks(task.modules.len())
+            .map(<[_]>::to_vec)
+            .collect(),
     })
 }
 

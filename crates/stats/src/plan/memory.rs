@@ -36,7 +36,7 @@ pub(crate) struct MemoryTask<P> {
     pub page_bytes: Option<usize>,
     pub lies_in: Option<Storage>,
     pub rows: Vec<MemoryRow>,
-    pub modules: usize,
+    pub modules: Vec<ModuleId>,
     pub cells: Vec<MemoryCellTask<P>>,
 }
 
@@ -59,8 +59,8 @@ impl<P> MemoryTask<P> {
     ) -> Result<Self, RequestError> {
         let block_bytes = block_bytes(request, topology, limits)?;
         let rows = rows(topology);
-        let modules = topology.modules().len();
-        let cells = rows.len() * modules;
+        let modules: Vec<ModuleId> = topology.modules().collect();
+        let cells = rows.len() * modules.len();
         let each = Request::new(Function::Chase).iterations;
         let each = match (request.budget, each) {
             (Some(budget), Iterations::Within(usual)) => {
@@ -231,7 +231,7 @@ mod tests {
         // Cells 0 and 1 are on node 0, Cell 2 is on nodes 1 and 0, and node 2 has no SPEs.
         let computer = topology(&[(0, 0), (1, 0), (2, 1), (2, 0)], 3);
         let task = planned(&computer, &request()).unwrap();
-        assert_eq!(task.modules, 3);
+        assert_eq!(task.modules.len(), 3);
         assert_eq!(
             shape(&task),
             (vec![[0, 0, 0], [2, 2, 1]], vec![0, 1, 2, 0, 1, 2])

@@ -119,13 +119,25 @@ fn check_number(
 }
 
 pub(super) fn check_module(module: ModuleId, topology: &Topology) -> Result<(), RequestError> {
-    let has = topology.modules().len();
+    let numbers: Vec<usize> = topology.modules().map(|module| module.index()).collect();
+    if numbers.iter().enumerate().any(|(at, number)| at != *number) {
+        if numbers.contains(&module.index()) {
+            return Ok(());
+        }
+        let list: Vec<_> = numbers.iter().map(usize::to_string).collect();
+        let (name, list) = (topology.name(), list.join(", "));
+        return Err(RequestError::new(
+            "-m",
+            format!("-m {}", numbers[0]),
+            format!("{module}: {name} has memory modules {list}; use one of these"),
+        ));
+    }
     check_part(
         "-m",
         "memory module",
         &module,
         module.index(),
-        has,
+        numbers.len(),
         topology,
     )
 }

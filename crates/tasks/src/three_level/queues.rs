@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use cellworks_machine::memory::{AllocateError, LINE_BYTES, Region};
 use cellworks_machine::mfc::EffectiveAddress;
-use cellworks_machine::{CellMachine, ModuleId, Processor, Spe, SpeId, Wake};
+use cellworks_machine::{CellMachine, Processor, Spe, SpeId, Wake};
 
 use super::buffer::{BUFFER_BYTES, BUFFER_TASKS, Buffer, InMain};
 use super::costs::{BINARY_BYTES, TASK_BYTES};
@@ -124,7 +124,9 @@ impl<S: Spe> Queues<S> {
         scheduler: Scheduler,
         workers: &[SpeId],
     ) -> Result<Self, AllocateError> {
-        let memory = machine.allocate(ModuleId::new(0), REGION_BYTES)?;
+        let module = machine.topology().modules().next();
+        let module = module.expect("a machine has a memory module");
+        let memory = machine.allocate(module, REGION_BYTES)?;
         for level in [Level::Prefilter, Level::ReorderBuffer, Level::Ready] {
             memory.write(Word::Lock(level).offset(), &1_u32.to_ne_bytes());
         }

@@ -1,0 +1,159 @@
+//! The number that a launcher of parallel programs, such as `mpirun` or `srun`, gives a process.
+//!
+//! Sources: the manual pages srun(1) of Slurm and flux-environment(7) of Flux; the variables of
+//! `mpirun` of Open MPI, of Hydra (MPICH, Intel MPI), of `mpirun_rsh` of MVAPICH2, of HPE's PALS and
+//! of IBM's JSM (`jsrun`).
+
+use std::env;
+
+use crate::failure::Failure;
+use crate::message;
+
+/// The variables of a launcher.
+struct Launcher {
+    /// The number of the process among those that the launcher has started on this computer.
+    rank: &'static str,
+    /// Returns the number of these processes, if the launcher sets it.
+    processes: fn() -> Option<usize>,
+}
+
+/// The launchers, the innermost first. If one launcher starts another, such as `srun` starts
+/// `mpirun`, the process has the variables of both, and those of the inner launcher count.
+const LAUNCHERS: [Launcher; 8] = [
+    Launcher {
+        rank: "OMPI_COMM_WORLD_LOCAL_RANK",
+        processes: || number("OMPI_COMM_WORLD_LOCAL_SIZE"),
+    },
+    Launcher {
+        rank: "MV2_COMM_WORLD_LOCAL_RANK",
+        processes: || number("MV2_COMM_WORLD_LOCAL_SIZE"),
+    },
+    Launcher {
+        rank: "MPI_LOCALRANKID",
+        processes: || number("MPI_LOCALNRANKS"),
+    },
+    Launcher {
+        rank: "PALS_LOCAL_RANKID",
+        processes: || number("PALS_LOCAL_SIZE"),
+    },
+    Launcher {
+        rank: "PMI_LOCAL_RANK",
+        processes: || number("PMI_LOCAL_SIZE"),
+    },
+    Launcher {
+        rank: "JSM_NAMESPACE_LOCAL_RANK",
+        processes: || number("JSM_NAMESPACE_LOCAL_SIZE"),
+    },
+    Launcher {
+        rank: "FLUX_TASK_LOCAL_ID",
+        // Each computer of a job has at least one task.
+        processes: || {
+            let (tasks, computers) = (number("FLUX_JOB_SIZE")?, number("FLUX_JOB_NNODES")?);
+            (tasks == computers).then_some(1)
+        },
+    },
+    Launcher {
+        rank: "SLURM_LOCALID",
+        processes: || match number("SLURM_STEP_NUM_TASKS") {
+            Some(1) => Some(1),
+            _ => tasks_of_slurm(
+                &env::var("SLURM_STEP_TASKS_PER_NODE").ok()?,
+                number("SLURM_NODEID")?,
+            ),
+        },
+    },
+];
+
+/// The variables of the Process Management Interface. They number the processes of all computers.
+const GLOBAL_RANK: &str = "PMI_RANK";
+const GLOBAL_SIZE: &str = "PMI_SIZE";
+
+/// Returns the number that a launcher has given this process among the processes on this computer,
+/// and the variable with this number. `tasks` is the number of tasks of the placement. Returns
+/// `None` without a launcher, or if there is only one process on this computer.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] if the variable is no number.
+pub(super) fn rank(tasks: usize) -> Result<Option<(usize, &'static str)>, Failure> {
+    // A batch script of Slurm has a number, but is not one of several processes.
+    let is_script = is_set("SLURM_JOB_ID") && !is_set("SLURM_STEP_ID");
+    let mut launchers = LAUNCHERS
+        .iter()
+        .filter(|launcher| !(launcher.rank == "SLURM_LOCALID" && is_script));
+    if let Some(launcher) = launchers.find(|launcher| is_set(launcher.rank)) {
+        return match (launcher.processes)() {
+            Some(1) => Ok(None),
+            _ => Ok(Some((rank_in(launcher.rank)?, launcher.rank))),
+        };
+    }
+    if !is_set(GLOBAL_RANK) {
+        return Ok(None);
+    }
+    let rank = rank_in(GLOBAL_RANK)?;
+    let size = number(GLOBAL_SIZE);
+    if size == Some(tasks) && tasks > 1 {
+        return Ok(Some((rank, GLOBAL_RANK)));
+    }
+    if size != Some(1) {
+        let size = match size {
+            Some(size) => format!("{GLOBAL_SIZE}={size}"),
+            None => format!("without a number in {GLOBAL_SIZE}"),
+        };
+        message::warn(&format!(
+            "{GLOBAL_RANK}={rank} ({size}) is not used: it numbers the processes of all computers, and the \
+             placement has {tasks} tasks; the command may use the CPUs of all tasks; to confine it to one, set \
+             PMI_LOCAL_RANK to its number on this computer"
+        ));
+    }
+    Ok(None)
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some()
+}
+
+fn number(name: &str) -> Option<usize> {
+    env::var(name).ok()?.trim().parse().ok()
+}
+
+fn rank_in(name: &str) -> Result<usize, Failure> {
+    number(name).ok_or_else(|| {
+        Failure::Usage(format!(
+            "{name}={}: a rank is a whole number, from 0 on; unset the variable if no launcher has set it",
+            env::var_os(name).unwrap_or_default().display()
+        ))
+    })
+}
+
+/// Returns the number of tasks on the computer with the given number, from a list such as `2(x3),1`:
+/// two tasks on each of three computers, and one on a fourth.
+fn tasks_of_slurm(list: &str, computer: usize) -> Option<usize> {
+    let mut first = 0;
+    for part in list.split(',') {
+        let (tasks, computers) = match part.split_once("(x") {
+            Some((tasks, computers)) => (tasks, computers.strip_suffix(')')?.parse().ok()?),
+            None => (part, 1),
+        };
+        if (first..first + computers).contains(&computer) {
+            return tasks.parse().ok();
+        }
+        first += computers;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tasks_of_slurm;
+
+    #[test]
+    fn slurm_lists_the_tasks_of_computers() {
+        let tasks = |list| [0, 2, 3, 4].map(|computer| tasks_of_slurm(list, computer));
+        assert_eq!(tasks("2(x3),1"), [Some(2), Some(2), Some(1), None]);
+        assert_eq!(tasks("1"), [Some(1), None, None, None]);
+        for wrong in ["", "x", "2(x", "2(xa)"] {
+            assert_eq!(tasks(wrong), [None; 4], "{wrong}");
+        }
+    }
+}
