@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use cellworks_machine::{
     Cancelled, CellId, Cycles, Machine, ModuleId, NewThread, OnCell, Outcome, Payload, Ppe,
-    PpeCore, Processor, Program, RemoteWaker, RunEnd, RunError, Sleeper, Span, Spe, SpeCore, SpeId,
-    SpeSite, StageError, StageRequest, StartThread, Time, Topology, Wait, Waiting, Wake,
+    PpeCore, Processor, Program, RemoteWaker, RunEnd, RunError, RunId, Sleeper, Span, Spe, SpeCore,
+    SpeId, SpeSite, StageError, StageRequest, StartThread, Time, Topology, Wait, Waiting, Wake,
 };
 use cellworks_threads::{self as threads, BlockedThread, Config, Idle, Owner, Thread, Verdict};
 
@@ -55,6 +55,7 @@ impl PlainMachine {
 
 /// What the programs of a run share.
 struct World {
+    id: RunId,
     topology: Topology,
     /// The call of `run`.
     caller: &'static Location<'static>,
@@ -318,6 +319,10 @@ impl Wait for PlainSpe {
 }
 
 impl Wake for PlainSpe {
+    fn run_id(&self) -> &RunId {
+        &self.world.id
+    }
+
     fn now(&self) -> Time {
         self.world.now()
     }
@@ -443,6 +448,10 @@ impl Wait for PlainPpe {
 }
 
 impl Wake for PlainPpe {
+    fn run_id(&self) -> &RunId {
+        &self.0.id
+    }
+
     fn now(&self) -> Time {
         // So that a loop that looks whether programs have ended comes to an end.
         if !self.0.in_condition.get() {
@@ -541,6 +550,7 @@ impl PlainMachine {
         let caller = Location::caller();
         let spes = self.topology.spes();
         let world = Rc::new(World {
+            id: RunId::new(&self.topology),
             topology: self.topology.clone(),
             caller,
             started: Instant::now(),

@@ -92,7 +92,7 @@ fn described(known: &Known, operation: &Operation) -> String {
     match (operation.last_user, end.side) {
         (None, Side::Writer) => format!("{what} (which no process has written to)"),
         (None, Side::Reader) => format!("{what} (which no process has read)"),
-        (Some(user), side) if known.ended.contains(&user) => {
+        (Some(user), side) if !is_outside(user) && !known.living.contains(&user) => {
             let users = match side {
                 Side::Writer => "writers",
                 Side::Reader => "readers",

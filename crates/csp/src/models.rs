@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
-use cellworks_machine::{Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
+use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake};
 
 use self::explore::check;
 use crate::alternation::Alternation;
@@ -67,6 +67,10 @@ impl Wait for Seats {
 }
 
 impl Wake for Seats {
+    fn run_id(&self) -> &RunId {
+        unreachable!("models have no open networks")
+    }
+
     fn now(&self) -> Time {
         Time::default()
     }

@@ -221,6 +221,9 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
         if !held.is_empty() {
             shared.waits.had(process.number(), held);
         }
+        if !process.place().is_cancelled() {
+            shared.waits.ended(process.number());
+        }
         shared.names.creator_ended(process.number());
         process.end();
     }
@@ -234,10 +237,9 @@ pub(crate) fn run_process<P: Place, R>(
     carrier: Option<&dyn Carrier>,
 ) -> R {
     let process = Process::new(place, name, shared, carrier);
+    shared.waits.began(process.number());
     let _ending = Ending(&process);
-    let result = body(&process);
-    shared.waits.ended(process.number());
-    result
+    body(&process)
 }
 
 /// The payload with which a panic goes on after the network has recorded its original payload.

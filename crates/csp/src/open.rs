@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use cellworks_machine::{Spe, Wake};
+use cellworks_machine::{RunId, Spe, Wake};
 
 use crate::network::run_process;
 use crate::pending;
@@ -55,6 +55,8 @@ use crate::shared::{Failure, NetworkState};
 /// ```
 pub struct OpenNetwork<'run> {
     state: NetworkState,
+    run_id: RunId,
+    at: &'static Location<'static>,
     _running: Running,
     run: PhantomData<&'run ()>,
 }
@@ -64,11 +66,14 @@ impl<'run> OpenNetwork<'run> {
     #[track_caller]
     pub fn new(processor: &'run impl Wake) -> Self {
         let state = NetworkState::default();
-        let running = Running::new(state.network, Location::caller());
+        let at = Location::caller();
+        let running = Running::new(state.network, at);
         let waker = processor.remote_waker();
         pending::wake_remotely(state.network, move |process| waker.wake(process.sleeper));
         Self {
             state,
+            run_id: processor.run_id().clone(),
+            at,
             _running: running,
             run: PhantomData,
         }
@@ -84,17 +89,37 @@ impl<'run> OpenNetwork<'run> {
     /// Panics after `body` has ended, with the text of the [`NamedError`](crate::NamedError), if a
     /// process of this network has misused a [named channel](Process::create). A read or write
     /// panics if its channel belongs to another network that still runs.
+    ///
+    /// Panics, and drops `body`, if `spe` takes part in another run than this network.
+    #[track_caller]
     pub fn process<S: Spe, R>(
         &self,
         spe: &S,
         name: &str,
         body: impl FnOnce(&Process<'_, S>) -> R,
     ) -> R {
+        if *spe.run_id() != self.run_id {
+            self.refuse(spe, name);
+        }
         let result = run_process(spe, name, body, &self.state, None);
         if let Some(Failure::Named(error)) = self.state.take_failure() {
             panic!("{error}");
         }
         result
+    }
+
+    #[track_caller]
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, spe: &impl Spe, name: &str) -> ! {
+        panic!(
+            "the process `{name}` was going to begin on {} in {}, but its network, made at {}, belongs to {}; \
+             make an `OpenNetwork` in the run of the SPE, or begin the process in a program of the network's run",
+            spe.id(),
+            spe.run_id(),
+            self.at,
+            self.run_id
+        );
     }
 }
 

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use cellworks_machine::{Outside, PpeCore, Processor, RemoteWaker, Sleeper, Time, Wait, Wake};
+use cellworks_machine::{
+    Outside, PpeCore, Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake,
+};
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
@@ -373,6 +375,10 @@ impl Wait for OutsidePlace {
 }
 
 impl Wake for OutsidePlace {
+    fn run_id(&self) -> &RunId {
+        self.run().outside.run_id()
+    }
+
     fn now(&self) -> Time {
         self.run().outside.now()
     }

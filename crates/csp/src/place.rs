@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cellworks_machine::{PpeCore, Processor, RemoteWaker, Sleeper, Spe, Time, Wait, Wake};
+use cellworks_machine::{PpeCore, Processor, RemoteWaker, RunId, Sleeper, Spe, Time, Wait, Wake};
 
 use crate::outside::OutsidePlace;
 
@@ -52,6 +52,10 @@ impl<C: PpeCore> Wait for PpePlace<'_, C> {
 }
 
 impl<C: PpeCore> Wake for PpePlace<'_, C> {
+    fn run_id(&self) -> &RunId {
+        self.0.run_id()
+    }
+
     fn now(&self) -> Time {
         self.0.now()
     }

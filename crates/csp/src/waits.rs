@@ -23,8 +23,9 @@ pub(crate) struct Known {
     pub entries: BTreeMap<u32, Entry>,
     /// For each reader or writer of a channel, the numbers of the cancelled processes that had it.
     pub holders: BTreeMap<Held, Vec<u32>>,
-    /// The processes that ended before the deadlock.
-    pub ended: BTreeSet<u32>,
+    /// The processes on processors that have begun and did not end before the deadlock. A record of
+    /// those that have ended would grow as long as the network starts processes.
+    pub living: BTreeSet<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -88,8 +89,13 @@ impl Waits {
         self.known().entries.remove(&number);
     }
 
+    pub(crate) fn began(&self, number: u32) {
+        self.known().living.insert(number);
+    }
+
+    /// Records that a process has ended, but not because the run was cancelled.
     pub(crate) fn ended(&self, number: u32) {
-        self.known().ended.insert(number);
+        self.known().living.remove(&number);
     }
 
     pub(crate) fn had(&self, number: u32, ends: Vec<Held>) {

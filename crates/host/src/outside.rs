@@ -1,11 +1,15 @@
 //! Outside threads: OS threads without a seat in [`Parking`](crate::parking::Parking) that wake
 //! threads of a run.
 
-use cellworks_machine::{Outside, Processor, Time};
+use cellworks_machine::{Outside, Processor, RunId, Time};
 
 use crate::run::Run;
 
 impl Outside for Run {
+    fn run_id(&self) -> &RunId {
+        &self.id
+    }
+
     fn now(&self) -> Time {
         self.now()
     }

@@ -15,7 +15,7 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::{EffectiveAddress, PROXY_QUEUE_ENTRIES, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, Cancelled, CellPpeCore, Cycles, LocalStore, Outside, PpeCore, Processor,
-    Program, RemoteWaker, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology,
+    Program, RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, Span, SpeId, Time, Topology,
     TryIssueError, Wait, Waiting, Wake,
 };
 use cellworks_threads::Patience;
@@ -223,6 +223,10 @@ impl Wait for HostPpe {
 }
 
 impl Wake for HostPpe {
+    fn run_id(&self) -> &RunId {
+        &self.run.id
+    }
+
     fn now(&self) -> Time {
         self.run.now()
     }

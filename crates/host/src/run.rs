@@ -12,8 +12,8 @@ use std::time::Instant;
 use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Processor, RunError, SignalRegister, Sleeper, Span, SpeId, Time,
-    Topology, Wait, Waiting,
+    Cancelled, Outcome, Payload, Processor, RunError, RunId, SignalRegister, Sleeper, Span, SpeId,
+    Time, Topology, Wait, Waiting,
 };
 
 use crate::cpu_time::CpuTime;
@@ -29,6 +29,7 @@ pub(crate) const fn seat_of(worker: usize) -> usize {
 }
 
 pub(crate) struct Run {
+    pub(crate) id: RunId,
     pub(crate) topology: Topology,
     pub(crate) words: Vec<Words>,
     pub(crate) parking: Parking,
@@ -86,6 +87,7 @@ impl Run {
         let topology = layout.topology.clone();
         let spes = topology.spes().len();
         Self {
+            id: RunId::new(&topology),
             words: (0..spes).map(|_| Words::new()).collect(),
             parking: Parking::new(1 + layout.workers.len()),
             woken: (0..=layout.workers.len())

@@ -17,7 +17,7 @@ use cellworks_machine::memory::Translation;
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
     AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    Processor, RemoteWaker, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError,
+    Processor, RemoteWaker, RunId, SignalRegister, Sleeper, Span, Spe, SpeCore, SpeId, StageError,
     StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
@@ -249,6 +249,10 @@ impl Wait for HostSpe {
 }
 
 impl Wake for HostSpe {
+    fn run_id(&self) -> &RunId {
+        &self.run().id
+    }
+
     fn now(&self) -> Time {
         self.run().now()
     }

@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::id::{Processor, SpeId};
+use crate::run_id::RunId;
 use crate::time::Time;
 
 /// The operation of waiting for a condition, which all waiting methods of a machine use.
@@ -37,6 +38,9 @@ pub trait Wait {
 
 /// The operations of waking all threads of a processor or a single thread.
 pub trait Wake: Wait {
+    /// Returns the identifier of the run in which this processor takes part.
+    fn run_id(&self) -> &RunId;
+
     /// Returns the time since the start of the run.
     fn now(&self) -> Time;
 
@@ -170,6 +174,9 @@ impl fmt::Debug for RemoteWaker {
 /// its threads. See [`PpeCore::outside`](crate::PpeCore::outside). The run counts these threads,
 /// because there is no deadlock while one of them may still wake a program.
 pub trait Outside: Send + Sync {
+    /// See [`Wake::run_id`].
+    fn run_id(&self) -> &RunId;
+
     /// See [`Wake::now`].
     fn now(&self) -> Time;
 

@@ -29,8 +29,8 @@ use cellworks_machine::memory::{LINE_BYTES, Translation};
 use cellworks_machine::mfc::{EffectiveAddress, MfcFault, RawCommand, TagMask};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellPpeCore, Cycles, PpeCore, ProblemStateRegister, Processor, Program,
-    RemoteWaker, SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError, Wait,
-    Wake,
+    RemoteWaker, RunId, SignalMode, SignalRegister, Sleeper, SpeId, Time, Topology, TryIssueError,
+    Wait, Wake,
 };
 
 use crate::fabric::{Access, Node, Place, Transaction, WORD_BYTES};
@@ -279,6 +279,10 @@ impl Wait for SimPpe {
 }
 
 impl Wake for SimPpe {
+    fn run_id(&self) -> &RunId {
+        &self.world().id
+    }
+
     fn now(&self) -> Time {
         // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world()

@@ -13,8 +13,8 @@ use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::mfc::{Direction, EffectiveAddress, LsAddr};
 use cellworks_machine::{
     AtomicError, AtomicOp, CellSpe, Cycles, Decrementer, LocalBuffer, LocalStore, NewThread,
-    ProblemStateRegister, Processor, RemoteWaker, SignalRegister, Sleeper, Spe, SpeCore, SpeId,
-    StageError, StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
+    ProblemStateRegister, Processor, RemoteWaker, RunId, SignalRegister, Sleeper, Spe, SpeCore,
+    SpeId, StageError, StageRequest, StartThread, Time, Timebase, Topology, Wait, Wake,
 };
 use cellworks_threads as threads;
 
@@ -285,6 +285,10 @@ impl Wait for SimSpe {
 }
 
 impl Wake for SimSpe {
+    fn run_id(&self) -> &RunId {
+        &self.world.id
+    }
+
     fn now(&self) -> Time {
         // Reading the clock takes a cycle, so that an endless loop ends at the time limit.
         self.world.compute(self.processor(), 1);

@@ -34,7 +34,7 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use cellworks_machine::{
-    CellId, LocalStoreUse, LocalStoreWatch, Processor, SpeId, Time, Topology, Waiting,
+    CellId, LocalStoreUse, LocalStoreWatch, Processor, RunId, SpeId, Time, Topology, Waiting,
 };
 use cellworks_threads as threads;
 
@@ -52,6 +52,7 @@ use crate::time::Moment;
 
 /// The state of a run, which all programs of the run share.
 pub(crate) struct World {
+    pub id: RunId,
     pub topology: Topology,
     pub costs: Costs,
     pub mfcs: Mfcs,
@@ -86,6 +87,7 @@ impl World {
             Rc::new(SimProcessor::new(from, (1..=spes).map(latency).collect()))
         };
         Self {
+            id: RunId::new(&topology),
             processors: (PPE..=spes).map(processor).collect(),
             topology,
             costs,

@@ -12,6 +12,7 @@ mod items;
 mod machines;
 mod named;
 mod networks;
+mod open;
 mod patience;
 mod processes;
 #[path = "../../examples/ring/mod.rs"]
