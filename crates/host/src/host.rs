@@ -7,7 +7,6 @@ use std::sync::Arc;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
-use rustix::thread::CpuSet;
 
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
@@ -59,7 +58,7 @@ pub struct Host {
     pub(crate) stack_bytes: usize,
     pub(crate) warnings: Vec<String>,
     /// The CPUs of the thread that has built this host.
-    builders_cpus: Option<CpuSet>,
+    builders_cpus: Option<BTreeSet<u32>>,
 }
 
 /// A builder of a [`Host`].
@@ -363,7 +362,7 @@ impl Host {
             strict: builder.strict,
             stack_bytes: builder.stack_bytes,
             warnings,
-            builders_cpus: pin::cpus_of_this_thread(),
+            builders_cpus: pin::allowed_cpus().ok(),
         })
     }
 

@@ -79,6 +79,21 @@ pub fn confine_to(cpus: &BTreeSet<u32>) -> io::Result<()> {
     }
 }
 
+/// Runs `f` on a new OS thread that may use these CPUs.
+pub(crate) fn on_thread_with<R: Send>(
+    cpus: Option<&BTreeSet<u32>>,
+    f: impl FnOnce() -> R + Send,
+) -> io::Result<R> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("unpinned".to_owned());
+        let thread = thread.spawn_scoped(scope, || {
+            cpus.map_or(Ok(()), confine_to)?;
+            Ok(f())
+        })?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
 /// A pinned thread. `drop` restores the CPUs of the thread.
 pub(crate) struct Pinned {
     before: BTreeSet<u32>,
@@ -131,24 +146,4 @@ mod tests {
         });
         confined.join().unwrap();
     }
-}
-
-/// Returns the CPUs of the calling thread, or `None` if the system does not tell.
-pub(crate) fn cpus_of_this_thread() -> Option<CpuSet> {
-    sched_getaffinity(None).ok()
-}
-
-/// Runs `f` on a new OS thread that may use these CPUs.
-pub(crate) fn on_thread_with<R: Send>(
-    cpus: Option<&CpuSet>,
-    f: impl FnOnce() -> R + Send,
-) -> io::Result<R> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("unpinned".to_owned());
-        let thread = thread.spawn_scoped(scope, || {
-            cpus.map_or(Ok(()), |cpus| sched_setaffinity(None, cpus))?;
-            Ok(f())
-        })?;
-        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-    })
 }

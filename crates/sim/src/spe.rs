@@ -359,6 +359,7 @@ impl StartThread for Starter<'_, '_> {
         left.set(left.get() + 1);
         let adopted = Rc::new(Cell::new(None));
         let adopts = Rc::clone(&adopted);
+        let starter = OWNER.current();
         let named = self
             .scope
             .builder()
@@ -366,6 +367,7 @@ impl StartThread for Starter<'_, '_> {
         drop(named.spawn(move || {
             let me = world.adopt(processor, id.0 as u32 + 1);
             adopts.set(Some(me));
+            OWNER.unpark_parked(starter);
             world.first_turn(me);
             let _end = EndOfThread {
                 world,
@@ -376,8 +378,14 @@ impl StartThread for Starter<'_, '_> {
         }));
         // The new thread runs until `first_turn` blocks it. The event loop wakes it later.
         OWNER.yield_now();
-        let adopted = adopted.get().expect("a thread that was started has run");
-        world.make_ready(adopted);
+        while adopted.get().is_none() && !threads::is_cancelled() {
+            // A yield in a destructor does not switch while a panic unwinds, but a wait does.
+            OWNER.park(&"a new thread to begin");
+        }
+        adopted
+            .get()
+            .into_iter()
+            .for_each(|new| world.make_ready(new));
     }
 }
 

@@ -53,11 +53,7 @@ impl<S: Spe> Handle<'_, S> {
 
     /// Cancels the task and the tasks that come after it. Returns false if the task has begun.
     pub fn cancel(&self) -> bool {
-        if self.node.has_begun() {
-            return false;
-        }
-        self.node.drop_it();
-        !self.node.has_begun()
+        self.node.cancel()
     }
 
     /// Waits until the task has ended. Meanwhile, other tasks run. `from` is the caller's

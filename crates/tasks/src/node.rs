@@ -18,7 +18,7 @@ use crate::error::TaskError;
 use crate::lock::LockState;
 use crate::scope_state::ScopeState;
 use crate::settings::Priority;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
+use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Mutex, Ordering, locked};
 use crate::work::Work;
 
 /// A submitted task, or a part of a submitted task.
@@ -42,14 +42,20 @@ pub struct Node<S: Spe> {
     /// The number of tasks before this task that have not ended, plus 1 during the submission. For
     /// a diced task, the number of parts that have not ended.
     left: AtomicUsize,
-    /// Whether the task must not run: it was cancelled, or a task before it failed or did not run.
-    is_dropped: AtomicBool,
-    has_begun: AtomicBool,
+    /// [`BEGUN`], [`DROPPED`], both or none. One value, so that a task is cancelled or begins.
+    state: AtomicU8,
     has_lock: AtomicBool,
     others: Mutex<Others<S>>,
 }
 
 pub(crate) type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
+
+/// The bit of `state` of a task of which at least a part has begun.
+const BEGUN: u8 = 1;
+
+/// The bit of `state` of a task that must not run: it was cancelled, or a task before it failed or
+/// did not run.
+const DROPPED: u8 = 2;
 
 /// The value of `ran_on` if no worker has run the task.
 const NOWHERE: usize = usize::MAX;
@@ -139,8 +145,7 @@ impl<S: Spe> Node<S> {
             is_near: false,
             ran_on: AtomicUsize::new(NOWHERE),
             left: AtomicUsize::new(1),
-            is_dropped: AtomicBool::new(false),
-            has_begun: AtomicBool::new(false),
+            state: AtomicU8::new(0),
             has_lock: AtomicBool::new(false),
             others: Mutex::new(Others {
                 end: None,
@@ -253,17 +258,23 @@ impl<S: Spe> Node<S> {
 
     /// Marks the task as one that must not run.
     pub(crate) fn drop_it(&self) {
-        self.is_dropped.store(true, Ordering::Relaxed);
+        self.state.fetch_or(DROPPED, Ordering::Relaxed);
     }
 
     pub(crate) fn is_dropped(self: &Arc<Self>) -> bool {
-        self.whole().is_dropped.load(Ordering::Relaxed)
+        self.whole().state.load(Ordering::Relaxed) & DROPPED != 0
     }
 
-    pub(crate) fn begin(self: &Arc<Self>, worker: usize) {
+    /// Records that the task begins on a worker. Returns false if it must not run.
+    #[must_use]
+    pub(crate) fn begin(self: &Arc<Self>, worker: usize) -> bool {
         let whole = self.whole();
-        whole.has_begun.store(true, Ordering::Relaxed);
+        let begin = |state: u8| (state & DROPPED == 0).then_some(state | BEGUN);
+        let begun = whole
+            .state
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, begin);
         whole.ran_on.store(worker, Ordering::Relaxed);
+        begun.is_ok()
     }
 
     /// Makes the worker of `other` the best worker for this task. The task is in no queue yet.
@@ -305,8 +316,13 @@ impl<S: Spe> Node<S> {
         has_taken
     }
 
-    pub(crate) fn has_begun(self: &Arc<Self>) -> bool {
-        self.whole().has_begun.load(Ordering::Relaxed)
+    /// Drops the task unless it has begun. Returns whether the task will not run.
+    pub(crate) fn cancel(self: &Arc<Self>) -> bool {
+        let drop_it = |state: u8| (state & BEGUN == 0).then_some(state | DROPPED);
+        let state = &self.whole().state;
+        state
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, drop_it)
+            .is_ok()
     }
 
     /// Returns how the task has ended, or `None` before its end.

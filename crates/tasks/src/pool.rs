@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait, Wake,
+    Cancelled, Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait,
+    Wake,
 };
 
 use crate::counters::{Counters, WorkerCounters};
@@ -380,7 +381,8 @@ impl<M: Machine> Main<'_, M> {
     pub fn install<R: Send>(&self, work: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send) -> R {
         let mut result = None;
         self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
-        result.expect("the scope has waited for it")
+        // Only a cancelled run drops a closure, and then it unwinds its programs.
+        result.unwrap_or_else(|| resume_unwind(Box::new(Cancelled)))
     }
 
     /// Does the same as [`Worker::scope`], for the main program.

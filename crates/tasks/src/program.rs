@@ -224,12 +224,17 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if let Err(job) = self.shared.push_to_its_place(job) {
             self.queue.push(job);
         }
+        self.wake_idle_thread();
+        self.announce();
+    }
+
+    /// Wakes an idle thread of this worker, which runs a new job if the calling thread waits.
+    #[inline]
+    pub(crate) fn wake_idle_thread(&self) {
         if self.has_looked.get() {
-            // Wakes an idle thread of this worker, which runs the job if the calling thread waits.
             self.has_looked.set(false);
             self.spe.notify(Processor::Spe(self.spe.id()));
         }
-        self.announce();
     }
 
     /// Takes the job that this worker would run next, to stage its data ahead.

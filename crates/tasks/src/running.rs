@@ -114,7 +114,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         if begun.is_none() && task.dices && self.central.is_none() && self.dice(task, worker) {
             return Attempt::Left;
         }
-        task.begin(self.number);
+        if !task.begin(self.number) {
+            drop(begun);
+            return Attempt::DidNotRun;
+        }
         let running = self.spe.activity(task.name());
         let run = || {
             worker.guarded(|| {

@@ -58,10 +58,11 @@ impl<S: Spe> WorkerProgram<'_, S> {
             }
             loop {
                 let why = "all its threads to have a task, to start another one";
-                self.spe.wait_until(&why, &mut || {
+                let waited = self.spe.wait_until(&why, &mut || {
                     self.needs_thread.get() || self.shared.is_closed()
                 });
-                if self.shared.is_closed() {
+                // In a cancelled run, this thread may not unwind while another one of the core does.
+                if !waited || self.shared.is_closed() {
                     return Ok(());
                 }
                 self.needs_thread.set(false);
@@ -141,7 +142,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
             self.hand_in_ended();
             let mut is_closed = false;
             self.may_be_idle(self.spe.now());
-            self.spe.wait_until(&"a task", &mut || {
+            let waited = self.spe.wait_until(&"a task", &mut || {
                 is_closed = self.shared.is_closed();
                 if is_closed || self.is_there_a_job() {
                     return true;
@@ -155,7 +156,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
             });
             self.shared.sleepers.get_up(self.number);
             self.is_idle_no_more(self.spe.now());
-            if is_closed {
+            if is_closed || !waited {
                 return None;
             }
         }

@@ -123,7 +123,10 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     #[inline]
     fn push(&self, job: Job<S>) {
         match (job, &self.program.central) {
-            (Job::Task(task), Some(central)) => central.post(task),
+            (Job::Task(task), Some(central)) => {
+                central.post(task);
+                self.program.wake_idle_thread();
+            }
             (job, _) => self.program.push(job),
         }
     }

@@ -720,7 +720,7 @@ fn phase<'e, S: Spe>(tree: &'e Phase, place: &impl Starts<S>, env: &Env<'e, S>) 
                                 })
                             }
                             Data::WithDice(pieces, dice) => {
-                                task_with_dice(phase, task, pieces, dice, Arc::clone(&inner))
+                                task_with_cuts(phase, task, pieces, dice, Arc::clone(&inner))
                             }
                             Data::Pieces(pieces) | Data::Diced(pieces) => {
                                 let body = body(task, Arc::clone(&inner));
@@ -846,7 +846,7 @@ fn body<'e, S: Spe + 'e>(
 }
 
 /// Makes a task with a dice of its own.
-fn task_with_dice<'scope, S: Spe>(
+fn task_with_cuts<'scope, S: Spe>(
     phase: &'scope PoolPhase<'scope, '_, S>,
     task: &'scope Task,
     pieces: usize,
@@ -856,7 +856,7 @@ fn task_with_dice<'scope, S: Spe>(
     let part = task.body.numbers.start;
     let ledger = Arc::clone(&env.ledger);
     let body = body(task, env);
-    phase.task_with_dice(
+    phase.task_with_cuts(
         task.name(),
         Pieces(0..pieces),
         move |worker, _| body(worker),
