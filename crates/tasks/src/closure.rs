@@ -1,5 +1,6 @@
-//! Type-erased closures in a queue, which a worker runs. Small closures lie in the queue itself,
-//! because allocating a box would take longer than running a small closure.
+//! Type-erased closures that a worker runs: closures in a queue, and second closures of `join`.
+//! Small closures lie in the queue itself, because allocating a box would take longer than running
+//! a small closure.
 
 // Rejected: the crate smallbox. It cannot call an `FnOnce`. Therefore each closure needed two
 // calls, and occupied 64 bytes.
@@ -8,7 +9,7 @@
 
 use std::mem::MaybeUninit;
 
-use cellworks_machine::Spe;
+use cellworks_machine::{Payload, Spe};
 
 use crate::worker::Worker;
 
@@ -77,5 +78,39 @@ impl<S: Spe> Closure<S> {
     pub(crate) fn discard(mut self) {
         // SAFETY: as in `run`.
         unsafe { (self.take)(&mut self.words, None) };
+    }
+}
+
+/// A second closure, which lies on the stack of the thread that has called `join`.
+pub(crate) struct Half<S: Spe> {
+    run: RunHalf<S>,
+    pub(crate) closure: *const (),
+}
+
+type RunHalf<S> = unsafe fn(*const (), &Worker<'_, S>) -> Result<(), Payload>;
+
+impl<S: Spe> Clone for Half<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Spe> Copy for Half<S> {}
+
+impl<S: Spe> Half<S> {
+    #[inline(always)]
+    pub(crate) fn new(run: RunHalf<S>, closure: *const ()) -> Self {
+        Self { run, closure }
+    }
+
+    /// Runs the closure. If the run was cancelled, fails with the panic that the caller must
+    /// resume.
+    ///
+    /// # Safety
+    ///
+    /// The caller has taken the offer of the half.
+    pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
+        // SAFETY: by the contract of this function the closure exists.
+        unsafe { (self.run)(self.closure, worker) }
     }
 }

@@ -19,42 +19,25 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Spe};
+use cellworks_machine::Spe;
 
+use crate::closure::Half;
 use crate::job::Ticket;
-use crate::worker::Worker;
+use crate::node::CurrentTask;
 
-/// A second closure, which lies on the stack of the thread that has called `join`.
-pub(crate) struct Half<S: Spe> {
-    run: RunHalf<S>,
-    closure: *const (),
+/// The state of the job that a thread runs. The cooperative threads that the job has started share
+/// this state.
+pub(crate) struct RunningJob<S: Spe> {
+    pub(crate) halves: Halves<S>,
+    pub(crate) current: Cell<CurrentTask<S>>,
 }
 
-type RunHalf<S> = unsafe fn(*const (), &Worker<'_, S>) -> Result<(), Payload>;
-
-impl<S: Spe> Clone for Half<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Spe> Copy for Half<S> {}
-
-impl<S: Spe> Half<S> {
-    #[inline(always)]
-    pub(crate) fn new(run: RunHalf<S>, closure: *const ()) -> Self {
-        Self { run, closure }
-    }
-
-    /// Runs the closure. If the run was cancelled, fails with the panic that the caller must
-    /// resume.
-    ///
-    /// # Safety
-    ///
-    /// The caller has taken the offer of the half.
-    pub(crate) unsafe fn run(self, worker: &Worker<'_, S>) -> Result<(), Payload> {
-        // SAFETY: by the contract of this function the closure exists.
-        unsafe { (self.run)(self.closure, worker) }
+impl<S: Spe> RunningJob<S> {
+    pub(crate) fn new() -> Self {
+        Self {
+            halves: Halves::new(),
+            current: Cell::new(CurrentTask::none()),
+        }
     }
 }
 

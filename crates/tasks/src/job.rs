@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use cellworks_machine::{Processor, Spe};
 
-use crate::closure::Closure;
-use crate::current::Current;
+use crate::closure::{Closure, Half};
 use crate::discard::forgiving;
-use crate::halves::Half;
-use crate::node::Node;
+use crate::node::{CurrentTask, Node, ScopeOf};
 use crate::offer::Offer;
-use crate::scope_state::ScopeState;
 
 /// Work that any worker may take from a queue.
 pub enum Job<S: Spe> {
@@ -27,7 +24,7 @@ pub struct Ticket<S: Spe> {
     pub(crate) half: Half<S>,
     pub(crate) owner: Processor,
     /// The task whose code has called `join`. It has not ended while `half` is valid.
-    pub(crate) current: Current<S>,
+    pub(crate) current: CurrentTask<S>,
 }
 
 // SAFETY: only the worker that has taken the offer uses the half, see `Worker::join`.
@@ -37,7 +34,7 @@ unsafe impl<S: Spe> Sync for Ticket<S> {}
 
 pub struct Spawned<S: Spe> {
     /// Valid until the closure is counted as ended.
-    pub(crate) scope: *const ScopeState<S>,
+    pub(crate) scope: *const ScopeOf<S>,
     /// The closure. Its borrows are valid until the closure is counted as ended.
     pub(crate) body: Closure<S>,
 }
@@ -47,7 +44,7 @@ unsafe impl<S: Spe> Send for Spawned<S> {}
 
 impl<S: Spe> Job<S> {
     /// Returns the scope to which the job belongs, or `None` for a half of a `join`.
-    pub(crate) fn scope(&self) -> Option<*const ScopeState<S>> {
+    pub(crate) fn scope(&self) -> Option<*const ScopeOf<S>> {
         match self {
             Self::Offered(_) => None,
             Self::Spawned(spawned) => Some(spawned.scope),

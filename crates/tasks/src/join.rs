@@ -7,8 +7,8 @@ use std::ptr;
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 
+use crate::closure::Half;
 use crate::discard::discard;
-use crate::halves::Half;
 use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 

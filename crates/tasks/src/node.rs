@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::current::Current;
 use crate::discard::{discard, forgiving};
 use crate::error::TaskError;
 use crate::lock::LockState;
@@ -50,6 +51,12 @@ pub struct Node<S: Spe> {
 
 pub(crate) type Lock<S> = Arc<Mutex<LockState<Arc<Node<S>>>>>;
 
+/// The task to which running code belongs.
+pub(crate) type CurrentTask<S> = Current<Arc<Node<S>>>;
+
+/// The state of a scope that a task may have made.
+pub(crate) type ScopeOf<S> = ScopeState<Arc<Node<S>>>;
+
 /// The bit of `state` of a task of which at least a part has begun.
 const BEGUN: u8 = 1;
 
@@ -82,13 +89,13 @@ pub(crate) enum End {
 
 /// The part of a phase that its tasks use.
 pub(crate) struct PhaseState<S: Spe> {
-    pub(crate) scope: ScopeState<S>,
+    pub(crate) scope: ScopeOf<S>,
     has_failed: AtomicBool,
     failure: Mutex<Option<TaskError>>,
 }
 
 impl<S: Spe> PhaseState<S> {
-    pub(crate) fn new(scope: ScopeState<S>) -> Self {
+    pub(crate) fn new(scope: ScopeOf<S>) -> Self {
         Self {
             scope,
             has_failed: AtomicBool::new(false),

@@ -16,10 +16,9 @@ use crate::discard::discard;
 use crate::error::TaskError;
 use crate::handle::Handle;
 use crate::job::Job;
-use crate::node::{Node, PhaseState};
+use crate::node::{Node, PhaseState, ScopeOf};
 use crate::place::Place;
 use crate::scope;
-use crate::scope_state::ScopeState;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, locked};
 use crate::task::{Task, TaskLock};
 use crate::work::{AtCuts, Evenly, IntoParts, Work};
@@ -289,7 +288,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Phase<'scope, 'env, S>) -> Result<R, TaskError>,
 ) -> Result<R, TaskError> {
     let phase = Phase {
-        state: PhaseState::new(ScopeState::new(place)),
+        state: PhaseState::new(ScopeOf::new(place)),
         submitted: AtomicUsize::new(0),
         has_blocks: AtomicBool::new(false),
         users: Mutex::new(Users::new()),

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cellworks_machine::{Payload, Processor, Spe};
 
-use crate::current::Current;
 use crate::job::Job;
+use crate::node::CurrentTask;
 use crate::shared::Destination;
 use crate::waits::Waits;
 
@@ -18,8 +18,8 @@ impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
     use super::{
-        AssertUnwindSafe, Current, Destination, Job, Payload, Processor, Spe, Waits, catch_unwind,
-        fmt,
+        AssertUnwindSafe, CurrentTask, Destination, Job, Payload, Processor, Spe, Waits,
+        catch_unwind, fmt,
     };
 
     /// Methods that only this crate calls.
@@ -56,7 +56,7 @@ pub(crate) mod sealed {
         }
 
         /// Returns the task to which the running code at this place belongs, if any.
-        fn current(&self) -> Current<S>;
+        fn current(&self) -> CurrentTask<S>;
 
         /// Returns the record of the tasks in this pool that wait for other tasks.
         fn waits(&self) -> &Waits<S>;

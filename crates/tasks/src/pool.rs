@@ -12,9 +12,9 @@ use cellworks_machine::{
 };
 
 use crate::counters::{Counters, WorkerCounters};
-use crate::current::Current;
 use crate::error::TaskError;
 use crate::job::Job;
+use crate::node::CurrentTask;
 use crate::phase::{self, Phase};
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
@@ -479,8 +479,8 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
         self.central.as_ref().map_or(Ok(()), |it| it.phase_ends())
     }
 
-    fn current(&self) -> Current<M::Spe> {
-        Current::none()
+    fn current(&self) -> CurrentTask<M::Spe> {
+        CurrentTask::none()
     }
 
     fn waits(&self) -> &Waits<M::Spe> {

@@ -18,15 +18,14 @@ use crossbeam_deque::{Steal, Worker as Queue};
 
 use crate::counters::WorkerCells;
 use crate::depth::Depth;
+use crate::halves::RunningJob;
 use crate::job::{Job, Ticket};
-use crate::node::Node;
+use crate::node::{Node, ScopeOf};
 use crate::offer::Offer;
-use crate::scope_state::ScopeState;
 use crate::shared::{Destination, Seat, Shared};
 use crate::sync::Ordering;
 use crate::three_level::WorkerSide;
 use crate::work::Begun;
-use crate::worker::RunningJob;
 
 /// A task that a worker has taken, and its data on the way to the local store.
 pub(crate) type OnItsWay<S> = (Arc<Node<S>>, Box<dyn Begun<S>>);
@@ -55,7 +54,7 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     /// The thread of the program itself, which starts the other threads.
     pub(crate) starter: Cell<Option<Sleeper>>,
     /// A scope, and the number of its tasks that have ended on this worker and are not counted yet.
-    pub(crate) ended: Cell<(*const ScopeState<S>, isize)>,
+    pub(crate) ended: Cell<(*const ScopeOf<S>, isize)>,
     /// The threads that wait for room in a queue.
     pub(crate) waiting_for_room: RefCell<Vec<(Sleeper, Destination)>>,
     /// The next tasks, with data on the way to the local store.
@@ -320,7 +319,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
     }
 
     /// Counts the end of a task of `scope` on this worker.
-    pub(crate) fn task_ended(&self, scope: *const ScopeState<S>) {
+    pub(crate) fn task_ended(&self, scope: *const ScopeOf<S>) {
         loop {
             let (of, tasks) = self.ended.get();
             if of == scope || of.is_null() {
@@ -347,7 +346,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         left.unwrap_or_else(|cancelled| resume_unwind(cancelled));
     }
 
-    fn count(&self, (scope, tasks): (*const ScopeState<S>, isize)) {
+    fn count(&self, (scope, tasks): (*const ScopeOf<S>, isize)) {
         // SAFETY: the pointer is null, or a scope that waits for these tasks.
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;

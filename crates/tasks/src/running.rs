@@ -125,7 +125,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
                 self.run_staged(task, begun, worker)
             })
         };
-        let outcome = worker.with_current(Current::of(task), run);
+        let outcome = worker.with_current(Current::of(task.whole()), run);
         drop(running);
         self.counters.tasks.set(self.counters.tasks.get() + 1);
         if self.wants_room.replace(false) {

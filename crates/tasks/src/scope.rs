@@ -9,20 +9,20 @@ use crate::closure::Closure;
 use crate::count::Count;
 use crate::discard::discard;
 use crate::job::{Job, Spawned};
+use crate::node::ScopeOf;
 use crate::place::Place;
-use crate::scope_state::ScopeState;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
 /// A scope, which starts closures: see [`Worker::scope`] and [`Main::scope`](crate::Main::scope).
 pub struct Scope<'scope, 'env: 'scope, S: Spe> {
-    state: ScopeState<S>,
+    state: ScopeOf<S>,
     // Invariant in both lifetimes, as in `std::thread::scope`.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-impl<S: Spe> ScopeState<S> {
+impl<S: Spe> ScopeOf<S> {
     pub(crate) fn new(owner: &impl Place<S>) -> Self {
         Self {
             count: Count::new(),
@@ -134,7 +134,7 @@ pub(crate) fn run<'env, S: Spe, R>(
     f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env, S>) -> R,
 ) -> R {
     let scope = Scope {
-        state: ScopeState::new(place),
+        state: ScopeOf::new(place),
         scope: PhantomData,
         env: PhantomData,
     };
@@ -162,7 +162,7 @@ pub(crate) fn run<'env, S: Spe, R>(
 
 /// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled,
 /// but not if the caller is unwinding already.
-pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeState<S>) -> Result<(), Payload> {
+pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeOf<S>) -> Result<(), Payload> {
     // SAFETY: the owner of the scope calls this.
     if unsafe { state.count.begin_to_wait() } {
         return Ok(());

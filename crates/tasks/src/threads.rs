@@ -11,10 +11,11 @@ use std::panic::resume_unwind;
 use cellworks_machine::{Processor, Spe, StackError};
 
 use crate::discard::discard;
+use crate::halves::RunningJob;
 use crate::job::Job;
+use crate::node::ScopeOf;
 use crate::program::{OnItsWay, WorkerProgram};
-use crate::scope_state::ScopeState;
-use crate::worker::{RunningJob, Worker};
+use crate::worker::Worker;
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
 const THREADS: usize = 2;
@@ -38,7 +39,7 @@ impl<S: Spe> Next<S> {
         }
     }
 
-    fn scope(&self) -> Option<*const ScopeState<S>> {
+    fn scope(&self) -> Option<*const ScopeOf<S>> {
         match self {
             Self::Job(job) => job.scope(),
             // SAFETY: the task has not been counted as ended, so its phase exists.

@@ -1,14 +1,16 @@
 //! The worker that tasks receive.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
 use cellworks_machine::{Payload, Processor, Spe};
 
-use crate::current::Current;
-use crate::halves::Halves;
+use crate::halves::RunningJob;
 use crate::job::Job;
+use crate::node::CurrentTask;
 use crate::place::sealed::Sealed;
 use crate::program::{WaitsForOthers, WorkerProgram};
 use crate::request::Request;
@@ -36,24 +38,19 @@ pub struct Worker<'w, S: Spe> {
     program: &'w WorkerProgram<'w, S>,
     job: RunningJob<S>,
     request: &'w Request,
-}
-
-/// The state of the job that a thread runs. The cooperative threads that the job has started share
-/// this state.
-pub(crate) struct RunningJob<S: Spe> {
-    pub(crate) halves: Halves<S>,
-    pub(crate) current: Cell<Current<S>>,
+    /// The name that the system knows for the task of this thread, null for no task. `None` if the
+    /// name may be at the address of a later one. To tell the same name again would take longer
+    /// than a small task.
+    named: Cell<Option<*const str>>,
 }
 
 impl<'w, S: Spe> Worker<'w, S> {
     pub(crate) fn new(program: &'w WorkerProgram<'w, S>) -> Self {
         Self {
             program,
-            job: RunningJob {
-                halves: Halves::new(),
-                current: Cell::new(Current::none()),
-            },
+            job: RunningJob::new(),
             request: &program.seat().request,
+            named: Cell::new(Some(no_name())),
         }
     }
 
@@ -67,17 +64,40 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.shared.workers.len()
     }
 
-    /// Calls `body`, whose code belongs to the task `current`.
+    /// Calls `body`, whose code belongs to the task `current`, and which is the thread's job.
     #[inline]
-    pub(crate) fn with_current<R>(&self, current: Current<S>, body: impl FnOnce() -> R) -> R {
+    pub(crate) fn with_current<R>(&self, current: CurrentTask<S>, body: impl FnOnce() -> R) -> R {
         self.job.current.set(current);
+        // SAFETY: the task waits for the job.
+        self.name(unsafe { current.task() }.map(|task| task.name()));
         let result = body();
-        self.job.current.set(Current::none());
+        self.job.current.set(CurrentTask::none());
         result
     }
 
     pub(crate) fn program(&self) -> &'w WorkerProgram<'w, S> {
         self.program
+    }
+
+    /// Names the task of this thread for the report of a stack overflow, or no task.
+    #[inline]
+    fn name(&self, task: Option<&Cow<'static, str>>) {
+        let name = match task {
+            None => no_name(),
+            Some(Cow::Borrowed(name)) => ptr::from_ref(*name),
+            // Another task may have had another name at the same address.
+            Some(Cow::Owned(_)) => return self.rename(task, None),
+        };
+        if self.named.get() != Some(name) {
+            self.rename(task, Some(name));
+        }
+    }
+
+    #[cold]
+    fn rename(&self, task: Option<&Cow<'static, str>>, name: Option<*const str>) {
+        self.named.set(name);
+        let task = task.map(|name| format!("the task '{name}'"));
+        self.program.spe.set_task(task);
     }
 
     pub(crate) fn job(&self) -> &RunningJob<S> {
@@ -107,6 +127,11 @@ impl<'w, S: Spe> Worker<'w, S> {
             self.program.answer();
         }
     }
+}
+
+/// Returns the null pointer that stands for no task.
+fn no_name() -> *const str {
+    ptr::slice_from_raw_parts(ptr::null::<u8>(), 0) as *const str
 }
 
 impl<S: Spe> Sealed<S> for Worker<'_, S> {
@@ -154,7 +179,7 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         self.program.spe.notify(to);
     }
 
-    fn current(&self) -> Current<S> {
+    fn current(&self) -> CurrentTask<S> {
         self.job.current.get()
     }
 

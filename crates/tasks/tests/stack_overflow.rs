@@ -1,0 +1,84 @@
+//! If a task of a phase overflows its stack, the program ends with a message, which names the task
+//! and the call that gives the task a larger stack.
+//!
+//! The pools run in child processes. This test has no harness, because threads of a harness would
+//! print to the same standard error.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use cellworks_host::Host;
+use cellworks_machine::Machine;
+use cellworks_sim::{Description, Sim};
+use cellworks_tasks::{Part, Pool, Scheduler};
+
+/// A size larger than the stack of a task.
+const LARGE: usize = 512 << 10;
+
+const ON_HOST: &str = "give it more with HostBuilder::stack_bytes, or, for one process of a network or one thread, with \
+     process_with_stack or ThreadBuilder::stack_bytes; or keep large values in a Box or Vec\n";
+const ON_SIM: &str =
+    "give it more with SimBuilder::stack_bytes, or keep large values in a Box or Vec\n";
+
+/// Runs two tasks, of which the second has a large value on its stack.
+fn overflow<M: Machine>(machine: &M, scheduler: Scheduler) {
+    let run = Pool::new(machine)
+        .workers(1)
+        .scheduler(scheduler)
+        .run(|main| {
+            main.phase(|phase| {
+                let small = phase.task("small", Part(0..1), |_, _| ());
+                let small = phase.submit(main, small)?;
+                let large = phase.task("large", Part(0..1), |_, part| {
+                    std::hint::black_box([part.start as u8; LARGE]);
+                });
+                phase.submit(main, large.after(&small)).map(drop)
+            })
+        });
+    println!("{run:?}");
+}
+
+fn host() -> Host {
+    Host::builder()
+        .spes(1)
+        .build()
+        .expect("this computer is a host")
+}
+
+fn qs22() -> Sim {
+    Sim::builder(Description::built_in("qs22").expect("it is built in")).build()
+}
+
+/// Checks that the child is aborted with a message about the second task.
+fn check(case: &str, more: &str) {
+    let this = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(this)
+        .arg(case)
+        .output()
+        .expect("the child can be run");
+    let error = String::from_utf8_lossy(&output.stderr);
+    let signal = output.status.signal();
+    assert_eq!(signal, Some(libc::SIGABRT), "{case}: {error}");
+    let (thread, rest) = error.split_once(" (").expect("the task is named");
+    assert!(
+        thread.starts_with("cellworks: thread 'SPE 0, thread "),
+        "{case}: {error}"
+    );
+    let expected = format!("the task 'large') overflowed its stack of 262144 bytes; {more}");
+    assert_eq!(rest, expected, "{case}: {error}");
+}
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("host") => return overflow(&host(), Scheduler::Stealing),
+        Some("three-level on host") => return overflow(&host(), Scheduler::ThreeLevel),
+        Some("qs22") => return overflow(&qs22(), Scheduler::Stealing),
+        Some("mars on qs22") => return overflow(&qs22(), Scheduler::Mars),
+        _ => {}
+    }
+    check("host", ON_HOST);
+    check("three-level on host", ON_HOST);
+    check("qs22", ON_SIM);
+    check("mars on qs22", ON_SIM);
+    println!("4 passed, 0 failed");
+}
