@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::{Payload, Spe};
+use crossbeam_utils::CachePadded;
 
 use crate::closure::Closure;
 use crate::count::Count;
@@ -25,7 +26,7 @@ pub struct Scope<'scope, 'env: 'scope, S: Spe> {
 impl<S: Spe> ScopeOf<S> {
     pub(crate) fn new(owner: &impl Place<S>) -> Self {
         Self {
-            count: Count::new(),
+            count: CachePadded::new(Count::new()),
             owner: owner.processor(),
             pool: owner.pool(),
             parent: owner.current(),

@@ -1,4 +1,5 @@
 use cellworks_machine::{Payload, Processor};
+use crossbeam_utils::CachePadded;
 
 use crate::count::Count;
 use crate::current::Current;
@@ -6,7 +7,9 @@ use crate::sync::Mutex;
 
 /// The state of a scope, or of the scope of a phase. `T` is the type of tasks.
 pub(crate) struct ScopeState<T> {
-    pub(crate) count: Count,
+    /// In cache lines of its own: the owner writes it for each closure that it starts, and workers
+    /// read the other fields for each closure that they run.
+    pub(crate) count: CachePadded<Count>,
     pub(crate) owner: Processor,
     pub(crate) pool: usize,
     /// The task that has made the scope. It has not ended while the scope exists.
