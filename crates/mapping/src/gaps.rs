@@ -40,7 +40,8 @@ impl Problem {
     /// use cellworks_mapping::{Costs, Problem, Volumes};
     ///
     /// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
-    /// let costs = || Costs::from_rows(&[vec![0.0, 10.0, 20.0], vec![10.0, 0.0, 1e30], vec![20.0, 1e30, 0.0]]);
+    /// let rows = [[0.0, 10.0, 20.0], [10.0, 0.0, 1e30], [20.0, 1e30, 0.0]];
+    /// let costs = || Costs::from_rows(&rows.map(Vec::from));
     /// let problem = |small| {
     ///     let volumes = Volumes::from_edges(3, [(0, 1, 1.0), (1, 2, small)])?;
     ///     Problem::builder(volumes, costs()?).build()

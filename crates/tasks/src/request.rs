@@ -2,7 +2,7 @@
 //! `join`.
 //!
 //! ```text
-//!   worker without a job:  looks for jobs, finds none  ──►  ask  ──►  lies down, looks again, asks again
+//!   worker without a job:  finds no job  ──►  ask  ──►  lies down, looks again, asks again
 //!   owner, in each join:   is_asked?  ──►  answer: forget the request, offer, wake a worker,
 //!                                          ask on behalf of the workers that still sleep
 //! ```

@@ -9,8 +9,8 @@ use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
 
-/// The unit of all costs, except costs from files of QAPLIB and of most files of hwloc, which name no
-/// unit.
+/// The unit of all costs, except those from files of QAPLIB and from most files of hwloc, which
+/// name no unit.
 const NS: &str = "ns";
 
 /// The places for tasks.

@@ -57,10 +57,10 @@ impl Solution {
 /// regardless of the limit. For a larger problem with room for at most 256 tasks, tabu searches
 /// improve a population of placements. With more room, a local search improves one placement.
 ///
-/// A cost may be very high to keep tasks away from a pair of places. If a cost is more than 10^9
-/// times the next lower one, and more than the next lower one times the ratio of twice all volumes to the
-/// smallest volume, the search lowers it. So it does not hide the lower costs, and the search still
-/// avoids it. If no placement avoids it, the placement is not proven to be optimal.
+/// A cost may be very high to keep tasks away from a pair of places. The search lowers a cost if it
+/// is more than 10^9 times the next lower one, and also more than the next lower one times twice
+/// the sum of all volumes divided by the smallest volume. So it does not hide the lower costs, and
+/// the search still avoids it. If no placement avoids it, the placement is not proven to be optimal.
 ///
 /// ```
 /// use std::ops::ControlFlow;
