@@ -3,6 +3,21 @@
 //! The worker that made the scope (the owner) counts the tasks that it starts in a plain integer,
 //! because an atomic operation would take longer than a small task. When the owner begins to wait,
 //! it adds this integer to `shared`. Workers count ended tasks in batches.
+//!
+//! **Each task that is counted as started is counted as ended once.** If an end were lost, the
+//! owner would wait for ever. If an end were counted twice, the owner would free the scope while a
+//! task uses it. A task that was taken out of a queue leaves by one of these functions, and panics
+//! of user code do not pass them:
+//!
+//! | function | what it ends |
+//! |---|---|
+//! | `Job::run` | a closure of a scope, after its guarded call |
+//! | `WorkerProgram::run_task` | a task, after the guarded call `attempt`, which has all of its code |
+//! | `PpeScheduler::end` | a task that does not run, because a dice or a filter decided so |
+//! | `Job::discard` | a closure or a task of a cancelled run |
+//!
+//! `attempt` may leave a task to others: to the holder of its lock, or to its parts. Then they end
+//! it by one of these functions.
 
 use std::cell::Cell;
 
