@@ -28,6 +28,11 @@ impl<T: Clone> LockState<T> {
         is_free
     }
 
+    /// Returns whether a deferred task is the one that `is_it` looks for.
+    pub(crate) fn defers(&self, is_it: impl Fn(&T) -> bool) -> bool {
+        self.deferred.iter().any(is_it)
+    }
+
     pub(crate) fn holder(&self) -> Option<T> {
         self.holder.clone()
     }

@@ -80,6 +80,16 @@ struct Others<S: Spe> {
     near: Option<Arc<Node<S>>>,
 }
 
+/// Whether a task has taken its lock.
+pub(crate) enum TakenLock {
+    /// The task has its lock, or has none.
+    Yes,
+    /// Another task holds the lock and will pass it on.
+    Deferred,
+    /// The task must not run.
+    Dropped,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Done,
@@ -301,26 +311,38 @@ impl<S: Spe> Node<S> {
         (ran_on != NOWHERE).then_some(ran_on)
     }
 
-    /// Returns the task that holds the lock of this task, if it is another task.
-    pub(crate) fn held_up_by(&self) -> Option<Arc<Node<S>>> {
+    /// Returns the task that holds the lock of this task, if this task cannot end before it.
+    pub(crate) fn held_up_by(self: &Arc<Self>) -> Option<Arc<Node<S>>> {
         let lock = self.lock.as_ref().filter(|_| !self.has_its_lock())?;
-        locked(lock).holder()
+        if self.end().is_some() {
+            return None;
+        }
+        let lock = locked(lock);
+        // A dropped task ends without the lock, unless it waits for the lock already.
+        if self.is_dropped() && !lock.defers(|task| Arc::ptr_eq(task, self)) {
+            return None;
+        }
+        lock.holder()
     }
 
-    /// Takes the lock of this task, if it has one. If another task holds the lock, defers this task
-    /// and returns false.
-    pub(crate) fn take_lock(self: &Arc<Self>) -> bool {
+    /// Takes the lock of this task, if it has one.
+    pub(crate) fn take_lock(self: &Arc<Self>) -> TakenLock {
         let Some(lock) = &self.lock else {
-            return true;
+            return TakenLock::Yes;
         };
         if self.has_its_lock() {
-            return true;
+            return TakenLock::Yes;
         }
-        let has_taken = locked(lock).take(self);
-        if has_taken {
-            self.has_lock.store(true, Ordering::Relaxed);
+        let mut lock = locked(lock);
+        // Checked while no other thread can look for a deferred task: see `held_up_by`.
+        if self.is_dropped() {
+            return TakenLock::Dropped;
         }
-        has_taken
+        if !lock.take(self) {
+            return TakenLock::Deferred;
+        }
+        self.has_lock.store(true, Ordering::Relaxed);
+        TakenLock::Yes
     }
 
     /// Drops the task unless it has begun. Returns whether the task will not run.

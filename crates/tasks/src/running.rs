@@ -10,7 +10,7 @@ use crate::current::Current;
 use crate::discard::discard;
 use crate::error::TaskError;
 use crate::job::{Job, Spawned, Ticket};
-use crate::node::{End, Node};
+use crate::node::{End, Node, TakenLock};
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
 use crate::work::Begun;
@@ -107,9 +107,16 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             drop(begun);
             return Attempt::DidNotRun;
         }
-        if !task.take_lock() {
-            self.counters.deferred.set(self.counters.deferred.get() + 1);
-            return Attempt::Left;
+        match task.take_lock() {
+            TakenLock::Yes => {}
+            TakenLock::Deferred => {
+                self.counters.deferred.set(self.counters.deferred.get() + 1);
+                return Attempt::Left;
+            }
+            TakenLock::Dropped => {
+                drop(begun);
+                return Attempt::DidNotRun;
+            }
         }
         if begun.is_none() && task.dices && self.central.is_none() && self.dice(task, worker) {
             return Attempt::Left;

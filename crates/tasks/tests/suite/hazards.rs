@@ -15,6 +15,7 @@ crate::on_every_machine!(
     a_closure_waits_for_the_task_that_has_started_it,
     a_half_of_a_join_waits_for_the_task_that_has_begun_it,
     each_thread_of_a_task_may_close_a_circle,
+    a_cancelled_task_that_needs_the_lock_of_its_waiter_is_no_circle,
     a_task_waits_for_the_parent_of_a_task_that_waits_for_it,
     a_deadlock_ends_where_tasks_wait_by_handles_and_locks,
     a_captured_value_panics_as_it_is_dropped,
@@ -227,6 +228,50 @@ fn a_half_of_a_join_waits_for_the_task_that_has_begun_it<M: Machine>(machine: &M
     });
     ended.unwrap().unwrap();
     assert_circle(outcome.into_inner().unwrap().unwrap(), &["'outer' (1)"]);
+}
+
+/// The cancelled task ends without the lock. 'last' comes after it, also when it has ended.
+fn a_cancelled_task_that_needs_the_lock_of_its_waiter_is_no_circle<M: Machine>(machine: &M) {
+    on_each_scheduler(machine, |pool| {
+        let (outcomes, is_cancelled) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+        let ended = pool.run(|main| {
+            main.phase(|phase| {
+                let ([needs, last], outcomes) = ([(); 2].map(|()| slot()), &outcomes);
+                let (is_cancelled, lock) = (&is_cancelled, phase.lock());
+                let body = move |worker: &Worker<'_, M::Spe>, _| {
+                    let [needs, last] = [needs, last].map(|slot| handle_in(slot, worker));
+                    assert!(needs.cancel());
+                    is_cancelled.store(true, Ordering::SeqCst);
+                    for waited in [needs, last] {
+                        let outcome = waited.wait(worker);
+                        outcomes.lock().unwrap().push(outcome);
+                    }
+                };
+                let holder = phase.task("holder", Part(0..1), body).locked(&lock);
+                phase.submit(main, holder)?;
+                // 'needs' is cancelled before it can be deferred.
+                let body = |worker: &Worker<'_, M::Spe>, _| {
+                    while !is_cancelled.load(Ordering::SeqCst) {
+                        worker.spe().yield_now();
+                    }
+                };
+                let first = phase.submit(main, phase.task("first", Part(0..1), body))?;
+                let task = phase.task("needs", Part(0..1), |_, _| ()).locked(&lock);
+                let task = phase.submit(main, task.after(&first))?;
+                let after = phase.task("last", Part(0..1), |_, _| ()).after(&task);
+                *last.lock().unwrap() = Some(phase.submit(main, after)?);
+                *needs.lock().unwrap() = Some(task);
+                Ok(())
+            })
+        });
+        ended.unwrap().unwrap();
+        let outcomes = outcomes.into_inner().unwrap();
+        let did_not_run = |outcome: &_| matches!(outcome, Err(TaskError::DidNotRun { .. }));
+        assert!(
+            outcomes.len() == 2 && outcomes.iter().all(did_not_run),
+            "{outcomes:?}"
+        );
+    });
 }
 
 /// A task waits in two threads. The wait that began first is part of a circle.
