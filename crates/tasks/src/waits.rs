@@ -7,8 +7,9 @@
 //! - The first task needs a lock that the other task holds (`Task::locked`).
 //! - The other task belongs to a phase that the first task has made.
 //!
-//! A wait closes a circle, or none of these cases does: before a task runs, no task needs a lock
-//! that it holds, and the tasks before it have ended. So the search when a wait begins is enough.
+//! The search is made when a wait begins, and that is enough. In a circle each task is in one of
+//! these cases, and at least one of them waits by a handle. A task takes its lock, and makes
+//! phases, only while it runs and before it waits, so the wait that begins last finds the others.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
