@@ -17,7 +17,7 @@ use crate::link::Link;
 use crate::lock::Lock;
 use crate::party::{Guard, Outcome, Party};
 use crate::place::Place;
-use crate::process::{Identity, Process};
+use crate::process::{Identity, Process, TURN};
 use crate::protocol::Met;
 use crate::raw::RawChannel;
 use crate::side::Side;
@@ -70,6 +70,8 @@ pub struct Alternation<'a> {
     words: Vec<Word>,
     /// The index of the guard at which the next search for a ready guard begins.
     next: usize,
+    /// The number of guards that were chosen since the last wait or the last turn of the others.
+    without_wait: usize,
     /// Indices of guards that share an item by `offer_to_any`. The first one chosen writes the
     /// item.
     any_of: Vec<Vec<usize>>,
@@ -317,6 +319,7 @@ impl<'a> Alternation<'a> {
             guards: Vec::new(),
             words: Vec::new(),
             next: 0,
+            without_wait: 0,
             any_of: Vec::new(),
         }
     }
@@ -603,6 +606,13 @@ impl<'a> Alternation<'a> {
             *state ^= *state << 17;
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
+        // A partner on this processor, or on a CPU that this processor shares, becomes ready only
+        // while this process lets others run. Therefore each ready guard is chosen about once before
+        // the others run.
+        if self.without_wait >= self.guards.len().clamp(2, TURN) {
+            self.without_wait = 0;
+            process.end_turn();
+        }
         if !matches!(patience, Patience::Unlimited) && self.party.is_opposed() {
             // An alternation that waits at a guard's channel marks the guard as ready only while
             // `self` waits, which perhaps never happens. So `self` checks all guards.
@@ -612,8 +622,10 @@ impl<'a> Alternation<'a> {
         }
         loop {
             if let Some(result) = self.try_guards(process) {
+                self.without_wait += 1;
                 return result.map(Some);
             }
+            self.without_wait = 0;
             if matches!(patience, Patience::None) {
                 process.skip();
                 return self.found_nothing(process);

@@ -49,7 +49,7 @@ struct Changing {
 /// After this many communications without a wait, a process lets the other processes of its core
 /// run once. A power of two. With 256, one of four writers to a fair alternation wrote 4 times as
 /// many items as another.
-const TURN: usize = 16;
+pub(crate) const TURN: usize = 16;
 
 pub(crate) struct Identity<'a> {
     name: &'a str,

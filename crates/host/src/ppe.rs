@@ -45,8 +45,7 @@ pub struct HostPpe {
     waiting: Cell<bool>,
     /// Measures how long the main program takes to end after a cancellation.
     patience: Patience,
-    /// The seat of the worker on the same CPU, if there is one.
-    neighbour: Option<usize>,
+    spin: Spin,
 }
 
 impl HostPpe {
@@ -63,7 +62,7 @@ impl HostPpe {
             workers: layout.workers.clone(),
             worker_of: layout.worker_of.clone(),
             started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
-            neighbour: layout.workers.iter().position(|w| w.with_ppe).map(seat_of),
+            spin: Spin::new(layout.workers.iter().position(|w| w.with_ppe).map(seat_of)),
         }
     }
 
@@ -115,7 +114,7 @@ impl HostPpe {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         let run = &self.run;
-        let spin = Spin::new(self.neighbour);
+        self.spin.reset();
         let _waits = Waits::begin(self);
         let mut ready = || {
             self.advance_proxies();
@@ -140,7 +139,7 @@ impl HostPpe {
             if left.is_some_and(|left| left == Span::default()) {
                 return false;
             }
-            if spin.again(&run.parking) {
+            if self.spin.again(&run.parking) {
                 continue;
             }
             run.ppe_waits(Some(Waiting {
@@ -164,7 +163,7 @@ impl HostPpe {
             if is_ready {
                 return true;
             }
-            spin.reset();
+            self.spin.reset();
         }
     }
 }
@@ -279,6 +278,10 @@ impl PpeCore for HostPpe {
 
     fn are_spes_confined_to_local_store(&self) -> bool {
         self.run.strict
+    }
+
+    fn let_others_run(&self) {
+        self.spin.let_neighbour_run(&self.run.parking);
     }
 
     fn outside(&self) -> Option<Arc<dyn Outside>> {

@@ -40,6 +40,18 @@ const SPIN: Duration = Duration::from_micros(10);
 /// wake-up, because a third thread may occupy the CPU of the woken thread.
 const LONGEST_SPIN: Duration = Duration::from_micros(50);
 
+/// If a yield to another OS thread of the run takes longer, another program probably uses the CPU.
+/// Linux then takes the yield for the gift of a whole time slice of 3 ms, also to that program.
+const LONG_YIELD: Duration = Duration::from_micros(500);
+
+/// After a long yield, a thread sleeps instead of yielding for this many times as long. Therefore
+/// yields that another program gets take about a tenth of the time at most.
+const SLEEPS_PER_LONG_YIELD: u32 = 40;
+
+/// One of this many yields is timed, because two readings of the clock take as long as a tenth of a
+/// yield.
+const YIELDS_PER_CLOCK: u32 = 4;
+
 /// The number of polls between two readings of the clock.
 const POLLS_PER_CLOCK: u32 = 16;
 
@@ -70,6 +82,11 @@ pub(crate) struct Spin {
     polls: Cell<u32>,
     /// The seat of another OS thread on the same CPU, if there is one.
     neighbour: Option<usize>,
+    /// The time until which the thread does not yield, after a yield that took long.
+    sleeps_until: Cell<Option<Instant>>,
+    yields: Cell<u32>,
+    /// The number of yields at the last call of [`let_neighbour_run`](Self::let_neighbour_run).
+    at_last_call: Cell<u32>,
 }
 
 impl Spin {
@@ -79,12 +96,48 @@ impl Spin {
             limit: Cell::new(SPIN),
             polls: Cell::new(0),
             neighbour,
+            sleeps_until: Cell::new(None),
+            yields: Cell::new(0),
+            at_last_call: Cell::new(0),
         }
     }
 
-    /// Returns whether another OS thread on this CPU is ready to run.
+    /// Returns whether another OS thread of the run on this CPU is ready to run.
     fn is_crowded(&self, parking: &Parking) -> bool {
         self.neighbour.is_some_and(|seat| parking.runs(seat))
+    }
+
+    /// If another OS thread of the run on this CPU is ready, and this thread has not yielded since
+    /// the last call, lets that thread run. For a time after a yield that took long, does nothing:
+    /// the operating system then divides the CPU.
+    pub(crate) fn let_neighbour_run(&self, parking: &Parking) {
+        let at_last_call = self.at_last_call.replace(self.yields.get());
+        if at_last_call == self.yields.get() && self.is_crowded(parking) {
+            self.yield_now();
+            self.at_last_call.set(self.yields.get());
+        }
+    }
+
+    /// Yields the CPU, or returns false for a time after a yield that took long.
+    fn yield_now(&self) -> bool {
+        let sleeps_until = self.sleeps_until.get();
+        if sleeps_until.is_some_and(|until| Instant::now() < until) {
+            return false;
+        }
+        let yields = self.yields.get().wrapping_add(1);
+        self.yields.set(yields);
+        if !yields.is_multiple_of(YIELDS_PER_CLOCK) {
+            std::thread::yield_now();
+            return true;
+        }
+        let before = Instant::now();
+        std::thread::yield_now();
+        let after = Instant::now();
+        let took = after - before;
+        let is_long = took > LONG_YIELD;
+        let until = is_long.then(|| after + took * SLEEPS_PER_LONG_YIELD);
+        self.sleeps_until.set(until);
+        true
     }
 
     /// Waits a moment and returns true, or returns false if the time for spinning is over.
@@ -92,7 +145,9 @@ impl Spin {
         let polls = self.polls.get().wrapping_add(1);
         self.polls.set(polls);
         if self.is_crowded(parking) {
-            std::thread::yield_now();
+            if !self.yield_now() {
+                return false;
+            }
         } else {
             std::hint::spin_loop();
             if !polls.is_multiple_of(POLLS_PER_CLOCK) {
