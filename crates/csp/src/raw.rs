@@ -1,11 +1,11 @@
 //! The raw channel, which ends and alternations share.
 
 use std::panic::Location;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 // Models use these atomics of std, too, because reports are no part of the protocol.
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::link::{Key, Link};
+use crate::link::{Carried, Link};
 use crate::lock::{AcrossSpes, Lock, Word};
 use crate::partner::Partner;
 use crate::process::Identity;
@@ -28,7 +28,7 @@ pub(crate) struct RawChannel<T, L> {
     network: AtomicU32,
     /// The id of the channel, if it was [created](crate::Process::create) in a network.
     pub(crate) id: OnceLock<u64>,
-    key: Key,
+    carried: Carried,
     name: Option<String>,
     made_at: &'static Location<'static>,
 }
@@ -36,8 +36,6 @@ pub(crate) struct RawChannel<T, L> {
 const NONE: u64 = u64::MAX;
 
 const NO_NETWORK: u32 = u32::MAX;
-
-static CHANNELS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the state is accessed only under the lock. A lock that is `AcrossSpes` excludes other
 // threads. Items are `Send`. Nodes are in the frames of waiting processes, and are accessed under
@@ -61,9 +59,9 @@ impl<T, L: Lock> RawChannel<T, L> {
             network: AtomicU32::new(NO_NETWORK),
             state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
             id: OnceLock::new(),
-            key: Key {
-                id: CHANNELS.fetch_add(1, Ordering::Relaxed),
+            carried: Carried {
                 is_one_to_one,
+                users: Mutex::default(),
             },
             name,
             made_at,
@@ -151,8 +149,8 @@ impl<T, L: Lock> Link for RawChannel<T, L> {
         (known(Side::Reader), known(Side::Writer))
     }
 
-    fn key(&self) -> Option<Key> {
-        L::IS_SHARED.then_some(self.key)
+    fn carried(&self) -> Option<&Carried> {
+        L::IS_SHARED.then_some(&self.carried)
     }
 }
 

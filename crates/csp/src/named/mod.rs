@@ -38,6 +38,10 @@ impl<P: Place> Process<'_, P> {
     /// each process that asks gets an end of its own, and the network keeps a further end until the
     /// process that called `create` has ended, so that the channel does not close too early.
     ///
+    /// The network keeps the channel, with its buffer, until the run ends, because a process may look
+    /// up the id at any time. A network that runs for long and needs ever more channels therefore sends
+    /// their ends through other channels.
+    ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};
     /// use cellworks_machine::{Machine, SpeId};
@@ -106,7 +110,6 @@ impl<P: Place> Process<'_, P> {
             panic!("the channel {has} was to be created again, as the channel {id}");
         }
         let named = Named {
-            creator: self.number(),
             has_creator_ended: false,
             created,
             channel,
@@ -115,6 +118,11 @@ impl<P: Place> Process<'_, P> {
             writer: OneSide::new(writer, W::IS_FOR_SEVERAL),
         };
         registry.created.insert(id, named);
+        registry
+            .of_creator
+            .entry(self.number())
+            .or_default()
+            .push(id);
         let wanted = registry.wanted.remove(&id);
         drop(registry);
         let mut woken = Woken::None;

@@ -15,6 +15,9 @@ pub(crate) struct Names(Mutex<Registry>);
 #[derive(Default)]
 pub(super) struct Registry {
     pub(super) created: BTreeMap<u64, Named>,
+    /// The ids of the channels that a process has created, by the number of the process. A process
+    /// that has ended has no entry.
+    pub(super) of_creator: BTreeMap<u32, Vec<u64>>,
     /// The processes that wait for the creation of a channel, by the id of the channel.
     pub(super) wanted: BTreeMap<u64, Vec<Wanting>>,
 }
@@ -25,7 +28,6 @@ pub(super) struct Wanting {
 }
 
 pub(super) struct Named {
-    pub(super) creator: u32,
     pub(super) has_creator_ended: bool,
     pub(super) created: Act,
     /// A `RawChannel<T, Spin>`, without the type `T` of its items.
@@ -52,9 +54,14 @@ impl Names {
     /// reader if a process has taken a reader, and the kept writer if a process has taken a writer.
     pub(crate) fn creator_ended(&self, process: u32) {
         let mut registry = self.registry();
-        let of_process = |named: &&mut Named| named.creator == process;
+        let Registry {
+            created,
+            of_creator,
+            ..
+        } = &mut *registry;
         let mut unneeded = Vec::new();
-        for named in registry.created.values_mut().filter(of_process) {
+        for id in of_creator.remove(&process).into_iter().flatten() {
+            let named = created.get_mut(&id).expect("a created channel stays");
             named.has_creator_ended = true;
             for side in [&mut named.reader, &mut named.writer] {
                 unneeded.extend(side.kept.take_if(|_| side.taken.is_some()));

@@ -30,16 +30,16 @@ const PROCESS_LINES: usize = 1024;
 /// The bytes of main memory for items that wait to be read.
 const ITEM_BYTES: usize = 64 << 20;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Users {
+/// The processes that have used one side of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UsersOfSide {
     /// No process has used this side.
-    #[default]
     Unused,
     One(u32, Processor),
     Several,
 }
 
-impl Users {
+impl UsersOfSide {
     fn meet(&mut self, process: u32, processor: Processor) {
         let one = Self::One(process, processor);
         if *self == Self::Unused {
@@ -50,10 +50,14 @@ impl Users {
     }
 }
 
-struct Channel {
+/// The users of a channel in one exchange.
+pub(crate) struct Users {
+    /// The number of the exchange.
+    exchange: u64,
+    /// The main memory line of the channel.
     line: usize,
-    reader: Users,
-    writer: Users,
+    reader: UsersOfSide,
+    writer: UsersOfSide,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +73,11 @@ pub(crate) enum Route {
 
 pub(crate) struct Exchange {
     pub transport: Transport,
+    /// A number that no other exchange of the program has.
+    number: u64,
     memory: Region,
-    channels: Mutex<BTreeMap<u64, Channel>>,
+    /// The number of channels that processes have used.
+    channels: AtomicUsize,
     pub items: Mutex<Items>,
     pub requests: Requests,
     /// Processes with a message that they have not handled.
@@ -93,6 +100,7 @@ impl Exchange {
         programs: usize,
         starting: Arc<Starting>,
     ) -> Result<Self, AllocateError> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let lines = CHANNEL_LINES + PROCESS_LINES;
         let module = machine.topology().modules().next();
         let module = module.expect("a machine has a memory module");
@@ -100,8 +108,9 @@ impl Exchange {
         Ok(Self {
             transport,
             items: Mutex::new(Items::new(memory.at(lines * LINE_BYTES), ITEM_BYTES as u32)),
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             memory,
-            channels: Mutex::default(),
+            channels: AtomicUsize::new(0),
             requests: Requests::default(),
             arrived: Mutex::default(),
             alternating: Mutex::default(),
@@ -129,23 +138,23 @@ impl Exchange {
                 };
             }
         };
-        let Some(key) = link.key() else {
+        let Some(carried) = link.carried() else {
             return Route::Local;
         };
-        let mut channels = locked(&self.channels);
-        let next = channels.len() % CHANNEL_LINES;
-        let channel = channels.entry(key.id).or_insert(Channel {
-            line: next,
-            reader: Users::Unused,
-            writer: Users::Unused,
-        });
+        let mut users = locked(&carried.users);
+        // In an earlier network the channel had other users and another line.
+        let users = match &mut *users {
+            Some(users) if users.exchange == self.number => users,
+            users => users.insert(Box::new(self.first_use())),
+        };
         match side {
-            Side::Reader => channel.reader.meet(process, processor),
-            Side::Writer => channel.writer.meet(process, processor),
+            Side::Reader => users.reader.meet(process, processor),
+            Side::Writer => users.writer.meet(process, processor),
         }
         let mut is_simple = false;
-        if let (Users::One(_, reader), Users::One(_, writer)) = (channel.reader, channel.writer)
-            && key.is_one_to_one
+        if let (UsersOfSide::One(_, reader), UsersOfSide::One(_, writer)) =
+            (users.reader, users.writer)
+            && carried.is_one_to_one
         {
             // With the coordinator, no step of the PPE has `Route::Local` (section 2.1 of the
             // paper).
@@ -155,8 +164,17 @@ impl Exchange {
             }
             is_simple = reader != Processor::Ppe && writer != Processor::Ppe;
         }
-        let line = self.memory.at(channel.line * LINE_BYTES);
+        let line = self.memory.at(users.line * LINE_BYTES);
         Route::Shared { line, is_simple }
+    }
+
+    fn first_use(&self) -> Users {
+        Users {
+            exchange: self.number,
+            line: self.channels.fetch_add(1, Ordering::Relaxed) % CHANNEL_LINES,
+            reader: UsersOfSide::Unused,
+            writer: UsersOfSide::Unused,
+        }
     }
 
     pub fn line_of_process(&self, process: u32) -> EffectiveAddress {
@@ -171,6 +189,7 @@ impl Exchange {
     pub fn end(&self, process: u32) {
         locked(&self.processors).remove(&process);
         locked(&self.alternating).remove(&process);
+        locked(&self.arrived).remove(&process);
     }
 
     /// Returns the processor of a process, or `None` if the process has ended.
