@@ -94,9 +94,17 @@ pub trait Wake: Wait {
     /// Makes one thread check its [condition](Wait::wait_until) again, which the caller has made
     /// true. Does nothing if the thread does not wait or has ended.
     ///
+    /// A sleeper belongs to the run of its thread. If `sleeper` belongs to another run than this
+    /// processor, the thread is not woken. If nothing else wakes the thread, its run ends as a
+    /// deadlock whose report has the wait of this thread.
+    ///
     /// On a host, this method takes a few nanoseconds within a core, and uses a queue to other
     /// cores. On a simulated machine, this method and [`notify`](Self::notify) take no time, so the
     /// caller must simulate the communication between the processors.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `sleeper` belongs to another run, and the machine has no SPE of this number.
     #[inline(always)]
     fn wake(&self, sleeper: Sleeper) {
         if !self.wake_here(sleeper) {

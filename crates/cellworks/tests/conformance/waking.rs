@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cellworks::machine::{Cycles, Machine, RemoteWaker, RunError, Sleeper, Span, Spe, Wait, Wake};
+use cellworks::machine::{
+    Cycles, Machine, Processor, RemoteWaker, RunError, Sleeper, Span, Spe, Wait, Wake,
+};
 
 use crate::{Words, on_every_machine, spe};
 
@@ -12,6 +14,7 @@ on_every_machine![
     a_thread_is_woken_by_one_of_its_own_spe,
     the_ppe_is_woken,
     waking_who_does_not_wait_does_nothing,
+    a_thread_that_only_another_run_wakes_is_in_the_report_of_its_own_run,
     a_deadline_ends_a_wait,
     the_ppe_waits_until_a_deadline,
     a_computing_thread_lets_those_go_on_that_are_ready,
@@ -193,7 +196,7 @@ fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
                     spe.yield_now();
                     turns.set(turn);
                     spe.wake(old);
-                    spe.notify(cellworks::machine::Processor::Spe(spe.id()));
+                    spe.notify(Processor::Spe(spe.id()));
                 }
             }
         })
@@ -206,6 +209,37 @@ fn waking_who_does_not_wait_does_nothing<M: Machine>(machine: &M) {
             ppe.spawn(spe(0), program).join().unwrap();
         })
         .unwrap();
+}
+
+fn a_thread_that_only_another_run_wakes_is_in_the_report_of_its_own_run<M: Machine>(machine: &M) {
+    let (sleeper, done) = (Mutex::new(None), AtomicBool::new(false));
+    let waits = |this: &M::Spe| {
+        *sleeper.lock().unwrap() = Some(this.sleeper());
+        this.notify(Processor::Ppe);
+        this.wait_until(&"the other run", &mut || done.load(Ordering::Acquire));
+    };
+    let ended = machine.run(|ppe| {
+        let program = ppe.spawn(spe(0), waits);
+        ppe.wait_until(&"SPE 0", &mut || sleeper.lock().unwrap().is_some());
+        let sleeper = sleeper.lock().unwrap().unwrap();
+        let other = crate::host().run(|other| {
+            done.store(true, Ordering::Release);
+            other.core().wake(sleeper);
+        });
+        other.unwrap();
+        program.join().unwrap();
+    });
+    match ended {
+        // SPE 0 of a host can still be checking its condition before it sleeps.
+        Ok(()) => (),
+        Err(RunError::Deadlock { waits }) => {
+            assert!(
+                waits.iter().any(|wait| wait.what == "the other run"),
+                "{waits:?}"
+            );
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
@@ -357,7 +391,7 @@ fn a_thread_without_others_goes_on_after_a_yield<M: Machine>(machine: &M) {
                             spe.yield_ready();
                         }
                         done.set(true);
-                        spe.notify(cellworks::machine::Processor::Spe(spe.id()));
+                        spe.notify(Processor::Spe(spe.id()));
                     }
                 })
                 .unwrap();
