@@ -323,6 +323,11 @@ impl Wake for HostSpe {
         self.worker.wait_briefly()
     }
 
+    #[inline]
+    fn is_last_check(&self) -> Option<bool> {
+        Some(self.worker.is_prepared())
+    }
+
     #[track_caller]
     fn wait_until_deadline(
         &self,

@@ -34,11 +34,11 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps: about the time of a wake-up. Therefore the
 /// spin and the wake-up together take at most twice as long as an immediate sleep and its wake-up.
-const SPIN: Duration = Duration::from_micros(10);
+const SPIN: Duration = Duration::from_micros(50);
 
 /// The longest time to spin while other threads are being woken. It is several times the time of a
 /// wake-up, because a third thread may occupy the CPU of the woken thread.
-const LONGEST_SPIN: Duration = Duration::from_micros(50);
+const LONGEST_SPIN: Duration = Duration::from_micros(100);
 
 /// If a yield to another OS thread of the run takes longer, another program probably uses the CPU.
 /// Linux then takes the yield for the gift of a whole time slice of 3 ms, also to that program.
@@ -440,6 +440,11 @@ impl Worker {
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
         self.wait(why, false, ready)
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_prepared(&self) -> bool {
+        self.prepared.get()
     }
 
     #[inline(always)]

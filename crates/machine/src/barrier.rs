@@ -80,6 +80,18 @@ mod imp {
         }
     }
 
+    pub(super) fn is_asymmetric() -> bool {
+        match WAY.load(Ordering::Relaxed) {
+            UNKNOWN => choose() == KERNEL,
+            way => way == KERNEL,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn light_if_asymmetric() {
+        compiler_fence(Ordering::SeqCst);
+    }
+
     #[cfg(all(target_os = "linux", not(miri)))]
     fn interrupt_all() {
         // SAFETY: the command is only a barrier and accesses no memory of this process.
@@ -104,8 +116,16 @@ mod imp {
         fence(Ordering::SeqCst);
     }
 
+    pub(super) fn light_if_asymmetric() {
+        fence(Ordering::SeqCst);
+    }
+
     pub(super) fn heavy() {
         fence(Ordering::SeqCst);
+    }
+
+    pub(super) fn is_asymmetric() -> bool {
+        true
     }
 }
 
@@ -119,4 +139,17 @@ pub fn light() {
 /// Executes the expensive barrier in some microseconds, for the thread that rarely needs barriers.
 pub fn heavy() {
     imp::heavy();
+}
+
+/// Executes the cheap barrier if the kernel has `membarrier`, and otherwise no barrier. Faster than
+/// [`light`], which checks this. The other thread must not rely on the barrier unless
+/// [`is_asymmetric`] returns true.
+#[inline(always)]
+pub fn light_if_asymmetric() {
+    imp::light_if_asymmetric();
+}
+
+/// Returns whether [`heavy`] makes [`light_if_asymmetric`] a barrier.
+pub fn is_asymmetric() -> bool {
+    imp::is_asymmetric()
 }

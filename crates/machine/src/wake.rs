@@ -142,6 +142,17 @@ pub trait Wake: Wait {
         false
     }
 
+    /// Returns whether this processor is going to sleep if no condition that it checks now is true.
+    /// Meaningful only within a [condition](Wait::wait_until). `None` if the machine does not say,
+    /// as by default; each check may then be the last one.
+    ///
+    /// A host checks the conditions for some microseconds before it sleeps. A condition that must
+    /// tell other processors that it will sleep, which is expensive, does so at the last check.
+    #[inline]
+    fn is_last_check(&self) -> Option<bool> {
+        None
+    }
+
     /// Waits until `ready` returns true, or returns false at `deadline`. This wait never deadlocks.
     #[track_caller]
     fn wait_until_deadline(

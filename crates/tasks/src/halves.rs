@@ -1,22 +1,40 @@
 //! Halves: the second closures of a job's `join` calls. The halves have not begun.
 //!
-//! A `join` adds its half, runs the first closure, and removes the half, without atomic operations.
-//! When another worker asks for work, the oldest half, usually the largest, is offered by a ticket.
+//! A `join` adds its half, runs the first closure, and removes the half, without atomic
+//! read-modify-write operations and without a lock. The oldest half, usually the largest, is offered
+//! by a ticket: by the worker of the job (the owner) when another worker asks for work, or by another
+//! worker that has asked in vain.
 //!
 //! ```text
 //!            oldest                            newest
 //!   halves   [ offered | offered | private | private ]
 //!   tickets  [ ticket  | ticket  ]
+//!                                ▲ in_place_from
 //! ```
 //!
-//! Nearly always the newest half is removed first. But the cooperative threads of a job share its
-//! [`Worker`](crate::Worker), and their `join` calls end in any order.
+//! The owner removes the newest half while another worker offers the oldest one, which may be the
+//! same half. Each of them first writes its own number and then reads the other's:
+//!
+//! ```text
+//!   owner, in each join                    another worker, which has locked the tickets
+//!   len = place of the half                in_place_from = place of the half + 1
+//!   light barrier                          heavy barrier
+//!   is in_place_from above the place?      is len above the place?
+//!     no: the half is removed                no: in_place_from is set back
+//!     yes: it locks the tickets and looks    yes: the half is offered
+//! ```
+//!
+//! The barriers ensure that the owner finds the number of the other worker, or the other worker that
+//! of the owner. Nearly always the newest half is removed first. But the cooperative threads of a job
+//! share its [`Worker`](crate::Worker), and their `join` calls end in any order.
 
 // Rejected: a list through the stacks of the `join` calls, in which the place of a half does not
 // matter. A join took 1.3 times as long, because it stores more pointers.
+// Rejected: halves that only the owner can offer. While the first closure of a `join` ran, without
+// a call of the pool, the second one could not begin on an idle worker.
 
-use std::cell::{Cell, UnsafeCell};
-use std::ptr;
+use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 use cellworks_machine::Spe;
@@ -24,52 +42,99 @@ use cellworks_machine::Spe;
 use crate::closure::Half;
 use crate::job::Ticket;
 use crate::node::CurrentTask;
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, UnsafeCell, barrier, locked};
+
+/// The number of halves for which a job has room at first.
+const ROOM: usize = 64;
 
 /// The state of the job that a thread runs. The cooperative threads that the job has started share
 /// this state.
 pub(crate) struct RunningJob<S: Spe> {
-    pub(crate) halves: Halves<S>,
+    pub(crate) halves: Halves<Half<S>, Arc<Ticket<S>>>,
     pub(crate) current: Cell<CurrentTask<S>>,
 }
 
 impl<S: Spe> RunningJob<S> {
     pub(crate) fn new() -> Self {
         Self {
-            halves: Halves::new(),
+            halves: Halves::with_room(ROOM),
             current: Cell::new(CurrentTask::none()),
         }
     }
+
+    /// Offers the oldest half that was not offered, if any, and returns the ticket that `ticket` makes.
+    /// Called by the owner.
+    pub(crate) fn offer_oldest(
+        &self,
+        ticket: impl FnOnce(Half<S>, CurrentTask<S>) -> Ticket<S>,
+    ) -> Option<Arc<Ticket<S>>> {
+        let ticket = |half| Arc::new(ticket(half, self.current.get()));
+        self.halves.offer_oldest(ticket)
+    }
+
+    /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker.
+    ///
+    /// # Safety
+    ///
+    /// `job` is alive during the call.
+    pub(crate) unsafe fn offer_for_owner(
+        job: *const Self,
+        ticket: impl FnOnce(Half<S>, CurrentTask<S>) -> Ticket<S>,
+    ) -> Option<Arc<Ticket<S>>> {
+        let ticket = |half| {
+            // SAFETY: the job is alive. The owner changes `current` only while the job has no half.
+            // It has added this half after the last change, and removes the half only after
+            // `offer_for_owner` has unlocked the tickets.
+            let current = unsafe { (*job).current.as_ptr().read() };
+            Arc::new(ticket(half, current))
+        };
+        // SAFETY: the job is alive.
+        unsafe { Halves::offer_for_owner(&raw const (*job).halves, ticket) }
+    }
 }
 
-/// The halves of one job, oldest first.
-pub(crate) struct Halves<S: Spe> {
-    halves: UnsafeCell<Vec<Half<S>>>,
-    /// A ticket for each offered half. The offered halves are the oldest halves of the job.
-    tickets: UnsafeCell<Vec<Arc<Ticket<S>>>>,
+/// The halves of one job, oldest first, of the type `H`. A ticket has the type `T`.
+///
+/// Not `Sync`: other workers than the owner may only call [`offer_for_owner`](Self::offer_for_owner)
+/// and [`has_private_of`](Self::has_private_of).
+pub(crate) struct Halves<H, T> {
+    /// A buffer for `room` halves. Only the owner replaces the buffer, under the lock of the tickets.
+    buffer: AtomicPtr<Slot<H>>,
+    room: Cell<usize>,
+    /// The number of halves. Only the owner changes it.
+    len: AtomicUsize,
     /// From this place on, no half was offered, and each is at the place at which it was added.
-    /// [`MOVED`] if a half may be at another place.
-    in_place_from: Cell<usize>,
+    /// [`MOVED`] if a half may be at another place. Changed under the lock of the tickets.
+    in_place_from: AtomicUsize,
+    /// A ticket for each offered half. The offered halves are the oldest halves of the job.
+    tickets: Mutex<Vec<T>>,
 }
+
+type Slot<H> = UnsafeCell<MaybeUninit<H>>;
 
 const MOVED: usize = usize::MAX;
 
-impl<S: Spe> Halves<S> {
-    pub(crate) fn new() -> Self {
+impl<H: Copy, T: Clone> Halves<H, T> {
+    pub(crate) fn with_room(room: usize) -> Self {
         Self {
-            halves: UnsafeCell::new(Vec::with_capacity(64)),
-            tickets: UnsafeCell::default(),
-            in_place_from: Cell::new(0),
+            buffer: AtomicPtr::new(new_buffer(room)),
+            room: Cell::new(room),
+            len: AtomicUsize::new(0),
+            in_place_from: AtomicUsize::new(0),
+            tickets: Mutex::new(Vec::new()),
         }
     }
 
     /// Adds a half and returns its place. The closure must not move until the half is removed.
     #[inline(always)]
-    pub(crate) fn add(&self, half: Half<S>) -> usize {
-        // SAFETY: `Halves` is neither `Send` nor `Sync`, and no method lends its fields or calls
-        // code that does.
-        let halves = unsafe { &mut *self.halves.get() };
-        let place = halves.len();
-        halves.push(half);
+    pub(crate) fn add(&self, half: H) -> usize {
+        let place = self.len.load(Ordering::Relaxed);
+        if place == self.room.get() {
+            self.grow();
+        }
+        // SAFETY: other workers read only slots below `len`.
+        unsafe { self.write(place, half) };
+        self.len.store(place + 1, Ordering::Release);
         place
     }
 
@@ -80,98 +145,200 @@ impl<S: Spe> Halves<S> {
     /// this number by an earlier `join`. Here only a check waits.
     #[inline(always)]
     pub(crate) fn remove_newest(&self, place: usize) -> bool {
-        // SAFETY: as in `add`.
-        let halves = unsafe { &mut *self.halves.get() };
-        if halves.len().wrapping_sub(place) != 1 || place < self.in_place_from.get() {
+        let len = self.len.load(Ordering::Relaxed);
+        // If this half is not the newest one, other workers find fewer halves for a moment.
+        self.len.store(place, Ordering::Relaxed);
+        barrier::light_if_asymmetric();
+        // Both checks before the first branch: with two branches a `join` took 1.08 times as long.
+        let is_newest = len.wrapping_sub(place) == 1;
+        let is_private = self.in_place_from.load(Ordering::Relaxed) <= place;
+        if !(is_newest & is_private) {
+            self.put_back(len);
             return false;
         }
-        // SAFETY: this makes the list shorter. Elements need no drop.
-        unsafe { halves.set_len(place) };
         true
     }
 
-    /// Removes the half of a closure, wherever it is. Returns the ticket if the half was offered.
-    pub(crate) fn remove(&self, closure: *const ()) -> Option<Arc<Ticket<S>>> {
-        // SAFETY: as in `add`.
-        let (halves, tickets) = unsafe { (&mut *self.halves.get(), &mut *self.tickets.get()) };
-        let is_it = |half: &Half<S>| ptr::eq(half.closure, closure);
-        let place = halves.iter().rposition(is_it);
+    /// Ends an attempt to remove a half that is not the newest one, or that another worker offers.
+    // Not inlined, so that a `join` needs few registers.
+    #[cold]
+    #[inline(never)]
+    fn put_back(&self, len: usize) {
+        self.len.store(len, Ordering::Release);
+    }
+
+    /// Removes the newest half for which `is_it` returns true, wherever it is. Returns the ticket if
+    /// the half was offered.
+    pub(crate) fn remove(&self, is_it: impl Fn(H) -> bool) -> Option<T> {
+        let mut tickets = locked(&self.tickets);
+        let len = self.len.load(Ordering::Relaxed);
+        // SAFETY: these slots are below `len`, and other workers only read, under the lock.
+        let place = (0..len).rfind(|&place| is_it(unsafe { self.read(place) }));
         let place = place.expect("each join removes its half once");
-        halves.remove(place);
+        for later in place + 1..len {
+            // SAFETY: as above.
+            unsafe { self.write(later - 1, self.read(later)) };
+        }
+        let left = len - 1;
+        self.len.store(left, Ordering::Release);
         let ticket = (place < tickets.len()).then(|| tickets.remove(place));
-        let is_newest = place == halves.len();
-        self.in_place_from.set(if halves.is_empty() {
-            0
-        } else if is_newest && self.in_place_from.get() != MOVED {
-            tickets.len()
-        } else {
-            MOVED
-        });
+        let is_in_place = self.in_place_from.load(Ordering::Relaxed) != MOVED && place == left;
+        let in_place_from = match left {
+            0 => 0,
+            _ if is_in_place => tickets.len(),
+            _ => MOVED,
+        };
+        self.in_place_from.store(in_place_from, Ordering::Relaxed);
         ticket
     }
 
     /// Returns whether there is a half that was not offered.
     pub(crate) fn has_private(&self) -> bool {
-        // SAFETY: as in `add`.
-        let (halves, tickets) = unsafe { (&*self.halves.get(), &*self.tickets.get()) };
-        tickets.len() < halves.len()
+        let len = self.len.load(Ordering::Relaxed);
+        match self.in_place_from.load(Ordering::Relaxed) {
+            MOVED => len > locked(&self.tickets).len(),
+            from => len > from,
+        }
     }
 
     /// Offers the oldest half that was not offered, if any. `ticket` makes the returned ticket.
-    pub(crate) fn offer_oldest(
-        &self,
-        ticket: impl FnOnce(Half<S>) -> Ticket<S>,
-    ) -> Option<Arc<Ticket<S>>> {
-        // SAFETY: as in `add`.
-        let (halves, tickets) = unsafe { (&*self.halves.get(), &mut *self.tickets.get()) };
-        let ticket = Arc::new(ticket(*halves.get(tickets.len())?));
-        tickets.push(Arc::clone(&ticket));
-        if self.in_place_from.get() != MOVED {
-            self.in_place_from.set(tickets.len());
+    pub(crate) fn offer_oldest(&self, ticket: impl FnOnce(H) -> T) -> Option<T> {
+        let mut tickets = locked(&self.tickets);
+        let place = tickets.len();
+        if self.len.load(Ordering::Relaxed) <= place {
+            return None;
         }
+        if self.in_place_from.load(Ordering::Relaxed) != MOVED {
+            self.in_place_from.store(place + 1, Ordering::Relaxed);
+        }
+        // SAFETY: the slot is below `len`, which only this worker changes.
+        let ticket = ticket(unsafe { self.read(place) });
+        tickets.push(ticket.clone());
         Some(ticket)
+    }
+
+    /// Does the same as [`has_private`](Self::has_private), on another worker. The result may be out
+    /// of date.
+    ///
+    /// # Safety
+    ///
+    /// `halves` is alive during the call.
+    pub(crate) unsafe fn has_private_of(halves: *const Self) -> bool {
+        // SAFETY: `halves` is alive, and `has_private` uses atomic fields and the lock alone.
+        unsafe { (*halves).has_private() }
+    }
+
+    /// Does the same as [`offer_oldest`](Self::offer_oldest), on another worker. Without asymmetric
+    /// barriers, returns `None`.
+    ///
+    /// # Safety
+    ///
+    /// `halves` is alive during the call.
+    pub(crate) unsafe fn offer_for_owner(
+        halves: *const Self,
+        ticket: impl FnOnce(H) -> T,
+    ) -> Option<T> {
+        // SAFETY: `halves` is alive, and this function uses neither `room` nor a slot that the owner
+        // may change.
+        let halves = unsafe { &*halves };
+        let mut tickets = locked(&halves.tickets);
+        let place = tickets.len();
+        let has_half = || halves.len.load(Ordering::Acquire) > place;
+        if !has_half() {
+            return None;
+        }
+        if !barrier::is_asymmetric() {
+            return None;
+        }
+        // Otherwise the owner removes each half under the lock.
+        if halves.in_place_from.load(Ordering::Relaxed) != MOVED {
+            halves.in_place_from.store(place + 1, Ordering::Relaxed);
+            barrier::heavy();
+            if !has_half() {
+                halves.in_place_from.store(place, Ordering::Relaxed);
+                return None;
+            }
+        }
+        // SAFETY: the slot is below `len`, so it is written. The owner changes it only under the lock:
+        // it removes the half in this slot only after it has found `in_place_from` above the place.
+        let ticket = ticket(unsafe { halves.read(place) });
+        tickets.push(ticket.clone());
+        Some(ticket)
+    }
+
+    /// Doubles the room. Other workers read the buffer under the lock.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self) {
+        let _tickets = locked(&self.tickets);
+        let room = self.room.get();
+        let buffer = new_buffer(2 * room);
+        for place in 0..room {
+            // SAFETY: both buffers have these slots, and the old ones are all written.
+            unsafe {
+                let half = self.read(place);
+                (*buffer.add(place)).with_mut(|slot| (*slot).write(half));
+            }
+        }
+        let old = self.buffer.swap(buffer, Ordering::Relaxed);
+        self.room.set(2 * room);
+        // SAFETY: the old buffer came from `new_buffer`, and no worker uses it without the lock.
+        unsafe { drop_buffer(old, room) };
+    }
+
+    /// # Safety
+    ///
+    /// The slot is below the room, and no other worker uses it.
+    #[inline(always)]
+    unsafe fn write(&self, place: usize, half: H) {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            let slot = self.buffer.load(Ordering::Relaxed).add(place);
+            (*slot).with_mut(|slot| (*slot).write(half));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The slot is written, and no other worker changes it or the buffer.
+    unsafe fn read(&self, place: usize) -> H {
+        // SAFETY: by the contract of this function.
+        unsafe {
+            let slot = self.buffer.load(Ordering::Relaxed).add(place);
+            (*slot).with(|slot| (*slot).assume_init())
+        }
+    }
+}
+
+fn new_buffer<H>(room: usize) -> *mut Slot<H> {
+    let slots = (0..room).map(|_| UnsafeCell::new(MaybeUninit::uninit()));
+    Box::into_raw(slots.collect::<Box<[Slot<H>]>>()).cast()
+}
+
+/// # Safety
+///
+/// `buffer` came from [`new_buffer`] for this room, and is not used again.
+unsafe fn drop_buffer<H>(buffer: *mut Slot<H>, room: usize) {
+    // SAFETY: by the contract of this function.
+    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(buffer, room)) });
+}
+
+impl<H, T> Drop for Halves<H, T> {
+    fn drop(&mut self) {
+        let buffer = self.buffer.load(Ordering::Relaxed);
+        // SAFETY: the buffer came from `new_buffer`, and `self` is not used again.
+        unsafe { drop_buffer(buffer, self.room.get()) };
     }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use cellworks_host::HostSpe;
-    use cellworks_machine::{Processor, SpeId};
-
     use super::*;
-    use crate::current::Current;
-    use crate::offer::Offer;
-
-    fn add(halves: &Halves<HostSpe>, closure: &u8) -> usize {
-        halves.add(Half::new(|_, _| Ok(()), (&raw const *closure).cast()))
-    }
-
-    fn remove(halves: &Halves<HostSpe>, closure: &u8, place: usize) -> Option<*const ()> {
-        if halves.remove_newest(place) {
-            return None;
-        }
-        let ticket = halves.remove((&raw const *closure).cast());
-        ticket.map(|ticket| ticket.half.closure)
-    }
-
-    fn offer(halves: &Halves<HostSpe>) -> Option<*const ()> {
-        let ticket = |half| Ticket {
-            offer: Offer::new(),
-            half,
-            owner: Processor::Spe(SpeId::new(0)),
-            current: Current::none(),
-        };
-        halves
-            .offer_oldest(ticket)
-            .map(|ticket| ticket.half.closure)
-    }
 
     /// Adds, offers and removes halves in random orders, and compares with a plain list.
     #[test]
     fn halves_are_removed_in_any_order() {
         const CLOSURES: usize = 6;
-        let closures = [0_u8; CLOSURES];
-        let address = |closure: usize| (&raw const closures[closure]).cast::<()>();
         for seed in 0..2_000_u64 {
             let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
             let mut next = |below: usize| {
@@ -180,33 +347,40 @@ mod tests {
                 random ^= random << 17;
                 (random >> 33) as usize % below
             };
-            let halves = Halves::new();
+            // A half and its ticket are the number of a closure. The room grows twice.
+            let halves: Halves<usize, usize> = Halves::with_room(2);
             // The closure, its place, and whether it was offered.
             let mut expected: Vec<(usize, usize, bool)> = Vec::new();
             for _ in 0..60 {
-                match next(3) {
+                match next(4) {
                     0 => {
                         let is_free = |closure: &usize| !expected.iter().any(|it| it.0 == *closure);
                         let Some(closure) = (0..CLOSURES).find(is_free) else {
                             continue;
                         };
-                        let place = add(&halves, &closures[closure]);
-                        expected.push((closure, place, false));
+                        expected.push((closure, halves.add(closure), false));
                     }
-                    1 => {
+                    by @ (1 | 2) => {
                         let oldest = expected.iter_mut().find(|it| !it.2);
-                        let offered = oldest.map(|it| {
+                        let closure = oldest.map(|it| {
                             it.2 = true;
-                            address(it.0)
+                            it.0
                         });
-                        assert_eq!(offer(&halves), offered, "seed {seed}");
+                        let offered = match by {
+                            1 => halves.offer_oldest(|half| half),
+                            // SAFETY: `halves` is alive.
+                            _ => unsafe { Halves::offer_for_owner(&raw const halves, |half| half) },
+                        };
+                        assert_eq!(offered, closure, "seed {seed}");
                     }
                     _ if expected.is_empty() => {}
                     _ => {
                         let (closure, place, is_offered) = expected.remove(next(expected.len()));
-                        let ticket = is_offered.then(|| address(closure));
-                        let removed = remove(&halves, &closures[closure], place);
-                        assert_eq!(removed, ticket, "seed {seed}");
+                        let ticket = match halves.remove_newest(place) {
+                            true => None,
+                            false => halves.remove(|half| half == closure),
+                        };
+                        assert_eq!(ticket, is_offered.then_some(closure), "seed {seed}");
                     }
                 }
                 let has_private = expected.iter().any(|it| !it.2);

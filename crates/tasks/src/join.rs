@@ -147,7 +147,9 @@ impl<S: Spe> Worker<'_, S> {
         &self,
         second: &Second<B, RB>,
     ) -> Result<B, (Result<(), Payload>, Result<RB, Payload>)> {
-        let ticket = self.job().halves.remove(ptr::from_ref(second).cast());
+        let closure = ptr::from_ref(second).cast();
+        let is_it = |half: Half<S>| ptr::eq(half.closure, closure);
+        let ticket = self.job().halves.remove(is_it);
         match ticket {
             Some(ticket) if !ticket.offer.withdraw() => {
                 let why = "another worker to end its half of a join";

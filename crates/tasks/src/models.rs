@@ -17,6 +17,7 @@ use loom::thread;
 
 use crate::count::Count;
 use crate::fresh_room::FreshRoom;
+use crate::halves::Halves;
 use crate::offer::Offer;
 use crate::request::Request;
 use crate::sleepers::Sleepers;
@@ -171,6 +172,56 @@ fn two_workers_do_not_both_take_a_half() {
         for taker in takers {
             taker.join().unwrap();
         }
+    });
+}
+
+/// An owner adds two halves and removes them, as nested `join` calls do. Another worker offers halves
+/// for the owner, and runs what it has offered.
+#[test]
+fn another_worker_offers_halves_while_the_owner_removes_them() {
+    type Ticket = Arc<(Offer, usize)>;
+    struct Job(Halves<usize, Ticket>);
+    // SAFETY: the other worker calls `offer_for_owner` alone.
+    unsafe impl Send for Job {}
+    // SAFETY: as above.
+    unsafe impl Sync for Job {}
+    check(Some(5), || {
+        // The second half needs more room.
+        let job = Arc::new(Job(Halves::with_room(1)));
+        let halves = [Lent::new(), Lent::new()];
+        let owner = Arc::new(Seat::default());
+        let other = {
+            let (job, halves, owner) = (Arc::clone(&job), halves.clone(), Arc::clone(&owner));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let ticket = |half| Arc::new((Offer::new(), half));
+                    // SAFETY: the job is alive.
+                    let offered = unsafe { Halves::offer_for_owner(&raw const job.0, ticket) };
+                    let Some(ticket) = offered else { continue };
+                    if ticket.0.take() {
+                        halves[ticket.1].add(1);
+                        ticket.0.end();
+                        owner.notify();
+                    }
+                }
+            })
+        };
+        let places = [0, 1].map(|half| job.0.add(half));
+        for half in [1, 0] {
+            if !job.0.remove_newest(places[half])
+                && let Some(ticket) = job.0.remove(|it| it == half)
+                && !ticket.0.withdraw()
+            {
+                assert_eq!(ticket.1, half);
+                owner.wait_until(|| ticket.0.has_ended());
+            } else {
+                halves[half].add(1);
+            }
+            // The half was run once, and its memory is used for another purpose.
+            assert_eq!(halves[half].take(), 1);
+        }
+        assert!(!job.0.has_private());
+        other.join().unwrap();
     });
 }
 

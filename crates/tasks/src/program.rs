@@ -16,14 +16,15 @@ use std::sync::Arc;
 use cellworks_machine::{Processor, Sleeper, Spe, Time};
 use crossbeam_deque::{Steal, Worker as Queue};
 
+use crate::closure::Half;
 use crate::counters::WorkerCells;
 use crate::depth::Depth;
-use crate::halves::RunningJob;
+use crate::halves::{Halves, RunningJob};
 use crate::job::{Job, Ticket};
-use crate::node::{Node, ScopeOf};
+use crate::node::{CurrentTask, Node, ScopeOf};
 use crate::offer::Offer;
 use crate::shared::{Destination, Seat, Shared};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, locked};
 use crate::three_level::WorkerSide;
 use crate::work::Begun;
 
@@ -39,10 +40,11 @@ pub(crate) struct WorkerProgram<'w, S: Spe> {
     pub(crate) central: Option<Box<dyn WorkerSide<S> + 'w>>,
     /// The numbers of the other workers, nearest first.
     others: Box<[usize]>,
-    /// The jobs that the threads run. All pointers in this list are valid.
-    pub(crate) jobs: RefCell<Vec<*const RunningJob<S>>>,
     pub(crate) idle_threads: Cell<usize>,
     pub(crate) busy_threads: Cell<usize>,
+    /// Whether the next search for a job offers halves for their owners, which have not answered a
+    /// request.
+    pub(crate) offers_for_others: Cell<bool>,
     /// Whether an idle thread has found no job since this worker last put a job into its queue.
     pub(crate) has_looked: Cell<bool>,
     /// The number of threads with a job that waits for other jobs of the pool.
@@ -90,9 +92,9 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             queue,
             central,
             others: others.into(),
-            jobs: RefCell::default(),
             idle_threads: Cell::new(0),
             busy_threads: Cell::new(0),
+            offers_for_others: Cell::new(false),
             has_looked: Cell::new(false),
             waiting_threads: Cell::new(0),
             idle_since: Cell::new(None),
@@ -134,7 +136,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
-        if is_here || !self.seat().inbox.is_empty() || self.job_with_half().is_some() {
+        if is_here || !self.seat().inbox.is_empty() || self.has_private_half() {
             return true;
         }
         if self
@@ -193,7 +195,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.has_taken_from(Destination::Low);
             Some(job)
         });
-        let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task))?;
+        let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task));
+        let job = job.or_else(|| self.offer_for_others())?;
         if !self.queue.is_empty() {
             self.announce();
         }
@@ -291,31 +294,62 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         );
     }
 
-    /// Returns the job of the oldest thread with a half that was not offered.
-    fn job_with_half(&self) -> Option<&RunningJob<S>> {
-        let jobs = self.jobs.borrow();
-        // SAFETY: pointers in the list are valid, and no other thread ends while this one runs.
-        let mut jobs = jobs.iter().map(|&job| unsafe { &*job });
-        jobs.find(|job| job.halves.has_private())
+    /// Returns whether a waiting job of this worker has a half that was not offered.
+    fn has_private_half(&self) -> bool {
+        self.busy_threads.get() > 0 && has_private_half(self.seat())
     }
 
     /// Offers the oldest half that was not offered yet. Returns false if there is no such half.
     fn offer_oldest(&self) -> bool {
-        let Some(job) = self.job_with_half() else {
+        if self.busy_threads.get() == 0 {
             return false;
-        };
-        let ticket = |half| Ticket {
-            offer: Offer::new(),
-            half,
-            owner: Processor::Spe(self.spe.id()),
-            current: job.current.get(),
-        };
-        let Some(ticket) = job.halves.offer_oldest(ticket) else {
+        }
+        let offered = locked(&self.seat().jobs).iter().find_map(|job| {
+            // SAFETY: pointers in the list are valid, and the jobs are those of this worker.
+            unsafe { &*job.0 }.offer_oldest(|half, current| self.ticket(self.number, half, current))
+        });
+        let Some(ticket) = offered else {
             return false;
         };
         self.counters.offers.set(self.counters.offers.get() + 1);
         self.push(Job::Offered(ticket));
         true
+    }
+
+    /// Returns whether another worker has a half that was not offered.
+    pub(crate) fn could_offer_for_others(&self) -> bool {
+        let mut others = self.others.iter();
+        others.any(|&other| has_private_half(&self.shared.workers[other]))
+    }
+
+    /// Offers the oldest half of another worker, which has not answered a request, and takes it.
+    #[inline]
+    fn offer_for_others(&self) -> Option<Job<S>> {
+        if !self.offers_for_others.replace(false) {
+            return None;
+        }
+        let offer_for = |&other: &usize| {
+            locked(&self.shared.workers[other].jobs)
+                .iter()
+                .find_map(|job| {
+                    let ticket = |half, current| self.ticket(other, half, current);
+                    // SAFETY: pointers in the list are valid, and the list is locked.
+                    unsafe { RunningJob::offer_for_owner(job.0, ticket) }
+                })
+        };
+        let ticket = self.others.iter().find_map(offer_for)?;
+        self.counters.steals.set(self.counters.steals.get() + 1);
+        Some(Job::Offered(ticket))
+    }
+
+    /// Returns the ticket for a half of the worker `owner`.
+    fn ticket(&self, owner: usize, half: Half<S>, current: CurrentTask<S>) -> Ticket<S> {
+        Ticket {
+            offer: Offer::new(),
+            half,
+            owner: Processor::Spe(self.shared.workers[owner].spe),
+            current,
+        }
     }
 
     /// Counts the end of a task of `scope` on this worker.
@@ -356,6 +390,14 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.spe.notify(owner);
         }
     }
+}
+
+/// Returns whether a job of a worker has a half that was not offered.
+fn has_private_half<S: Spe>(seat: &Seat<S>) -> bool {
+    let jobs = locked(&seat.jobs);
+    // SAFETY: pointers in the list are valid, and the list is locked.
+    jobs.iter()
+        .any(|job| unsafe { Halves::has_private_of(&raw const (*job.0).halves) })
 }
 
 /// A guard for the time in which the calling thread's job waits for other jobs of the pool.

@@ -1,4 +1,13 @@
-//! Loops over ranges and slices, which are split as late as possible: see [`Worker::for_each`].
+//! Loops over ranges and slices: see [`Worker::for_each`].
+//!
+//! ```text
+//!   items   [        part        |        part        |   ...   ]   by nested `join` calls at the start
+//!             block block block        block ...
+//!                  ▲ is work asked for? If no part can be offered: the rest of this part is split
+//! ```
+//!
+//! The parts can be taken from a worker that runs a long item. A part is split later as often as
+//! other workers ask for work, so that parts may take different times.
 
 use std::ops::Range;
 
@@ -6,12 +15,22 @@ use cellworks_machine::{Span, Spe};
 
 use crate::worker::Worker;
 
+/// The number of parts for each worker at the start of a loop.
+const PARTS: usize = 2;
+
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
+/// With a check after each cheap item, checks would take over 1 % of the time, and the compiler could
+/// not vectorise the loop.
 const BLOCK: usize = 32;
 
-/// If a block takes less time than this, its items are cheap. With a check after each cheap item,
-/// checks would take over 1 % of the time, and the compiler could not vectorise the loop.
+/// If a block takes less time than this, its items are cheap.
 const CHEAP_BLOCK: Span = Span::from_nanoseconds(1_000);
+
+/// If a block takes less time than this, its items are very cheap, and a block of them has
+/// [`LARGE_BLOCK`] items.
+const VERY_CHEAP_BLOCK: Span = Span::from_nanoseconds(150);
+
+const LARGE_BLOCK: usize = 256;
 
 trait Items: Send {
     type Item;
@@ -122,39 +141,75 @@ struct Loop<I, F, R> {
 
 impl<I, F, R> Loop<I, F, R> {
     /// Runs the loop over `items`. `value` is the result of the items before `items`.
-    fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, mut items: W, value: T) -> T
+    fn run<S: Spe, W: Items, T: Send>(&self, worker: &Worker<'_, S>, items: W, value: T) -> T
     where
         I: Fn() -> T + Sync,
         F: Fn(&Worker<'_, S>, T, W::Item) -> T + Sync,
         R: Fn(T, T) -> T + Sync,
     {
-        let (value, is_wanted) = if items.len() <= BLOCK {
-            self.blocks::<1, _, _, _>(worker, &mut items, value, usize::MAX)
-        } else {
-            let spe = worker.spe();
-            let begin = spe.now();
-            let tried = self.blocks::<1, _, _, _>(worker, &mut items, value, BLOCK);
-            match tried {
-                (value, true) => (value, true),
-                (value, false) if spe.now().since(begin) < CHEAP_BLOCK => {
-                    self.blocks::<BLOCK, _, _, _>(worker, &mut items, value, usize::MAX)
-                }
-                (value, false) => self.blocks::<1, _, _, _>(worker, &mut items, value, usize::MAX),
-            }
+        let parts = match worker.workers() {
+            1 => 1,
+            workers => PARTS * workers,
         };
-        if !is_wanted {
-            return items.fold(value, |value, item| (self.step)(worker, value, item));
+        self.run_parts(worker, items, value, parts)
+    }
+
+    fn run_parts<S: Spe, W: Items, T: Send>(
+        &self,
+        worker: &Worker<'_, S>,
+        mut items: W,
+        value: T,
+        parts: usize,
+    ) -> T
+    where
+        I: Fn() -> T + Sync,
+        F: Fn(&Worker<'_, S>, T, W::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        if parts == 1 || items.len() <= 1 {
+            return self.run_part(worker, items, value);
         }
-        let first = items.split_off_first(items.len().div_ceil(2));
+        let of_first = parts.div_ceil(2);
+        let first = items.split_off_first((items.len() * of_first).div_ceil(parts));
         let (first, second) = worker.join(
-            |worker| self.run(worker, first, value),
-            |worker| self.run(worker, items, (self.identity)()),
+            |worker| self.run_parts(worker, first, value, of_first),
+            |worker| self.run_parts(worker, items, (self.identity)(), parts - of_first),
         );
         (self.reduce)(first, second)
     }
 
-    /// Runs up to `blocks` blocks of `N` items, but not the last item. If another worker asks for
-    /// work while two items or more are left, stops and returns true.
+    fn run_part<S: Spe, W: Items, T: Send>(
+        &self,
+        worker: &Worker<'_, S>,
+        mut items: W,
+        value: T,
+    ) -> T
+    where
+        I: Fn() -> T + Sync,
+        F: Fn(&Worker<'_, S>, T, W::Item) -> T + Sync,
+        R: Fn(T, T) -> T + Sync,
+    {
+        let begin = (items.len() > BLOCK).then(|| worker.spe().now());
+        let (value, is_wanted) = self.blocks::<1, _, _, _>(worker, &mut items, value, BLOCK);
+        let taken = begin.map(|begin| worker.spe().now().since(begin));
+        let (value, is_wanted) = match taken {
+            _ if is_wanted => (value, true),
+            Some(taken) if taken < VERY_CHEAP_BLOCK => {
+                self.blocks::<LARGE_BLOCK, _, _, _>(worker, &mut items, value, usize::MAX)
+            }
+            Some(taken) if taken < CHEAP_BLOCK => {
+                self.blocks::<BLOCK, _, _, _>(worker, &mut items, value, usize::MAX)
+            }
+            _ => self.blocks::<1, _, _, _>(worker, &mut items, value, usize::MAX),
+        };
+        match is_wanted {
+            true => self.run_parts(worker, items, value, 2),
+            false => items.fold(value, |value, item| (self.step)(worker, value, item)),
+        }
+    }
+
+    /// Runs up to `blocks` blocks of `N` items, but not the last items. If another worker asks for
+    /// work and this worker has none to offer but these items, stops and returns true.
     #[inline(always)]
     fn blocks<const N: usize, S: Spe, W: Items, T>(
         &self,
@@ -171,7 +226,10 @@ impl<I, F, R> Loop<I, F, R> {
                 break;
             }
             if worker.is_wanted() {
-                return (value, true);
+                worker.answer();
+                if worker.is_wanted() {
+                    return (value, true);
+                }
             }
             let block = items.split_off_first(N);
             value = block.fold(value, |value, item| (self.step)(worker, value, item));
@@ -183,8 +241,9 @@ impl<I, F, R> Loop<I, F, R> {
 impl<S: Spe> Worker<'_, S> {
     /// Calls `body` with each index of `range`, on any worker. Returns when all calls have ended.
     ///
-    /// The calling worker runs the indices in order. Whenever another worker asks for work, a
-    /// worker that runs the loop gives away half of its remaining indices.
+    /// The loop is split into a few parts for each worker, which idle workers take. The calling
+    /// worker runs its parts in order. If another worker asks for work when all parts are taken, a
+    /// worker that runs a part gives away half of its remaining indices.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -268,9 +327,10 @@ impl<S: Spe> Worker<'_, S> {
     }
 
     fn run_loop<W: Items>(&self, items: W, body: impl Fn(&Worker<'_, S>, W::Item) + Sync) {
+        let step = |worker: &Worker<'_, S>, (), item: W::Item| body(worker, item);
         let whole = Loop {
             identity: || (),
-            step: |worker: &Worker<'_, S>, (), item: W::Item| body(worker, item),
+            step,
             reduce: |(), ()| (),
         };
         whole.run(self, items, ());
@@ -302,11 +362,11 @@ impl<S: Spe> Worker<'_, S> {
         R: Fn(T, T) -> T + Sync,
     {
         let first = identity();
+        let step =
+            |worker: &Worker<'_, S>, value: T, index: usize| reduce(value, map(worker, index));
         let whole = Loop {
             identity,
-            step: |worker: &Worker<'_, S>, value: T, index: usize| {
-                reduce(value, map(worker, index))
-            },
+            step,
             reduce: &reduce,
         };
         whole.run(self, range, first)

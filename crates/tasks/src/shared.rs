@@ -9,11 +9,12 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
 use crate::fresh_room::FreshRoom;
+use crate::halves::RunningJob;
 use crate::job::Job;
 use crate::request::Request;
 use crate::settings::{Priority, Staging};
 use crate::sleepers::Sleepers;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, Mutex, Ordering};
 use crate::three_level::Queues;
 use crate::waits::Waits;
 
@@ -54,9 +55,17 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) inbox: Injector<Job<S>>,
     /// The request of other workers for the second closure of a `join` of this worker.
     pub(crate) request: CachePadded<Request>,
+    /// The jobs that the threads of the worker run. All pointers in the list are valid.
+    pub(crate) jobs: Mutex<Vec<JobPointer<S>>>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
     is_stuck: AtomicBool,
 }
+
+/// A pointer in the list of a worker's jobs, which other workers use under the lock of the list.
+pub(crate) struct JobPointer<S: Spe>(pub(crate) *const RunningJob<S>);
+
+// SAFETY: other workers than the owner use only what `RunningJob` and `Halves` offer to them.
+unsafe impl<S: Spe> Send for JobPointer<S> {}
 
 impl<S: Spe> Seat<S> {
     pub(crate) fn is_stuck(&self) -> bool {
@@ -86,6 +95,7 @@ impl<S: Spe> Shared<S> {
             queue: queue.stealer(),
             inbox: Injector::new(),
             request: CachePadded::new(Request::new()),
+            jobs: Mutex::default(),
             is_stuck: AtomicBool::new(false),
         };
         let shared = Self {

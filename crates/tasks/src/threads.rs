@@ -15,6 +15,8 @@ use crate::halves::RunningJob;
 use crate::job::Job;
 use crate::node::ScopeOf;
 use crate::program::{OnItsWay, WorkerProgram};
+use crate::shared::JobPointer;
+use crate::sync::locked;
 use crate::worker::Worker;
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
@@ -149,11 +151,17 @@ impl<S: Spe> WorkerProgram<'_, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // While a task waits for its data, this worker takes no job and is not recorded in
-                // `sleepers`. When the data has arrived, `data_is_there` notifies this worker.
-                !self.is_staging.get()
-                    && self.shared.sleepers.lie_down(self.number)
-                    && self.is_there_a_job()
+                // A worker that still checks the queues need not be woken. While a task waits for its
+                // data, this worker takes no job. When the data has arrived, `data_is_there` notifies
+                // this worker.
+                let is_last_check = self.spe.is_last_check();
+                if is_last_check == Some(false) || self.is_staging.get() {
+                    return false;
+                }
+                // By now the workers that could answer a request have not done so.
+                let offers = is_last_check.is_some() && self.could_offer_for_others();
+                self.offers_for_others.set(offers);
+                offers || self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
             self.is_idle_no_more(self.spe.now());
@@ -169,7 +177,7 @@ struct Listed<'a, 'w, S: Spe>(&'a WorkerProgram<'w, S>, *const RunningJob<S>);
 
 impl<'a, 'w, S: Spe> Listed<'a, 'w, S> {
     fn new(program: &'a WorkerProgram<'w, S>, job: &RunningJob<S>) -> Self {
-        program.jobs.borrow_mut().push(job);
+        locked(&program.seat().jobs).push(JobPointer(job));
         Self(program, job)
     }
 }
@@ -180,6 +188,6 @@ impl<S: Spe> Drop for Listed<'_, '_, S> {
         self.0.give_up_ahead();
         // Even if this thread was cancelled, other threads may wait for the tasks that have ended.
         self.0.hand_in_ended();
-        self.0.jobs.borrow_mut().retain(|&of| of != self.1);
+        locked(&self.0.seat().jobs).retain(|job| job.0 != self.1);
     }
 }

@@ -1,10 +1,10 @@
 //! Tests of loops, reductions and sorting.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use cellworks_host::Host;
+use cellworks_host::{Host, HostSpe};
 use cellworks_machine::{Cycles, Machine, Span, Spe, Wake};
 use cellworks_tasks::{Pool, PoolError, Worker};
 
@@ -209,17 +209,97 @@ fn one_loop_ends_up_on_all_workers_of_a_simulated_machine() {
     }
 }
 
+/// Returns a host with two SPEs on two CPUs, or `None` if this process has one CPU.
+fn host_of_two_cpus() -> Option<Host> {
+    let host = Host::builder().spes(2).build().unwrap();
+    let topology = host.topology();
+    let mut places = topology.spes().map(|spe| topology.place_of(spe));
+    let are_two = places.next() != places.next();
+    drop(places);
+    are_two.then_some(host)
+}
+
+/// Two pieces of code that meet, although neither of them calls the pool.
+#[derive(Default)]
+struct Meeting(AtomicUsize);
+
+impl Meeting {
+    /// Waits for the other piece of code, for up to a minute.
+    fn come(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let begin = Instant::now();
+        while self.0.load(Ordering::Relaxed) < 2 {
+            assert!(
+                begin.elapsed() < Duration::from_secs(60),
+                "nothing has come"
+            );
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Calls `work` at once in a fresh pool, and in a pool whose other worker becomes idle only later.
+fn meets_in_a_pool(work: impl Fn(&Worker<'_, HostSpe>, &Meeting) + Sync) {
+    let Some(host) = host_of_two_cpus() else {
+        return;
+    };
+    on(&host, |worker| work(worker, &Meeting::default())).unwrap();
+    on(&host, |worker| {
+        let (has_begun, is_late) = (AtomicBool::new(false), AtomicBool::new(false));
+        worker.scope(|scope| {
+            scope.spawn(worker, |_| {
+                has_begun.store(true, Ordering::Relaxed);
+                while !is_late.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_millis(2) {}
+            });
+            while !has_begun.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            is_late.store(true, Ordering::Relaxed);
+            work(worker, &Meeting::default());
+        });
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_halves_of_a_join_run_at_the_same_time_although_neither_calls_the_pool() {
+    meets_in_a_pool(|worker, meeting| {
+        worker.join(|_| meeting.come(), |_| meeting.come());
+    });
+}
+
+#[test]
+fn the_halves_of_the_outer_join_run_at_the_same_time() {
+    meets_in_a_pool(|worker, meeting| {
+        worker.join(
+            |worker| worker.join(|_| meeting.come(), |_| ()),
+            |_| meeting.come(),
+        );
+    });
+}
+
+#[test]
+fn the_indices_of_a_loop_run_at_the_same_time_although_none_calls_the_pool() {
+    meets_in_a_pool(|worker, meeting| worker.for_each(0..2, |_, _| meeting.come()));
+    meets_in_a_pool(|worker, meeting| {
+        let comes = |_: &Worker<'_, HostSpe>, index: usize| {
+            meeting.come();
+            index
+        };
+        assert_eq!(worker.map_reduce(0..2, || 0, comes, |a, b| a + b), 1);
+    });
+}
+
 /// If a host has a CPU for each worker, its workers run at the same time.
 #[test]
 fn one_loop_ends_up_on_all_workers_of_a_host() {
-    let host = Host::builder().spes(2).build().unwrap();
-    let mut places = host
-        .topology()
-        .spes()
-        .map(|spe| host.topology().place_of(spe));
-    if places.next() == places.next() {
+    let Some(host) = host_of_two_cpus() else {
         return;
-    }
+    };
     let has_run = [const { AtomicUsize::new(0) }; 2];
     on(&host, |worker| {
         worker.for_each(0..20_000_000, |worker, _| {
