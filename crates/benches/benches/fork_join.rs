@@ -7,6 +7,9 @@
 //!   loop        1,000,000 items by the pools' own loops, which choose the sizes of pieces
 //!   closures    1,000,000 empty closures, started one by one
 //!   sort        1,000,000 numbers
+//!   short calls joins, scopes and loops of 10 to 116 us, called one after the other, as programs with
+//!               an outer loop call them: a worker runs out of work for some microseconds in between
+//!   first join  two closures of some 20 ms in a fresh pool, which do not call the pool
 //!   idle        the CPU time of a pool that has nothing to do
 //! ```
 //!
@@ -31,7 +34,9 @@ use std::time::{Duration, Instant};
 use cellworks_host::Host;
 use cellworks_machine::{Machine, Spe};
 use cellworks_tasks::{Main, Pool, Worker};
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
+};
 use rayon::slice::ParallelSliceMut;
 use table::{compare, system};
 
@@ -66,6 +71,8 @@ fn main() {
     pools.loops();
     pools.closures();
     pools.sort();
+    pools.short_calls();
+    pools.first_join();
     pools.idle();
 }
 
@@ -146,6 +153,20 @@ fn numbers() -> Vec<u64> {
     let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     let sequence = std::iter::successors(Some(17_u64), next);
     sequence.map(|n| n >> 20).take(COUNT).collect()
+}
+
+/// Takes `count` steps, each of which needs the one before.
+fn steps(count: u64) -> u64 {
+    (0..count).fold(1, |x: u64, step| {
+        black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step))
+    })
+}
+
+/// Nanoseconds for each of 1,000 calls.
+fn calls(mut call: impl FnMut()) -> f64 {
+    const CALLS: usize = 1_000;
+    call();
+    each(CALLS, || (0..CALLS).for_each(|_| call()))
 }
 
 impl Pools {
@@ -326,6 +347,123 @@ impl Pools {
                     let mut numbers = numbers.clone();
                     let sort = || black_box(&mut numbers).par_sort();
                     self.rayon.install(|| each(COUNT, sort))
+                }),
+            ],
+        );
+    }
+
+    fn short_calls(&self) {
+        let per_step = each(10_000_000, || _ = black_box(steps(10_000_000)));
+        let steps_of = |us: f64| (us * 1e3 / per_step) as u64;
+        let work = |count: u64| _ = black_box(steps(count));
+
+        let half = steps_of(5.0);
+        compare(
+            "A join of two halves of 5 us",
+            vec![
+                system("one thread", || calls(|| (0..2).for_each(|_| work(half)))),
+                system("**cellworks**", || {
+                    self.on_worker(2, |w| calls(|| _ = w.join(|_| work(half), |_| work(half))))
+                }),
+                system("rayon", || {
+                    let join = || _ = rayon::join(|| work(half), || work(half));
+                    self.rayon.install(|| calls(join))
+                }),
+            ],
+        );
+
+        let eighth = steps_of(10.0 / 8.0);
+        compare(
+            "A scope of 8 closures, 10 us in all",
+            vec![
+                system("one thread", || calls(|| (0..8).for_each(|_| work(eighth)))),
+                system("**cellworks**", || {
+                    self.on_worker(2, |w| {
+                        calls(|| w.scope(|s| (0..8).for_each(|_| s.spawn(w, |_| work(eighth)))))
+                    })
+                }),
+                system("rayon", || {
+                    let scope = || rayon::scope(|s| (0..8).for_each(|_| s.spawn(|_| work(eighth))));
+                    self.rayon.install(|| calls(scope))
+                }),
+            ],
+        );
+
+        for us in [10.0, 116.0] {
+            let item = steps_of(us / 16.0);
+            compare(
+                &format!("A loop of 16 items, {us} us in all"),
+                vec![
+                    system("one thread", || calls(|| (0..16).for_each(|_| work(item)))),
+                    system("**cellworks**", || {
+                        self.on_worker(2, |w| calls(|| w.for_each(0..16, |_, _| work(item))))
+                    }),
+                    system("rayon", || {
+                        let items = || (0..16_u32).into_par_iter().for_each(|_| work(item));
+                        self.rayon.install(|| calls(items))
+                    }),
+                ],
+            );
+        }
+
+        for count in [100_000, 400_000] {
+            let x = vec![1.0_f32; count];
+            let y = || vec![2.0_f32; count];
+            let add = |(y, x): (&mut f32, &f32)| *y += 0.5 * x;
+            compare(
+                &format!("A loop y = ax + y over {count} numbers"),
+                vec![
+                    system("one thread", || {
+                        let mut y = y();
+                        calls(|| black_box(&mut y).iter_mut().zip(&x).for_each(add))
+                    }),
+                    system("**cellworks**, pieces of 1,000", || {
+                        self.on_worker(2, |w| {
+                            let mut y = y();
+                            calls(|| {
+                                w.for_each_chunk(black_box(&mut y), 1_000, |_, number, y| {
+                                    y.iter_mut().zip(&x[1_000 * number..]).for_each(add);
+                                });
+                            })
+                        })
+                    }),
+                    system("**cellworks**, by index", || {
+                        self.on_worker(2, |w| {
+                            let mut y = y();
+                            calls(|| w.for_each_mut(black_box(&mut y), |_, i, y| add((y, &x[i]))))
+                        })
+                    }),
+                    system("rayon", || {
+                        let mut y = y();
+                        let items = || black_box(&mut y).par_iter_mut().zip(&x).for_each(add);
+                        self.rayon.install(|| calls(items))
+                    }),
+                ],
+            );
+        }
+    }
+
+    fn first_join(&self) {
+        let long = 10_000_000;
+        let work = || _ = black_box(steps(long));
+        compare(
+            "The first join of a pool",
+            vec![
+                system("one thread", || {
+                    each(1, || {
+                        work();
+                        work();
+                    })
+                }),
+                system("**cellworks**", || {
+                    let join = |w: &Worker<'_, _>| each(1, || _ = w.join(|_| work(), |_| work()));
+                    let measured = Pool::new(&self.host).run(|main| main.install(join));
+                    measured.expect("no task fails")
+                }),
+                system("rayon", || {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+                    let pool = pool.expect("rayon can start two threads");
+                    pool.install(|| each(1, || _ = rayon::join(work, work)))
                 }),
             ],
         );

@@ -10,7 +10,7 @@
 
 // Rejected: second closures in the deque, because removal from the deque needs a memory fence.
 // Rejected: a heartbeat that shares work every 100 us. Each pool would need a timer, or would read
-// the clock. Now an idle worker requests work and receives an answer in less than 100 us.
+// the clock. Now an idle worker has work in less than 100 us: by a request, or without the owner.
 
 use crate::sync::{AtomicU8, Ordering};
 
