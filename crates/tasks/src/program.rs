@@ -24,7 +24,7 @@ use crate::job::{Job, Ticket};
 use crate::node::{CurrentTask, Node, ScopeOf};
 use crate::offer::Offer;
 use crate::shared::{Destination, Seat, Shared};
-use crate::sync::{Ordering, locked};
+use crate::sync::{Ordering, barrier, locked};
 use crate::three_level::WorkerSide;
 use crate::work::Begun;
 
@@ -316,10 +316,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// Returns whether another worker has a half that was not offered.
+    /// Returns whether another worker has a half that this worker can offer for it.
     pub(crate) fn could_offer_for_others(&self) -> bool {
         let mut others = self.others.iter();
-        others.any(|&other| has_private_half(&self.shared.workers[other]))
+        barrier::is_asymmetric()
+            && others.any(|&other| has_private_half(&self.shared.workers[other]))
     }
 
     /// Offers the oldest half of another worker, which has not answered a request, and takes it.

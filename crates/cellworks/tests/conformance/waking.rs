@@ -15,6 +15,7 @@ on_every_machine![
     the_ppe_is_woken,
     waking_who_does_not_wait_does_nothing,
     a_thread_that_only_another_run_wakes_is_in_the_report_of_its_own_run,
+    a_machine_that_names_its_last_check_has_one_before_it_sleeps,
     a_deadline_ends_a_wait,
     the_ppe_waits_until_a_deadline,
     a_computing_thread_lets_those_go_on_that_are_ready,
@@ -240,6 +241,41 @@ fn a_thread_that_only_another_run_wakes_is_in_the_report_of_its_own_run<M: Machi
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+fn a_machine_that_names_its_last_check_has_one_before_it_sleeps<M: Machine>(machine: &M) {
+    let done = AtomicBool::new(false);
+    let checks = Mutex::new(Vec::new());
+    let sleeps = |this: &M::Spe| {
+        this.wait_until(&"the main program", &mut || {
+            checks.lock().unwrap().push(this.is_last_check());
+            done.load(Ordering::Acquire)
+        });
+    };
+    machine
+        .run(|ppe| {
+            let program = ppe.spawn(spe(0), sleeps);
+            let core = ppe.core();
+            // Some 10 seconds, if SPE 0 does not get a CPU.
+            for _ in 0..5_000 {
+                core.wait_until_deadline(&"SPE 0", core.now() + MOMENT, &mut || false);
+                let last = checks.lock().unwrap().last().copied();
+                if last == Some(None) || last == Some(Some(true)) {
+                    break;
+                }
+            }
+            done.store(true, Ordering::Release);
+            core.notify(Processor::Spe(spe(0)));
+            program.join().unwrap();
+        })
+        .unwrap();
+    let checks = checks.into_inner().unwrap();
+    let names_last = checks.iter().all(Option::is_some);
+    assert!(
+        names_last || checks.iter().all(Option::is_none),
+        "{checks:?}"
+    );
+    assert!(!names_last || checks.contains(&Some(true)), "{checks:?}");
 }
 
 fn a_deadline_ends_a_wait<M: Machine>(machine: &M) {
