@@ -108,7 +108,8 @@ fn a_search_ends_when_the_caller_says_so() {
 
 #[test]
 fn a_search_ends_when_its_time_is_over() {
-    let search = Search::new(Limit::Time(Duration::from_millis(50)));
+    // A busy computer may not let the search begin for some time.
+    let search = Search::new(Limit::Time(Duration::from_secs(1)));
     assert!(solve(&instance("sko42"), search).iterations > 0);
 }
 
