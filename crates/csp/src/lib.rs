@@ -151,6 +151,7 @@ mod start;
 mod starting;
 mod sync;
 mod transport;
+mod users;
 mod waiting;
 mod waits;
 mod waker;

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::transport::Users;
+use crate::users::Users;
 
 pub(crate) trait Link {
     fn name(&self) -> String;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cellworks_machine::{Payload, Processor, Spe};
+use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
 use crate::job::Job;
 use crate::node::CurrentTask;
@@ -18,13 +18,16 @@ impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
 pub(crate) mod sealed {
     use super::{
-        AssertUnwindSafe, CurrentTask, Destination, Job, Payload, Processor, Spe, Waits,
+        AssertUnwindSafe, CurrentTask, Destination, Job, Payload, Processor, Sleeper, Spe, Waits,
         catch_unwind, fmt,
     };
 
     /// Methods that only this crate calls.
     pub trait Sealed<S: Spe> {
         fn processor(&self) -> Processor;
+
+        /// Returns the handle by which the calling thread is woken.
+        fn sleeper(&self) -> Sleeper;
 
         fn pool(&self) -> usize;
 
@@ -66,6 +69,13 @@ pub(crate) mod sealed {
         /// unwinding already.
         fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool;
 
+        /// Does the same as [`wait`](Self::wait), but checks `done` again only when the calling
+        /// thread is woken by its [`sleeper`](Self::sleeper). Thousands of threads may wait so.
+        #[track_caller]
+        fn wait_until_woken(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
+            self.wait(why, done)
+        }
+
         /// Waits in a cancelled run until `done` returns true. Drops the queued jobs meanwhile.
         fn outlast(&self, done: &mut dyn FnMut() -> bool);
 
@@ -82,6 +92,26 @@ pub(crate) mod sealed {
             done: &mut dyn FnMut() -> bool,
         ) -> Result<(), Payload> {
             let outcome = catch_unwind(AssertUnwindSafe(|| self.wait(why, done)));
+            self.end_wait(outcome, done)
+        }
+
+        /// Does the same as [`wait_for`](Self::wait_for), but waits by
+        /// [`wait_until_woken`](Self::wait_until_woken).
+        #[track_caller]
+        fn wait_until_woken_for(
+            &self,
+            why: &dyn fmt::Display,
+            done: &mut dyn FnMut() -> bool,
+        ) -> Result<(), Payload> {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.wait_until_woken(why, done)));
+            self.end_wait(outcome, done)
+        }
+
+        fn end_wait(
+            &self,
+            outcome: Result<bool, Payload>,
+            done: &mut dyn FnMut() -> bool,
+        ) -> Result<(), Payload> {
             if !matches!(outcome, Ok(true)) {
                 self.outlast(done);
             }

@@ -7,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Cancelled, Machine, Payload, Ppe, Processor, RunError, SpeId, StackError, StageError, Wait,
-    Wake,
+    Cancelled, Machine, Payload, Ppe, Processor, RunError, Sleeper, SpeId, StackError, StageError,
+    Wait, Wake,
 };
 
 use crate::counters::{Counters, WorkerCounters};
@@ -419,6 +419,10 @@ impl<M: Machine> Main<'_, M> {
 impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     fn processor(&self) -> Processor {
         Processor::Ppe
+    }
+
+    fn sleeper(&self) -> Sleeper {
+        self.core.sleeper()
     }
 
     fn pool(&self) -> usize {

@@ -386,9 +386,10 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let Some(scope) = (unsafe { scope.as_ref() }) else {
             return;
         };
-        let owner = scope.owner;
+        // The owner may free the scope when the last task is counted.
+        let waiter = scope.waiter;
         if scope.count.end(tasks) {
-            self.spe.notify(owner);
+            self.spe.wake(waiter);
         }
     }
 }

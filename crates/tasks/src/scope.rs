@@ -28,6 +28,7 @@ impl<S: Spe> ScopeOf<S> {
         Self {
             count: CachePadded::new(Count::new()),
             owner: owner.processor(),
+            waiter: owner.sleeper(),
             pool: owner.pool(),
             parent: owner.current(),
             panic: Mutex::new(None),
@@ -164,11 +165,11 @@ pub(crate) fn run<'env, S: Spe, R>(
 /// Waits until all closures of a scope have ended. Fails after the wait if the run was cancelled,
 /// but not if the caller is unwinding already.
 pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeOf<S>) -> Result<(), Payload> {
-    // SAFETY: the owner of the scope calls this.
+    // SAFETY: the owner of the scope calls this, on the thread that has made the scope.
     if unsafe { state.count.begin_to_wait() } {
         return Ok(());
     }
-    place.wait_for(&"the tasks of its scope to end", &mut || {
+    place.wait_until_woken_for(&"the tasks of its scope to end", &mut || {
         state.count.is_zero()
     })
 }

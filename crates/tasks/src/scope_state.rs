@@ -1,4 +1,4 @@
-use cellworks_machine::{Payload, Processor};
+use cellworks_machine::{Payload, Processor, Sleeper};
 use crossbeam_utils::CachePadded;
 
 use crate::count::Count;
@@ -11,6 +11,8 @@ pub(crate) struct ScopeState<T> {
     /// read the other fields for each closure that they run.
     pub(crate) count: CachePadded<Count>,
     pub(crate) owner: Processor,
+    /// The thread that has made the scope, and waits for its end.
+    pub(crate) waiter: Sleeper,
     pub(crate) pool: usize,
     /// The task that has made the scope. It has not ended while the scope exists.
     pub(crate) parent: Current<T>,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use cellworks_machine::{Payload, Processor, Spe};
+use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
 use crate::halves::RunningJob;
 use crate::job::Job;
@@ -141,6 +141,11 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[inline]
+    fn sleeper(&self) -> Sleeper {
+        self.program.spe.sleeper()
+    }
+
+    #[inline]
     fn pool(&self) -> usize {
         self.program.shared.id()
     }
@@ -196,6 +201,17 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
         let _waiting = self.program.spe.activity("waiting");
         let _for_others = WaitsForOthers::new(self.program);
         self.program.spe.wait_until(why, done)
+    }
+
+    #[track_caller]
+    fn wait_until_woken(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
+        self.program.hand_in_ended();
+        if done() {
+            return true;
+        }
+        let _waiting = self.program.spe.activity("waiting");
+        let _for_others = WaitsForOthers::new(self.program);
+        self.program.spe.wait_until_woken(why, done)
     }
 
     fn outlast(&self, done: &mut dyn FnMut() -> bool) {

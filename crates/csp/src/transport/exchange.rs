@@ -18,6 +18,7 @@ use super::request::Requests;
 use crate::side::Side;
 use crate::starting::Starting;
 use crate::sync::locked;
+use crate::users::{Users, UsersOfSide};
 use crate::waiting::Waiting;
 use crate::waker::Waker;
 
@@ -29,36 +30,6 @@ const PROCESS_LINES: usize = 1024;
 
 /// The bytes of main memory for items that wait to be read.
 const ITEM_BYTES: usize = 64 << 20;
-
-/// The processes that have used one side of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UsersOfSide {
-    /// No process has used this side.
-    Unused,
-    One(u32, Processor),
-    Several,
-}
-
-impl UsersOfSide {
-    fn meet(&mut self, process: u32, processor: Processor) {
-        let one = Self::One(process, processor);
-        if *self == Self::Unused {
-            *self = one;
-        } else if *self != one {
-            *self = Self::Several;
-        }
-    }
-}
-
-/// The users of a channel in one exchange.
-pub(crate) struct Users {
-    /// The number of the exchange.
-    exchange: u64,
-    /// The main memory line of the channel.
-    line: usize,
-    reader: UsersOfSide,
-    writer: UsersOfSide,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {

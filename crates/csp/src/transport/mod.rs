@@ -51,7 +51,7 @@ use cellworks_machine::{CellMachine, Machine, OnCell, SpeId};
 
 pub(crate) use carrier::{Asker, Carrier, MainCarrier, Stepped};
 pub use choice::{Traffic, Transport};
-pub(crate) use exchange::{Exchange, Users};
+pub(crate) use exchange::Exchange;
 pub use items::NoRoomForItem;
 use ppe::PpeCarrier;
 pub(crate) use spe::EndOfProgram;

@@ -411,9 +411,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         if is_last {
             // SAFETY: the phase waits for this task until the next call counts it as ended.
             let scope = unsafe { &(*whole.phase).scope };
-            let owner = scope.owner;
+            let waiter = scope.waiter;
             if scope.count.end(1) {
-                self.core.notify(owner);
+                self.core.wake(waiter);
             }
         }
     }
