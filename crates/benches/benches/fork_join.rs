@@ -7,8 +7,8 @@
 //!   loop        1,000,000 items by the pools' own loops, which choose the sizes of pieces
 //!   closures    1,000,000 empty closures, started one by one
 //!   sort        1,000,000 numbers
-//!   short calls joins, scopes and loops of 10 to 116 us, called one after the other, as programs with
-//!               an outer loop call them: a worker runs out of work for some microseconds in between
+//!   short calls joins, scopes and loops of 10 to 116 us, called one after the other, as programs
+//!               with an outer loop call them: a worker often has no work for some microseconds
 //!   first join  two closures of some 20 ms in a fresh pool, which do not call the pool
 //!   idle        the CPU time of a pool that has nothing to do
 //! ```

@@ -607,8 +607,8 @@ impl<'a> Alternation<'a> {
             self.next = (*state >> 32) as usize % self.guards.len().max(1);
         }
         // A partner on this processor, or on a CPU that this processor shares, becomes ready only
-        // while this process lets others run. Therefore each ready guard is chosen about once before
-        // the others run.
+        // while this process lets others run. Therefore each ready guard is chosen about once
+        // before the others run.
         if self.without_wait >= self.guards.len().clamp(2, TURN) {
             self.without_wait = 0;
             process.end_turn();

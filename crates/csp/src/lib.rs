@@ -29,8 +29,8 @@
 //! - [`Gate`] lets an OS thread outside the machine communicate with a network.
 //! - [`ProcessError`] is the reason why a process ends before its work is done.
 //!
-//! Processes of one core share its floating-point control bits, such as the rounding mode. A process
-//! that changes them must restore them before it communicates, waits or yields.
+//! Processes of one core share its floating-point control bits, such as the rounding mode. A
+//! process that changes them must restore them before it communicates, waits or yields.
 //!
 //! # Data that several processes change
 //!

@@ -34,10 +34,11 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Calls `begin_some` again and again, and checks that the memory in use grows by less than two bytes
-/// for each process.
+/// Calls `begin_some` again and again, and checks that the memory in use grows by less than two
+/// bytes for each process.
 fn check(what: &str, mut begin_some: impl FnMut(usize)) {
-    // With this number, a table that reaches its next size does not count, as it has some 20 kilobytes.
+    // With this number, a table that reaches its next size does not count, as it has some 20
+    // kilobytes.
     const PROCESSES: usize = 15_000;
     // Queues, stacks and tables reach their sizes.
     begin_some(2_000);

@@ -34,9 +34,9 @@ pub(crate) const OWNER: Owner = unsafe { Owner::new() };
 
 /// The time that an OS thread spins before it sleeps: about the time of a sleep and a wake-up.
 /// Therefore the spin and the wake-up together take at most twice as long as an immediate sleep and
-/// its wake-up. On a virtual machine with a Xeon, `membarrier` takes 10 to 16 us, and a wake-up 38 to
-/// 48 us. With 10 us, a loop of 8 items took 74 us instead of 56, because the second worker slept
-/// while the last item ran.
+/// its wake-up. On a virtual machine with a Xeon, `membarrier` takes 10 to 16 us, and a wake-up 38
+/// to 48 us. With 10 us, a loop of 8 items took 74 us instead of 56, because the second worker
+/// slept while the last item ran.
 const SPIN: Duration = Duration::from_micros(50);
 
 /// The longest time to spin while other threads are being woken. It is longer than the time of a
@@ -44,7 +44,7 @@ const SPIN: Duration = Duration::from_micros(50);
 const LONGEST_SPIN: Duration = Duration::from_micros(100);
 
 /// If a yield to another OS thread of the run takes longer, another program probably uses the CPU.
-/// Linux then takes the yield for the gift of a whole time slice of 3 ms, also to that program.
+/// Linux then takes the yield for the gift of a whole time slice, also to that program.
 const LONG_YIELD: Duration = Duration::from_micros(500);
 
 /// After a long yield, a thread sleeps instead of yielding for this many times as long. Therefore

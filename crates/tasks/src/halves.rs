@@ -1,9 +1,9 @@
 //! Halves: the second closures of a job's `join` calls. The halves have not begun.
 //!
 //! A `join` adds its half, runs the first closure, and removes the half, without atomic
-//! read-modify-write operations and without a lock. The oldest half, usually the largest, is offered
-//! by a ticket: by the worker of the job (the owner) when another worker asks for work, or by another
-//! worker that has asked in vain.
+//! read-modify-write operations and without a lock. The oldest half, usually the largest, is
+//! offered by a ticket: by the worker of the job (the owner) when another worker asks for work, or
+//! by another worker that has asked in vain.
 //!
 //! ```text
 //!            oldest                            newest
@@ -24,9 +24,9 @@
 //!     yes: it locks the tickets and looks    yes: the half is offered
 //! ```
 //!
-//! The barriers ensure that the owner finds the number of the other worker, or the other worker that
-//! of the owner. Nearly always the newest half is removed first. But the cooperative threads of a job
-//! share its [`Worker`](crate::Worker), and their `join` calls end in any order.
+//! The barriers ensure that the owner finds the number of the other worker, or the other worker
+//! that of the owner. Nearly always the newest half is removed first. But the cooperative threads
+//! of a job share its [`Worker`](crate::Worker), and their `join` calls end in any order.
 
 // Rejected: a list through the stacks of the `join` calls, in which the place of a half does not
 // matter. A join took 1.3 times as long, because it stores more pointers.
@@ -62,8 +62,8 @@ impl<S: Spe> RunningJob<S> {
         }
     }
 
-    /// Offers the oldest half that was not offered, if any, and returns the ticket that `ticket` makes.
-    /// Called by the owner.
+    /// Offers the oldest half that was not offered, if any, and returns the ticket that `ticket`
+    /// makes. Called by the owner.
     pub(crate) fn offer_oldest(
         &self,
         ticket: impl FnOnce(Half<S>, CurrentTask<S>) -> Ticket<S>,
@@ -95,10 +95,11 @@ impl<S: Spe> RunningJob<S> {
 
 /// The halves of one job, oldest first, of the type `H`. A ticket has the type `T`.
 ///
-/// Not `Sync`: other workers than the owner may only call [`offer_for_owner`](Self::offer_for_owner)
-/// and [`has_private_of`](Self::has_private_of).
+/// Not `Sync`: other workers than the owner may only call
+/// [`offer_for_owner`](Self::offer_for_owner) and [`has_private_of`](Self::has_private_of).
 pub(crate) struct Halves<H, T> {
-    /// A buffer for `room` halves. Only the owner replaces the buffer, under the lock of the tickets.
+    /// A buffer for `room` halves. Only the owner replaces the buffer, under the lock of the
+    /// tickets.
     buffer: AtomicPtr<Slot<H>>,
     room: Cell<usize>,
     /// The number of halves. Only the owner changes it.
@@ -167,8 +168,8 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         self.len.store(len, Ordering::Release);
     }
 
-    /// Removes the newest half for which `is_it` returns true, wherever it is. Returns the ticket if
-    /// the half was offered.
+    /// Removes the newest half for which `is_it` returns true, wherever it is. Returns the ticket
+    /// if the half was offered.
     pub(crate) fn remove(&self, is_it: impl Fn(H) -> bool) -> Option<T> {
         let mut tickets = locked(&self.tickets);
         let len = self.len.load(Ordering::Relaxed);
@@ -217,8 +218,8 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         Some(ticket)
     }
 
-    /// Does the same as [`has_private`](Self::has_private), on another worker. The result may be out
-    /// of date.
+    /// Does the same as [`has_private`](Self::has_private), on another worker. The result may be
+    /// out of date.
     ///
     /// # Safety
     ///
@@ -238,8 +239,8 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         halves: *const Self,
         ticket: impl FnOnce(H) -> T,
     ) -> Option<T> {
-        // SAFETY: `halves` is alive, and this function uses neither `room` nor a slot that the owner
-        // may change.
+        // SAFETY: `halves` is alive, and this function uses neither `room` nor a slot that the
+        // owner may change.
         let halves = unsafe { &*halves };
         let mut tickets = locked(&halves.tickets);
         let place = tickets.len();
@@ -259,8 +260,9 @@ impl<H: Copy, T: Clone> Halves<H, T> {
                 return None;
             }
         }
-        // SAFETY: the slot is below `len`, so it is written. The owner changes it only under the lock:
-        // it removes the half in this slot only after it has found `in_place_from` above the place.
+        // SAFETY: the slot is below `len`, so it is written. The owner changes it only under the
+        // lock: it removes the half in this slot only after it has found `in_place_from` above the
+        // place.
         let ticket = ticket(unsafe { halves.read(place) });
         tickets.push(ticket.clone());
         Some(ticket)

@@ -8,7 +8,7 @@ use cellworks_machine::Spe;
 
 use crate::error::TaskError;
 use crate::node::{End, Node};
-use crate::place::Place;
+use crate::place::{Place, WokenBy};
 
 /// A handle to a submitted task. Dropping the handle does not affect the task.
 pub struct Handle<'scope, S: Spe> {
@@ -89,7 +89,7 @@ impl<S: Spe> Handle<'_, S> {
                 let _waits = waits.transpose()?;
                 // No other program borrows from this wait, so a cancelled run may unwind it.
                 let why = format_args!("task {node} to end");
-                from.wait(&why, &mut || node.end().is_some());
+                from.wait(&why, WokenBy::Notification, &mut || node.end().is_some());
                 node.end().unwrap_or(End::Failed)
             }
         };

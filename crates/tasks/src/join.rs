@@ -9,6 +9,7 @@ use cellworks_machine::{Cancelled, Payload, Spe};
 
 use crate::closure::Half;
 use crate::discard::discard;
+use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::worker::Worker;
 
@@ -153,7 +154,9 @@ impl<S: Spe> Worker<'_, S> {
         match ticket {
             Some(ticket) if !ticket.offer.withdraw() => {
                 let why = "another worker to end its half of a join";
-                let waited = self.wait_for(&why, &mut || ticket.offer.has_ended());
+                let waited = self.wait_for(&why, WokenBy::Notification, &mut || {
+                    ticket.offer.has_ended()
+                });
                 // SAFETY: the offer has ended, so the result is written and no other worker uses
                 // `second`.
                 Err((waited, unsafe { (*second.result.get()).assume_init_read() }))

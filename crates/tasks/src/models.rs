@@ -175,8 +175,8 @@ fn two_workers_do_not_both_take_a_half() {
     });
 }
 
-/// An owner adds two halves and removes them, as nested `join` calls do. Another worker offers halves
-/// for the owner, and runs what it has offered.
+/// An owner adds two halves and removes them, as nested `join` calls do. Another worker offers
+/// halves for the owner, and runs what it has offered.
 #[test]
 fn another_worker_offers_halves_while_the_owner_removes_them() {
     type Ticket = Arc<(Offer, usize)>;
@@ -597,7 +597,8 @@ fn two_workers_that_ask_one_owner_are_both_given_a_half() {
     check_joins(Some(2), &[1, 1], 2, &[true, true]);
 }
 
-/// The worker that lies down may find the request of the other worker, which the owner then forgets.
+/// The worker that lies down may find the request of the other worker, which the owner then
+/// forgets.
 #[test]
 fn a_worker_that_lies_down_during_an_answer_to_another_is_given_a_half() {
     check_joins(Some(2), &[1, 1], 1, &[true]);

@@ -16,10 +16,19 @@ pub trait Place<S: Spe>: sealed::Sealed<S> {}
 
 impl<S: Spe, P: sealed::Sealed<S>> Place<S> for P {}
 
+/// What makes a waiting thread check its condition again.
+#[derive(Clone, Copy, Debug)]
+pub enum WokenBy {
+    /// A notification of its processor, on which all waiting threads check their conditions.
+    Notification,
+    /// A wake-up by the thread's [`Sleeper`]. Thousands of threads may wait so.
+    Name,
+}
+
 pub(crate) mod sealed {
     use super::{
         AssertUnwindSafe, CurrentTask, Destination, Job, Payload, Processor, Sleeper, Spe, Waits,
-        catch_unwind, fmt,
+        WokenBy, catch_unwind, fmt,
     };
 
     /// Methods that only this crate calls.
@@ -67,14 +76,13 @@ pub(crate) mod sealed {
         /// Waits until `done` returns true, and returns true. Other tasks can run during this
         /// wait. If the run was cancelled, unwinds the caller, or returns false if the caller is
         /// unwinding already.
-        fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool;
-
-        /// Does the same as [`wait`](Self::wait), but checks `done` again only when the calling
-        /// thread is woken by its [`sleeper`](Self::sleeper). Thousands of threads may wait so.
         #[track_caller]
-        fn wait_until_woken(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
-            self.wait(why, done)
-        }
+        fn wait(
+            &self,
+            why: &dyn fmt::Display,
+            woken_by: WokenBy,
+            done: &mut dyn FnMut() -> bool,
+        ) -> bool;
 
         /// Waits in a cancelled run until `done` returns true. Drops the queued jobs meanwhile.
         fn outlast(&self, done: &mut dyn FnMut() -> bool);
@@ -89,29 +97,10 @@ pub(crate) mod sealed {
         fn wait_for(
             &self,
             why: &dyn fmt::Display,
+            woken_by: WokenBy,
             done: &mut dyn FnMut() -> bool,
         ) -> Result<(), Payload> {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.wait(why, done)));
-            self.end_wait(outcome, done)
-        }
-
-        /// Does the same as [`wait_for`](Self::wait_for), but waits by
-        /// [`wait_until_woken`](Self::wait_until_woken).
-        #[track_caller]
-        fn wait_until_woken_for(
-            &self,
-            why: &dyn fmt::Display,
-            done: &mut dyn FnMut() -> bool,
-        ) -> Result<(), Payload> {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.wait_until_woken(why, done)));
-            self.end_wait(outcome, done)
-        }
-
-        fn end_wait(
-            &self,
-            outcome: Result<bool, Payload>,
-            done: &mut dyn FnMut() -> bool,
-        ) -> Result<(), Payload> {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.wait(why, woken_by, done)));
             if !matches!(outcome, Ok(true)) {
                 self.outlast(done);
             }

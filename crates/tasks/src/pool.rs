@@ -16,6 +16,7 @@ use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::CurrentTask;
 use crate::phase::{self, Phase};
+use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
 use crate::room::MOST_QUEUED;
@@ -492,7 +493,7 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
     }
 
     #[track_caller]
-    fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
+    fn wait(&self, why: &dyn fmt::Display, _: WokenBy, done: &mut dyn FnMut() -> bool) -> bool {
         let Some(central) = &self.central else {
             return self.core.wait_until(why, done);
         };

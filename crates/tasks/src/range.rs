@@ -1,7 +1,7 @@
 //! Loops over ranges and slices: see [`Worker::for_each`].
 //!
 //! ```text
-//!   items   [        part        |        part        |   ...   ]   by nested `join` calls at the start
+//!   items   [        part        |        part        |   ...   ]   by nested joins, at first
 //!             block block block        block ...
 //!                  ▲ is work asked for? If no part can be offered: the rest of this part is split
 //! ```
@@ -19,8 +19,8 @@ use crate::worker::Worker;
 const PARTS: usize = 2;
 
 /// The number of cheap items that a worker runs between two checks for requests of other workers.
-/// With a check after each cheap item, checks would take over 1 % of the time, and the compiler could
-/// not vectorise the loop.
+/// With a check after each cheap item, checks would take over 1 % of the time, and the compiler
+/// could not vectorise the loop.
 const BLOCK: usize = 32;
 
 /// If a block takes less time than this, its items are cheap.

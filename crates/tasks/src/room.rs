@@ -6,6 +6,7 @@
 
 use cellworks_machine::{Payload, Processor, Spe};
 
+use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::program::WorkerProgram;
 use crate::shared::{Destination, Shared};
@@ -37,9 +38,11 @@ impl<S: Spe> WorkerProgram<'_, S> {
         }
         let sleeper = self.spe.sleeper();
         waiting.borrow_mut().push((sleeper, destination));
-        let waited = worker.wait_for(&"room for a task in its queue", &mut || {
-            self.queued_at(destination) <= FEW_QUEUED || self.seat().is_stuck()
-        });
+        let waited = worker.wait_for(
+            &"room for a task in its queue",
+            WokenBy::Notification,
+            &mut || self.queued_at(destination) <= FEW_QUEUED || self.seat().is_stuck(),
+        );
         waiting.borrow_mut().retain(|(other, _)| *other != sleeper);
         waited
     }
@@ -77,10 +80,14 @@ impl<S: Spe> Shared<S> {
         destination: Destination,
     ) -> Result<(), Payload> {
         self.room.begin_to_wait();
-        let waited = main.wait_for(&"room for a task in the queue of the pool", &mut || {
-            self.queued_from_main(destination) <= FEW_QUEUED
-                || self.workers.iter().all(|seat| seat.is_stuck())
-        });
+        let waited = main.wait_for(
+            &"room for a task in the queue of the pool",
+            WokenBy::Notification,
+            &mut || {
+                self.queued_from_main(destination) <= FEW_QUEUED
+                    || self.workers.iter().all(|seat| seat.is_stuck())
+            },
+        );
         self.room.end_to_wait();
         waited
     }

@@ -11,7 +11,7 @@ use crate::count::Count;
 use crate::discard::discard;
 use crate::job::{Job, Spawned};
 use crate::node::ScopeOf;
-use crate::place::Place;
+use crate::place::{Place, WokenBy};
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
@@ -169,7 +169,7 @@ pub(crate) fn wait<S: Spe>(place: &impl Place<S>, state: &ScopeOf<S>) -> Result<
     if unsafe { state.count.begin_to_wait() } {
         return Ok(());
     }
-    place.wait_until_woken_for(&"the tasks of its scope to end", &mut || {
+    place.wait_for(&"the tasks of its scope to end", WokenBy::Name, &mut || {
         state.count.is_zero()
     })
 }

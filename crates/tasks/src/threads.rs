@@ -64,7 +64,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
                 let waited = self.spe.wait_until(&why, &mut || {
                     self.needs_thread.get() || self.shared.is_closed()
                 });
-                // In a cancelled run, this thread may not unwind while another one of the core does.
+                // In a cancelled run, this thread may not unwind while another one of the core
+                // does.
                 if !waited || self.shared.is_closed() {
                     return Ok(());
                 }
@@ -151,9 +152,9 @@ impl<S: Spe> WorkerProgram<'_, S> {
                     return true;
                 }
                 self.has_looked.set(true);
-                // A worker that still checks the queues need not be woken. While a task waits for its
-                // data, this worker takes no job. When the data has arrived, `data_is_there` notifies
-                // this worker.
+                // A worker that still checks the queues need not be woken. While a task waits for
+                // its data, this worker takes no job. When the data has arrived, `data_is_there`
+                // notifies this worker.
                 let is_last_check = self.spe.is_last_check();
                 if is_last_check == Some(false) || self.is_staging.get() {
                     return false;

@@ -11,6 +11,7 @@ use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 use crate::halves::RunningJob;
 use crate::job::Job;
 use crate::node::CurrentTask;
+use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::program::{WaitsForOthers, WorkerProgram};
 use crate::request::Request;
@@ -193,25 +194,23 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
     }
 
     #[track_caller]
-    fn wait(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
+    fn wait(
+        &self,
+        why: &dyn fmt::Display,
+        woken_by: WokenBy,
+        done: &mut dyn FnMut() -> bool,
+    ) -> bool {
         self.program.hand_in_ended();
         if done() {
             return true;
         }
-        let _waiting = self.program.spe.activity("waiting");
+        let spe = self.program.spe;
+        let _waiting = spe.activity("waiting");
         let _for_others = WaitsForOthers::new(self.program);
-        self.program.spe.wait_until(why, done)
-    }
-
-    #[track_caller]
-    fn wait_until_woken(&self, why: &dyn fmt::Display, done: &mut dyn FnMut() -> bool) -> bool {
-        self.program.hand_in_ended();
-        if done() {
-            return true;
+        match woken_by {
+            WokenBy::Notification => spe.wait_until(why, done),
+            WokenBy::Name => spe.wait_until_woken(why, done),
         }
-        let _waiting = self.program.spe.activity("waiting");
-        let _for_others = WaitsForOthers::new(self.program);
-        self.program.spe.wait_until_woken(why, done)
     }
 
     fn outlast(&self, done: &mut dyn FnMut() -> bool) {

@@ -38,9 +38,9 @@ impl<P: Place> Process<'_, P> {
     /// each process that asks gets an end of its own, and the network keeps a further end until the
     /// process that called `create` has ended, so that the channel does not close too early.
     ///
-    /// The network keeps the channel, with its buffer, until the run ends, because a process may look
-    /// up the id at any time. A network that runs for long and needs ever more channels therefore sends
-    /// their ends through other channels.
+    /// The network keeps the channel, with its buffer, until the run ends, because a process may
+    /// look up the id at any time. A network that runs for long and needs ever more channels
+    /// therefore sends their ends through other channels.
     ///
     /// ```
     /// use cellworks_csp::{Channel, Network, Reader, Writer};

@@ -186,8 +186,9 @@ fn written_to_alternation<M: Machine>(machine: &M, capacity: Option<usize>) -> V
     counts.into_inner().unwrap()
 }
 
-/// Checks that one of the runs gives neither SPE more than four times the share of the other. Without
-/// turns of the PPE, an alternation had about 1 : 80, and a reader of one channel about 1 : 10.
+/// Checks that one of the runs gives neither SPE more than four times the share of the other.
+/// Without turns of the PPE, an alternation had about 1 : 80, and a reader of one channel about 1 :
+/// 10.
 fn check_spes<M: Machine>(machine: &M, what: &str, shares: impl Fn(&M) -> [usize; 2]) {
     let mut seen = Vec::new();
     let is_fair = (0..SHARES_OF_A_HOST.runs).any(|_| {
@@ -213,8 +214,8 @@ fn partners_on_two_spes_have_equal_shares_of_an_alternation_of_the_main_process(
     }
 }
 
-/// Fifty writers on each of two SPEs write to one channel, which the main process reads. Returns how
-/// many of the first half of the items came from each SPE.
+/// Fifty writers on each of two SPEs write to one channel, which the main process reads. Returns
+/// how many of the first half of the items came from each SPE.
 fn read_by_main<M: Machine>(machine: &M) -> [usize; 2] {
     const EACH: usize = 400;
     let (writer, mut reader) = Channel::new().any_to_one::<usize>();
@@ -240,8 +241,8 @@ fn read_by_main<M: Machine>(machine: &M) -> [usize; 2] {
         .unwrap()
 }
 
-/// The main process alternates over two readers and two writers of each of two SPEs, which are always
-/// ready. Returns how many of the chosen guards have their partners on each SPE.
+/// The main process alternates over two readers and two writers of each of two SPEs, which are
+/// always ready. Returns how many of the chosen guards have their partners on each SPE.
 fn chosen_by_main<M: Machine>(machine: &M, policy: fn() -> Alternation<'static>) -> [usize; 2] {
     let (mut readers, mut writers) = (Vec::new(), Vec::new());
     let mut network = network(machine);

@@ -63,7 +63,7 @@ fn watch_for_ever() {
         std::thread::sleep(CHECK_EVERY);
         let switches = switches::of_other_threads();
         // A thread that has run and waits now has left its CPU. If no thread has, all of them still
-        // do what they did, and an idle process need not read its files, which takes 0.8 ms.
+        // do what they did, and an idle process need not read its files, which takes some 0.3 ms.
         let now = match switches.is_some() && switches == switches_before {
             true => before.clone(),
             false => Standstill::read(&source),

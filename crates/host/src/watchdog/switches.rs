@@ -1,7 +1,7 @@
 //! Counts how often threads of this process have left their CPU.
 
-/// Returns how often the threads of this process except the calling one have left their CPU. Returns
-/// `None` if the calling thread left its CPU meanwhile.
+/// Returns how often the threads of this process except the calling one have left their CPU.
+/// Returns `None` if the calling thread left its CPU meanwhile.
 pub(super) fn of_other_threads() -> Option<libc::c_long> {
     let this = of(libc::RUSAGE_THREAD)?;
     let all = of(libc::RUSAGE_SELF)?;

@@ -29,8 +29,8 @@ pub trait PpeCore: Wake {
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.
     fn start(&self, at: SpeId, program: Program<Self::Spe>);
 
-    /// Lets the SPEs that share the PPE's CPU run once, if there are any. By default, reads the time,
-    /// for machines on which this lets others run.
+    /// Lets the SPEs that share the PPE's CPU run once, if there are any. By default, reads the
+    /// time, for machines on which this lets others run.
     fn let_others_run(&self) {
         self.now();
     }
