@@ -4,6 +4,7 @@ mod conservation;
 mod dicing;
 mod fork_join;
 mod hazards;
+mod iterators;
 mod loops;
 #[path = "../../../../tests/machines.rs"]
 mod machines;
