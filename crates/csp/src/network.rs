@@ -623,10 +623,14 @@ impl<'env, M: Machine> Network<'env, M> {
 /// file: reports of deadlocks leave out waits in this file, because such a wait is never the cause.
 fn serve_to_the_end(core: &impl PpeCore, carrier: &dyn MainCarrier, exchange: &Exchange) {
     let has_ended = || exchange.programs.load(Ordering::Acquire) == 0;
-    while !has_ended() {
+    loop {
+        // The last wait of the main process may have collected requests when it ended.
+        carrier.handle_all();
+        if has_ended() {
+            break;
+        }
         let why = "the processes on the SPEs to end";
         core.wait_until(&why, &mut || carrier.collect() || has_ended());
-        carrier.handle_all();
     }
     carrier.finish();
 }

@@ -26,7 +26,8 @@
 //!
 //! The barriers ensure that the owner finds the number of the other worker, or the other worker
 //! that of the owner. Nearly always the newest half is removed first. But the cooperative threads
-//! of a job share its [`Worker`](crate::Worker), and their `join` calls end in any order.
+//! of a job share its [`Worker`](crate::Worker), and their `join` calls end in any order. While a
+//! half may be at another place than that at which it was added, everything is done under the lock.
 
 // Rejected: a list through the stacks of the `join` calls, in which the place of a half does not
 // matter. A join took 1.3 times as long, because it stores more pointers.
@@ -98,17 +99,27 @@ impl<S: Spe> RunningJob<S> {
 /// Not `Sync`: other workers than the owner may only call
 /// [`offer_for_owner`](Self::offer_for_owner) and [`has_private_of`](Self::has_private_of).
 pub(crate) struct Halves<H, T> {
-    /// A buffer for `room` halves. Only the owner replaces the buffer, under the lock of the
+    /// A buffer of `slots` halves. Only the owner replaces the buffer, under the lock of the
     /// tickets.
     buffer: AtomicPtr<Slot<H>>,
+    slots: Cell<usize>,
+    /// The number of halves for which there is room without the lock of the tickets: `slots`, or 0
+    /// while `in_place_from` is [`MOVED`].
     room: Cell<usize>,
-    /// The number of halves. Only the owner changes it.
+    /// The number of halves. Only the owner changes it. Too small or, while `in_place_from` is
+    /// [`MOVED`], too large for a moment in [`remove_newest`](Self::remove_newest).
     len: AtomicUsize,
     /// From this place on, no half was offered, and each is at the place at which it was added.
     /// [`MOVED`] if a half may be at another place. Changed under the lock of the tickets.
     in_place_from: AtomicUsize,
+    tickets: Mutex<Tickets<T>>,
+}
+
+struct Tickets<T> {
     /// A ticket for each offered half. The offered halves are the oldest halves of the job.
-    tickets: Mutex<Vec<T>>,
+    list: Vec<T>,
+    /// The number of halves while `in_place_from` is [`MOVED`].
+    halves: usize,
 }
 
 type Slot<H> = UnsafeCell<MaybeUninit<H>>;
@@ -119,10 +130,14 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     pub(crate) fn with_room(room: usize) -> Self {
         Self {
             buffer: AtomicPtr::new(new_buffer(room)),
+            slots: Cell::new(room),
             room: Cell::new(room),
             len: AtomicUsize::new(0),
             in_place_from: AtomicUsize::new(0),
-            tickets: Mutex::new(Vec::new()),
+            tickets: Mutex::new(Tickets {
+                list: Vec::new(),
+                halves: 0,
+            }),
         }
     }
 
@@ -130,10 +145,10 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     #[inline(always)]
     pub(crate) fn add(&self, half: H) -> usize {
         let place = self.len.load(Ordering::Relaxed);
-        if place == self.room.get() {
-            self.grow();
+        if place >= self.room.get() {
+            return self.add_locked(half);
         }
-        // SAFETY: other workers read only slots below `len`.
+        // SAFETY: the slot exists, and other workers read only slots below `len`.
         unsafe { self.write(place, half) };
         self.len.store(place + 1, Ordering::Release);
         place
@@ -147,7 +162,8 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     #[inline(always)]
     pub(crate) fn remove_newest(&self, place: usize) -> bool {
         let len = self.len.load(Ordering::Relaxed);
-        // If this half is not the newest one, other workers find fewer halves for a moment.
+        // If this half is not the newest one, `len` is wrong for a moment. It is not too large
+        // while the halves are in place, and otherwise other workers do not read it.
         self.len.store(place, Ordering::Relaxed);
         barrier::light_if_asymmetric();
         // Both checks before the first branch: with two branches a `join` took 1.08 times as long.
@@ -182,39 +198,50 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         }
         let left = len - 1;
         self.len.store(left, Ordering::Release);
-        let ticket = (place < tickets.len()).then(|| tickets.remove(place));
-        let is_in_place = self.in_place_from.load(Ordering::Relaxed) != MOVED && place == left;
+        tickets.halves = left;
+        let ticket = (place < tickets.list.len()).then(|| tickets.list.remove(place));
+        let is_in_place = !self.are_moved() && place == left;
         let in_place_from = match left {
             0 => 0,
-            _ if is_in_place => tickets.len(),
+            _ if is_in_place => tickets.list.len(),
             _ => MOVED,
         };
         self.in_place_from.store(in_place_from, Ordering::Relaxed);
+        let is_moved = in_place_from == MOVED;
+        self.room.set(if is_moved { 0 } else { self.slots.get() });
         ticket
+    }
+
+    /// Returns whether a half may be at another place than that at which it was added. The result
+    /// holds while the tickets are locked.
+    fn are_moved(&self) -> bool {
+        self.in_place_from.load(Ordering::Relaxed) == MOVED
     }
 
     /// Returns whether there is a half that was not offered.
     pub(crate) fn has_private(&self) -> bool {
-        let len = self.len.load(Ordering::Relaxed);
         match self.in_place_from.load(Ordering::Relaxed) {
-            MOVED => len > locked(&self.tickets).len(),
-            from => len > from,
+            MOVED => {
+                let tickets = locked(&self.tickets);
+                self.are_moved() && tickets.halves > tickets.list.len()
+            }
+            from => self.len.load(Ordering::Relaxed) > from,
         }
     }
 
     /// Offers the oldest half that was not offered, if any. `ticket` makes the returned ticket.
     pub(crate) fn offer_oldest(&self, ticket: impl FnOnce(H) -> T) -> Option<T> {
         let mut tickets = locked(&self.tickets);
-        let place = tickets.len();
+        let place = tickets.list.len();
         if self.len.load(Ordering::Relaxed) <= place {
             return None;
         }
-        if self.in_place_from.load(Ordering::Relaxed) != MOVED {
+        if !self.are_moved() {
             self.in_place_from.store(place + 1, Ordering::Relaxed);
         }
         // SAFETY: the slot is below `len`, which only this worker changes.
         let ticket = ticket(unsafe { self.read(place) });
-        tickets.push(ticket.clone());
+        tickets.list.push(ticket.clone());
         Some(ticket)
     }
 
@@ -239,20 +266,23 @@ impl<H: Copy, T: Clone> Halves<H, T> {
         halves: *const Self,
         ticket: impl FnOnce(H) -> T,
     ) -> Option<T> {
-        // SAFETY: `halves` is alive, and this function uses neither `room` nor a slot that the
+        // SAFETY: `halves` is alive, and this function uses neither a cell nor a slot that the
         // owner may change.
         let halves = unsafe { &*halves };
         let mut tickets = locked(&halves.tickets);
-        let place = tickets.len();
-        let has_half = || halves.len.load(Ordering::Acquire) > place;
-        if !has_half() {
-            return None;
-        }
+        let place = tickets.list.len();
         if !barrier::is_asymmetric() {
             return None;
         }
-        // Otherwise the owner removes each half under the lock.
-        if halves.in_place_from.load(Ordering::Relaxed) != MOVED {
+        if halves.are_moved() {
+            if tickets.halves <= place {
+                return None;
+            }
+        } else {
+            let has_half = || halves.len.load(Ordering::Acquire) > place;
+            if !has_half() {
+                return None;
+            }
             halves.in_place_from.store(place + 1, Ordering::Relaxed);
             barrier::heavy();
             if !has_half() {
@@ -260,37 +290,50 @@ impl<H: Copy, T: Clone> Halves<H, T> {
                 return None;
             }
         }
-        // SAFETY: the slot is below `len`, so it is written. The owner changes it only under the
-        // lock: it removes the half in this slot only after it has found `in_place_from` above the
-        // place.
+        // SAFETY: the slot holds a half. If the halves are moved, the owner adds and removes them
+        // only under the lock, and `tickets.halves` is their number. Otherwise the slot is below
+        // `len`, which is not too large, and the owner removes the half in this slot only after it
+        // has found `in_place_from` above the place, under the lock.
         let ticket = ticket(unsafe { halves.read(place) });
-        tickets.push(ticket.clone());
+        tickets.list.push(ticket.clone());
         Some(ticket)
     }
 
-    /// Doubles the room. Other workers read the buffer under the lock.
+    /// Adds a half for which there is no room without the lock. Doubles the buffer if it is full.
     #[cold]
     #[inline(never)]
-    fn grow(&self) {
-        let _tickets = locked(&self.tickets);
-        let room = self.room.get();
-        let buffer = new_buffer(2 * room);
-        for place in 0..room {
-            // SAFETY: both buffers have these slots, and the old ones are all written.
-            unsafe {
-                let half = self.read(place);
-                (*buffer.add(place)).with_mut(|slot| (*slot).write(half));
+    fn add_locked(&self, half: H) -> usize {
+        let mut tickets = locked(&self.tickets);
+        let place = self.len.load(Ordering::Relaxed);
+        let slots = self.slots.get();
+        if place == slots {
+            let buffer = new_buffer(2 * slots);
+            for place in 0..slots {
+                // SAFETY: both buffers have these slots, and the old ones are all written.
+                unsafe {
+                    let half = self.read(place);
+                    (*buffer.add(place)).with_mut(|slot| (*slot).write(half));
+                }
             }
+            let old = self.buffer.swap(buffer, Ordering::Relaxed);
+            self.slots.set(2 * slots);
+            // SAFETY: the old buffer came from `new_buffer`, and no worker uses it without the
+            // lock.
+            unsafe { drop_buffer(old, slots) };
         }
-        let old = self.buffer.swap(buffer, Ordering::Relaxed);
-        self.room.set(2 * room);
-        // SAFETY: the old buffer came from `new_buffer`, and no worker uses it without the lock.
-        unsafe { drop_buffer(old, room) };
+        // SAFETY: the slot exists, and other workers read only slots of halves.
+        unsafe { self.write(place, half) };
+        self.len.store(place + 1, Ordering::Release);
+        match self.are_moved() {
+            true => tickets.halves = place + 1,
+            false => self.room.set(self.slots.get()),
+        }
+        place
     }
 
     /// # Safety
     ///
-    /// The slot is below the room, and no other worker uses it.
+    /// The slot exists, and no other worker uses it.
     #[inline(always)]
     unsafe fn write(&self, place: usize, half: H) {
         // SAFETY: by the contract of this function.
@@ -329,7 +372,7 @@ impl<H, T> Drop for Halves<H, T> {
     fn drop(&mut self) {
         let buffer = self.buffer.load(Ordering::Relaxed);
         // SAFETY: the buffer came from `new_buffer`, and `self` is not used again.
-        unsafe { drop_buffer(buffer, self.room.get()) };
+        unsafe { drop_buffer(buffer, self.slots.get()) };
     }
 }
 

@@ -175,25 +175,36 @@ fn two_workers_do_not_both_take_a_half() {
     });
 }
 
-/// An owner adds two halves and removes them, as nested `join` calls do. Another worker offers
-/// halves for the owner, and runs what it has offered.
+/// Nested `join` calls.
 #[test]
 fn another_worker_offers_halves_while_the_owner_removes_them() {
+    // The second half needs more room.
+    offered_for_the_owner(Some(5), 1, [1, 0]);
+}
+
+/// The `join` calls of cooperative threads, which end in the order in which they began.
+#[test]
+fn another_worker_offers_halves_that_have_moved() {
+    offered_for_the_owner(Some(3), 4, [0, 1, 2]);
+}
+
+/// An owner adds halves and removes them in an order. Another worker offers halves for the owner,
+/// and runs what it has offered.
+fn offered_for_the_owner<const N: usize>(switches: Option<usize>, room: usize, order: [usize; N]) {
     type Ticket = Arc<(Offer, usize)>;
     struct Job(Halves<usize, Ticket>);
     // SAFETY: the other worker calls `offer_for_owner` alone.
     unsafe impl Send for Job {}
     // SAFETY: as above.
     unsafe impl Sync for Job {}
-    check(Some(5), || {
-        // The second half needs more room.
-        let job = Arc::new(Job(Halves::with_room(1)));
-        let halves = [Lent::new(), Lent::new()];
+    check(switches, move || {
+        let job = Arc::new(Job(Halves::with_room(room)));
+        let halves: [_; N] = std::array::from_fn(|_| Lent::new());
         let owner = Arc::new(Seat::default());
         let other = {
             let (job, halves, owner) = (Arc::clone(&job), halves.clone(), Arc::clone(&owner));
             thread::spawn(move || {
-                for _ in 0..2 {
+                for _ in 0..N {
                     let ticket = |half| Arc::new((Offer::new(), half));
                     // SAFETY: the job is alive.
                     let offered = unsafe { Halves::offer_for_owner(&raw const job.0, ticket) };
@@ -206,8 +217,8 @@ fn another_worker_offers_halves_while_the_owner_removes_them() {
                 }
             })
         };
-        let places = [0, 1].map(|half| job.0.add(half));
-        for half in [1, 0] {
+        let places: [usize; N] = std::array::from_fn(|half| job.0.add(half));
+        for half in order {
             if !job.0.remove_newest(places[half])
                 && let Some(ticket) = job.0.remove(|it| it == half)
                 && !ticket.0.withdraw()
@@ -360,13 +371,13 @@ impl Queue {
 struct Workers {
     sleepers: Sleepers,
     queue: Queue,
-    seats: [Seat; 2],
+    seats: [Seat; 3],
 }
 
 impl Workers {
-    fn new(workers: usize) -> Arc<Self> {
+    fn new(groups: &[usize]) -> Arc<Self> {
         Arc::new(Self {
-            sleepers: Sleepers::new(workers),
+            sleepers: Sleepers::new(groups),
             queue: Queue::default(),
             seats: Default::default(),
         })
@@ -397,7 +408,7 @@ impl Workers {
 #[test]
 fn a_worker_does_not_sleep_while_there_is_a_job() {
     check(None, || {
-        let workers = Workers::new(1);
+        let workers = Workers::new(&[0]);
         let worker = {
             let workers = Arc::clone(&workers);
             thread::spawn(move || workers.take(0))
@@ -412,7 +423,7 @@ fn a_worker_does_not_sleep_while_there_is_a_job() {
 #[test]
 fn a_worker_that_was_woken_sleeps_and_is_woken_again() {
     check(Some(3), || {
-        let workers = Workers::new(1);
+        let workers = Workers::new(&[0]);
         let worker = {
             let workers = Arc::clone(&workers);
             thread::spawn(move || {
@@ -430,7 +441,7 @@ fn a_worker_that_was_woken_sleeps_and_is_woken_again() {
 #[test]
 fn two_jobs_wake_two_workers() {
     check(Some(2), || {
-        let workers = Workers::new(2);
+        let workers = Workers::new(&[0, 1]);
         let threads = [0, 1].map(|worker| {
             let workers = Arc::clone(&workers);
             thread::spawn(move || workers.take(worker))
@@ -440,6 +451,50 @@ fn two_jobs_wake_two_workers() {
         for thread in threads {
             thread.join().unwrap();
         }
+        assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
+    });
+}
+
+#[test]
+fn a_worker_beside_a_busy_one_is_not_woken_in_place_of_another() {
+    check(None, || {
+        let workers = Workers::new(&[0, 0, 1]);
+        let other = {
+            let workers = Arc::clone(&workers);
+            thread::spawn(move || workers.take(2))
+        };
+        // The worker 0 sleeps, and the worker 1 of the same OS thread starts a job.
+        assert!(workers.sleepers.lie_down(0));
+        workers.push(&[0, 2]);
+        other.join().unwrap();
+        assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
+    });
+}
+
+#[test]
+fn a_group_of_workers_does_not_sleep_while_there_is_a_job() {
+    check(None, || {
+        let workers = Workers::new(&[0, 0]);
+        let group = {
+            let workers = Arc::clone(&workers);
+            thread::spawn(move || {
+                let (sleepers, queue) = (&workers.sleepers, &workers.queue);
+                while !queue.pop() {
+                    workers.seats[0].wait_until(|| {
+                        let looks = |worker| sleepers.lie_down(worker) && !queue.is_empty();
+                        !queue.is_empty() || looks(0) || looks(1)
+                    });
+                }
+                sleepers.get_up(0);
+                sleepers.get_up(1);
+            })
+        };
+        workers.queue.push();
+        if workers.sleepers.are_there() && workers.sleepers.one_to_wake([0, 1]).is_some() {
+            // The workers share an OS thread.
+            workers.seats[0].notify();
+        }
+        group.join().unwrap();
         assert_eq!(workers.sleepers.asleep(), 0, "workers lie");
     });
 }
@@ -477,7 +532,7 @@ struct Joins {
 impl Joins {
     fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self {
-            workers: Workers::new(workers),
+            workers: Workers::new(&[0, 1][..workers]),
             request: Request::new(),
             is_closed: AtomicBool::new(false),
         })

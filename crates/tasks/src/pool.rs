@@ -245,7 +245,13 @@ impl<'m, M: Machine> Pool<'m, M> {
         let (sides, central) = self.central(chosen)?.unzip();
         let is_mars = self.scheduler == Scheduler::Mars;
         let staging = if is_mars { Staging::Off } else { self.staging };
-        let (shared, queues) = Shared::new(chosen, staging, self.dicing, central);
+        let (shared, queues) = Shared::new(
+            self.machine.topology(),
+            chosen,
+            staging,
+            self.dicing,
+            central,
+        );
         let enough = self
             .dicing
             .map(|threshold| threshold.saturating_mul(workers).min(BUFFER_TASKS));

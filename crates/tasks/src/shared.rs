@@ -4,7 +4,7 @@
 // Rejected: closures that only their own worker can take. With half of the closures private, an
 // empty closure took 27 ns instead of 48 ns on two workers, but idle workers could not help others.
 
-use cellworks_machine::{Processor, Spe, SpeId};
+use cellworks_machine::{Processor, Spe, SpeId, Topology};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
 
@@ -58,7 +58,7 @@ pub(crate) struct Seat<S: Spe> {
     /// The jobs that the threads of the worker run. All pointers in the list are valid.
     pub(crate) jobs: Mutex<Vec<JobPointer<S>>>,
     /// Whether waiting jobs occupy all threads, and the local store has no room for another thread.
-    is_stuck: AtomicBool,
+    pub(crate) is_stuck: AtomicBool,
 }
 
 /// A pointer in the list of a worker's jobs, which other workers use under the lock of the list.
@@ -71,19 +71,13 @@ impl<S: Spe> Seat<S> {
     pub(crate) fn is_stuck(&self) -> bool {
         self.is_stuck.load(Ordering::Relaxed)
     }
-
-    /// Sets whether the worker is stuck. Only the worker itself calls this method.
-    #[inline]
-    pub(crate) fn set_stuck(&self, is_stuck: bool) {
-        if self.is_stuck() != is_stuck {
-            self.is_stuck.store(is_stuck, Ordering::Relaxed);
-        }
-    }
 }
 
 impl<S: Spe> Shared<S> {
-    /// Makes the shared data and the queues for workers on `spes`.
+    /// Makes the shared data and the queues for workers on `spes`. Workers whose place has the same
+    /// name share an OS thread.
     pub(crate) fn new(
+        topology: &Topology,
         spes: &[SpeId],
         staging: Staging,
         dicing: Option<usize>,
@@ -107,7 +101,7 @@ impl<S: Spe> Shared<S> {
             has_priorities: AtomicBool::new(false),
             staging,
             dicing,
-            sleepers: Sleepers::new(spes.len()),
+            sleepers: Sleepers::new(&groups(topology, spes)),
             waits: Waits::new(),
             central,
             closed: AtomicBool::new(false),
@@ -212,6 +206,19 @@ impl<S: Spe> Shared<S> {
         let central = self.central.iter().flat_map(Queues::take_all);
         central.for_each(|task| Job::Task(task).discard());
     }
+}
+
+/// Returns the number of the group of each worker: that of the first worker with the same place.
+fn groups(topology: &Topology, spes: &[SpeId]) -> Vec<usize> {
+    let place = |spe: &SpeId| topology.place_of(*spe);
+    let first_with = |(number, spe)| {
+        let mut named = spes.iter().map(place);
+        match place(spe) {
+            "" => number,
+            name => named.position(|other| other == name).unwrap_or(number),
+        }
+    };
+    spes.iter().enumerate().map(first_with).collect()
 }
 
 fn discard<S: Spe>(take: &mut dyn FnMut() -> Steal<Job<S>>) {

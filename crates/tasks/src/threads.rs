@@ -16,7 +16,7 @@ use crate::job::Job;
 use crate::node::ScopeOf;
 use crate::program::{OnItsWay, WorkerProgram};
 use crate::shared::JobPointer;
-use crate::sync::locked;
+use crate::sync::{Ordering, locked};
 use crate::worker::Worker;
 
 /// The number of threads at the start: one runs jobs, and one takes over when a job waits.
@@ -72,7 +72,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
                 self.needs_thread.set(false);
                 // Without room for another thread, the next job runs when a waiting job has ended.
                 if scope.spawn(|_| self.run_jobs()).is_err() && self.idle_threads.get() == 0 {
-                    self.seat().set_stuck(true);
+                    self.set_stuck(true);
                     self.spe.notify(Processor::Spe(self.spe.id()));
                     self.spe.notify(Processor::Ppe);
                 }
@@ -97,7 +97,7 @@ impl<S: Spe> WorkerProgram<'_, S> {
             };
             self.busy_threads.set(self.busy_threads.get() - 1);
             self.idle_threads.set(self.idle_threads.get() + 1);
-            self.seat().set_stuck(false);
+            self.set_stuck(false);
             if let Err(cancelled) = outcome {
                 self.hand_in_ended();
                 resume_unwind(cancelled);
@@ -111,6 +111,19 @@ impl<S: Spe> WorkerProgram<'_, S> {
             }
         }
         self.idle_threads.set(self.idle_threads.get() - 1);
+    }
+
+    /// Records whether waiting jobs occupy all threads, with no room for another thread.
+    #[inline]
+    fn set_stuck(&self, is_stuck: bool) {
+        if self.seat().is_stuck() == is_stuck {
+            return;
+        }
+        self.seat().is_stuck.store(is_stuck, Ordering::Relaxed);
+        match is_stuck {
+            true => self.shared.sleepers.rests(self.number),
+            false => self.shared.sleepers.works(self.number),
+        }
     }
 
     fn begin(&self, next: &Next<S>) {
