@@ -568,6 +568,9 @@ impl<'a> Alternation<'a> {
     /// Selects as [`select`](Self::select) does, but does not wait. If no guard is ready, returns
     /// `None` (the skip guard of CSP).
     ///
+    /// A process that calls this method again and again must yield or wait in between: it keeps the
+    /// other processes of its processor from running.
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`select`](Self::select).

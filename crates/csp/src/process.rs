@@ -122,6 +122,11 @@ impl<'a, P: Place> Process<'a, P> {
 
     /// Returns the processor on which the process runs: an [`Spe`](cellworks_machine::Spe), the
     /// PPE, or an OS thread outside the machine.
+    ///
+    /// Under [`Transport::Coordinator`](crate::Transport::Coordinator) the PPE answers the requests
+    /// of other processes while the main process waits in a method of this crate. If the main
+    /// process waits in a method of its place in such a network, processes without shared memory
+    /// wait, too.
     pub fn place(&self) -> &'a P {
         self.place
     }
@@ -245,7 +250,7 @@ impl<'a, P: Place> Process<'a, P> {
     fn refuse_other_thread(&self) {
         // In a cancelled run, `is_calling` may be false for the right thread while it unwinds.
         assert!(
-            panicking(),
+            panicking() && self.place.is_cancelled(),
             "another thread was going to wait in the process `{}`, in which only the thread that began it can wait; do \
              the work of the other thread in a process of its own, on the same SPE",
             self.identity.name

@@ -376,6 +376,9 @@ pub struct Main<'p, M: Machine> {
 
 impl<M: Machine> Main<'_, M> {
     /// Returns the PPE, with which the main program computes, waits and reads the clock.
+    ///
+    /// With [`Scheduler::ThreeLevel`] the main program brings tasks to the workers while it waits
+    /// in a method of this crate. So it must not wait for a task by a method of the PPE.
     pub fn ppe(&self) -> &M::Core {
         self.core
     }

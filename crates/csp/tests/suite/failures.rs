@@ -1,6 +1,9 @@
 //! How networks fail: every deadlock is reported, and nothing else is reported as a deadlock.
 //! Panics and full local stores name the process.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
 use cellworks_csp::{
     Alternation, Channel, Deadlock, Ended, Network, NetworkError, Place, Process, ProcessError,
     Reader, Writer, processes,
@@ -33,6 +36,7 @@ on_every_machine![
     a_panic_names_its_process,
     a_panic_ends_the_others,
     another_thread_cannot_wait_in_a_process,
+    another_thread_cannot_wait_in_a_process_beside_one_that_unwinds,
     a_panic_of_one_of_several_processes_names_it,
     a_panic_comes_before_that_of_the_main_process,
     a_panic_of_the_main_process_names_it,
@@ -688,6 +692,45 @@ fn another_thread_cannot_wait_in_a_process<M: Machine>(machine: &M) {
         network.run().unwrap_err().to_string(),
         "the process `lender` panicked on SPE 0: another thread was going to wait in the process `lender`, in which only the \
          thread that began it can wait; do the work of the other thread in a process of its own, on the same SPE"
+    );
+}
+
+/// A thread that unwinds, and waits in a destructor, does not make the others look cancelled.
+fn another_thread_cannot_wait_in_a_process_beside_one_that_unwinds<M: Machine>(machine: &M) {
+    struct Yields<'a, S: Spe>(&'a S);
+    impl<S: Spe> Drop for Yields<'_, S> {
+        fn drop(&mut self) {
+            (0..8).for_each(|_| self.0.yield_now());
+        }
+    }
+    let refusal = Mutex::new(String::new());
+    let noted = &refusal;
+    let mut network = network(machine);
+    let (writer, mut reader) = Channel::new().one_to_one::<u32>();
+    network.process("lender", spe(0), move |process| {
+        let spe = process.place();
+        spe.thread_scope(|scope| {
+            // This writer keeps the channel open.
+            let _writer = &writer;
+            let unwinds = scope.spawn(|_| {
+                let _yields = Yields(spe);
+                panic!("a test");
+            });
+            let waits = scope.spawn(|_| {
+                spe.yield_now();
+                let read = catch_unwind(AssertUnwindSafe(|| reader.read(process)));
+                let panic = read.expect_err("the read is refused");
+                *noted.lock().unwrap() = *panic.downcast::<String>().unwrap();
+            });
+            drop((unwinds, waits));
+        });
+        Ok(())
+    });
+    network.run().unwrap_err();
+    let refusal = refusal.into_inner().unwrap();
+    assert!(
+        refusal.starts_with("another thread was going to wait in the process `lender`"),
+        "{refusal}"
     );
 }
 

@@ -4,10 +4,10 @@
 use std::sync::Mutex;
 
 use cellworks_csp::{
-    Alternation, Any, Channel, Ended, NetworkError, Process, ProcessError, Reader, Transport,
-    Writer,
+    Alternation, Any, Channel, Ended, Network, NetworkError, Process, ProcessError, Reader,
+    Transport, Writer,
 };
-use cellworks_machine::{Cycles, Machine, Spe, Time};
+use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
 use cellworks_sim::{Description, Sim};
 
 use crate::{network, on_every_machine, spe};
@@ -339,5 +339,36 @@ fn poison_loses_nothing_whatever_happens_first() {
             let seed = seed as usize;
             poisoned(&sim, seed / 4 % 3, seed % 4, seed as u64 % 7);
         }
+    }
+}
+
+/// The last item that the main process waits for comes together with requests of processes that go
+/// on. The main process must still answer them.
+#[test]
+fn requests_that_come_with_the_last_item_of_the_main_process_are_answered() {
+    for round in 0..600 {
+        let machine = crate::strict_host();
+        let mut network = Network::on(&machine);
+        network.transport(Transport::Coordinator);
+        let (back, mut backs) = Channel::new().buffered(16).any_to_one();
+        let mut kept = Vec::new();
+        for pair in 0..3 {
+            let (mut writer, mut reader) = Channel::new().buffered(5).any_to_any();
+            kept.push((writer.clone(), reader.clone()));
+            let at = |by: usize| SpeId::new(((round + pair * by) % 2) as u16);
+            network.process("writer", at(1), move |process| {
+                for number in 0..1 + (round + pair) % 5 {
+                    writer.write(process, number)?;
+                }
+                Ok(())
+            });
+            let mut back = back.clone();
+            network.process("reader", at(3), move |process| {
+                Ok(back.write(process, reader.read(process)?)?)
+            });
+        }
+        drop(back);
+        let count = network.run_with(move |process| backs.items(process).count());
+        assert_eq!(count.unwrap(), 3, "round {round}");
     }
 }

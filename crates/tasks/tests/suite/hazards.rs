@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use cellworks_host::{Host, HostSpe};
 use cellworks_machine::{Machine, RunError, Spe, Wait};
 use cellworks_tasks::{Handle, Part, Pool, PoolError, Scheduler, TaskError, Worker};
 
@@ -710,4 +711,45 @@ fn destructors_use_the_main_program_while_a_deadlocked_run_ends<M: Machine>(mach
         assert!(is_deadlock(&ended), "{ended:?}");
         assert!(called.swap(0, Ordering::Relaxed) == 1);
     });
+}
+
+/// The halves are all taken by other workers, and then the joins end in the order in which they
+/// began.
+#[test]
+fn a_half_runs_once_if_joins_of_threads_end_in_any_order() {
+    const THREADS: usize = 24;
+    let host = Host::builder().spes(4).build().unwrap();
+    let rounds = if cfg!(debug_assertions) {
+        1_000
+    } else {
+        20_000
+    };
+    Pool::new(&host)
+        .run(|main| {
+            main.install(|worker| {
+                for round in 0..10_000 {
+                    let begun = AtomicUsize::new(0);
+                    worker.spe().thread_scope(|threads| {
+                        for _ in 0..THREADS {
+                            let spawned = threads.spawn(|_| {
+                                let value = Box::new([1_u64; 8]);
+                                let waits = |worker: &Worker<'_, HostSpe>| {
+                                    while begun.load(Ordering::Relaxed) < THREADS {
+                                        worker.spe().yield_now();
+                                    }
+                                };
+                                let (_, sum) = worker.join(waits, |_| {
+                                    begun.fetch_add(1, Ordering::Relaxed);
+                                    value.into_iter().sum::<u64>()
+                                });
+                                assert_eq!(sum, 8, "round {round}");
+                            });
+                            spawned.unwrap();
+                        }
+                    });
+                    assert_eq!(begun.into_inner(), THREADS, "round {round}");
+                }
+            });
+        })
+        .unwrap();
 }

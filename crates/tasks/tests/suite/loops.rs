@@ -294,6 +294,33 @@ fn the_indices_of_a_loop_run_at_the_same_time_although_none_calls_the_pool() {
     });
 }
 
+/// A worker that shares the CPU of a busy one is not woken in place of one on another CPU.
+#[test]
+fn halves_run_at_the_same_time_if_workers_share_cpus() {
+    if host_of_two_cpus().is_none() {
+        return;
+    }
+    let host = Host::builder().spes(16).build().unwrap();
+    Pool::new(&host)
+        .run(|main| {
+            for _ in 0..10 {
+                // All workers lie down.
+                std::thread::sleep(Duration::from_millis(5));
+                let meeting = Meeting::default();
+                main.install(|worker| worker.join(|_| meeting.come(), |_| meeting.come()));
+                std::thread::sleep(Duration::from_millis(5));
+                let meeting = &Meeting::default();
+                main.install(|worker| {
+                    worker.scope(|scope| {
+                        scope.spawn(worker, |_| meeting.come());
+                        meeting.come();
+                    });
+                });
+            }
+        })
+        .unwrap();
+}
+
 /// If a host has a CPU for each worker, its workers run at the same time.
 #[test]
 fn one_loop_ends_up_on_all_workers_of_a_host() {
