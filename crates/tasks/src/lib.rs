@@ -30,6 +30,7 @@ mod current;
 mod data;
 mod depth;
 mod discard;
+mod divide;
 mod error;
 mod fresh_room;
 mod halves;
@@ -37,6 +38,7 @@ mod handle;
 mod job;
 mod join;
 mod lock;
+mod merge;
 #[cfg(all(test, loom))]
 mod models;
 mod node;

@@ -10,6 +10,7 @@ mod machines;
 mod observation;
 mod room;
 mod schedules;
+mod sorting;
 mod tasks;
 mod three_level;
 mod waiting;
