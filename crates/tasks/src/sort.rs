@@ -51,44 +51,6 @@ impl<C> Sort<C> {
         worker.workers() == 1 || items.len() <= self.piece || size_of::<T>() == 0
     }
 
-    /// Sorts items that are sorted already, or strictly reversed. Returns false for other items.
-    fn sort_run<S: Spe, T: Send>(&self, worker: &Worker<'_, S>, items: &mut [T]) -> bool
-    where
-        C: Fn(&T, &T) -> Ordering + Sync,
-    {
-        let is_less = |a: &T, b: &T| (self.compare)(a, b).is_lt();
-        if is_less(&items[1], &items[0]) {
-            let is_reversed = self.is_run(worker, items, &|a, b| is_less(b, a));
-            if is_reversed {
-                items.reverse();
-            }
-            return is_reversed;
-        }
-        self.is_run(worker, items, &|a, b| !is_less(b, a))
-    }
-
-    /// Returns whether `follows` is true for each item and the next one.
-    fn is_run<S: Spe, T: Send>(
-        &self,
-        worker: &Worker<'_, S>,
-        items: &mut [T],
-        follows: &(impl Fn(&T, &T) -> bool + Sync),
-    ) -> bool
-    where
-        C: Sync,
-    {
-        if items.len() <= self.piece {
-            return items.is_sorted_by(follows);
-        }
-        let middle = items.len() / 2;
-        let (left, right) = items.split_at_mut(middle);
-        let (left, right) = worker.join(
-            |worker| self.is_run(worker, left, follows),
-            |worker| self.is_run(worker, right, follows),
-        );
-        left && right && follows(&items[middle - 1], &items[middle])
-    }
-
     /// Sorts by merging. `room` has room for all items.
     fn stable<S: Spe, T: Send>(
         &self,
@@ -150,6 +112,19 @@ impl<C> Sort<C> {
             |worker| self.unstable(worker, greater, divisions - 1),
         );
     }
+}
+
+/// Sorts items that are sorted already, or strictly reversed. Returns false for other items. To wake
+/// another worker for this would take longer than it saves.
+fn sort_run<T>(items: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+    if !compare(&items[1], &items[0]).is_lt() {
+        return items.is_sorted_by(|a, b| !compare(b, a).is_lt());
+    }
+    let is_reversed = items.is_sorted_by(|a, b| compare(b, a).is_lt());
+    if is_reversed {
+        items.reverse();
+    }
+    is_reversed
 }
 
 fn quarters<T>(items: &mut [T], [first, middle, last]: [usize; 3]) -> [&mut [T]; 4] {
@@ -231,7 +206,7 @@ impl<S: Spe> Worker<'_, S> {
         if sort.is_alone(self, items) {
             return items.sort_by(sort.compare);
         }
-        if !sort.sort_run(self, items) {
+        if !sort_run(items, &sort.compare) {
             let mut room = Vec::with_capacity(items.len());
             let room = &mut room.spare_capacity_mut()[..items.len()];
             sort.stable(self, items, room);
@@ -335,7 +310,7 @@ impl<S: Spe> Worker<'_, S> {
         if sort.is_alone(self, items) {
             return items.sort_unstable_by(sort.compare);
         }
-        if !sort.sort_run(self, items) {
+        if !sort_run(items, &sort.compare) {
             sort.unstable(self, items, 2 * items.len().ilog2());
         }
     }
