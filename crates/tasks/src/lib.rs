@@ -30,6 +30,7 @@ mod current;
 mod data;
 mod depth;
 mod discard;
+mod divide;
 mod error;
 mod fresh_room;
 mod halves;
@@ -38,6 +39,7 @@ mod iter;
 mod job;
 mod join;
 mod lock;
+mod merge;
 #[cfg(all(test, loom))]
 mod models;
 mod node;

@@ -650,7 +650,7 @@ fn destructors_use_the_worker_while_a_deadlocked_run_ends<M: Machine>(machine: &
         },
         |worker| worker.for_each(0..1_000, |_, _| ()),
         |worker| {
-            let mut numbers: Vec<u32> = (0..10_000).rev().collect();
+            let mut numbers: Vec<u32> = (0..10_000).map(|n| n * 7_919 % 10_007).collect();
             worker.sort(&mut numbers);
             assert!(numbers.is_sorted());
         },

@@ -1,4 +1,4 @@
-//! Tests of loops, reductions and sorting.
+//! Tests of loops and reductions.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,8 +16,6 @@ crate::on_every_machine!(
     a_reduction_keeps_the_order,
     a_loop_in_a_loop_visits_each_pair_once,
     a_panic_in_a_loop_comes_out,
-    a_sorted_slice_is_in_order,
-    equal_items_keep_their_order,
 );
 
 /// Runs a program on one worker of a pool.
@@ -130,44 +128,6 @@ fn a_panic_in_a_loop_comes_out<M: Machine>(machine: &M) {
     });
     let error = error.unwrap_err().to_string();
     assert!(error.contains("the index of the panic"), "{error}");
-}
-
-/// Returns unordered numbers: the high bits of a linear congruential sequence.
-fn numbers(count: usize) -> Vec<u32> {
-    let next = |n: &u64| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
-    let sequence = std::iter::successors(Some(17_u64), next);
-    sequence
-        .skip(1)
-        .take(count)
-        .map(|n| (n >> 40) as u32)
-        .collect()
-}
-
-fn a_sorted_slice_is_in_order<M: Machine>(machine: &M) {
-    for count in [0, 1, 2, 2_048, 2_049, 30_000] {
-        let mut sorted = numbers(count);
-        on(machine, |worker| worker.sort(&mut sorted)).unwrap();
-        let mut expected = numbers(count);
-        expected.sort_unstable();
-        assert_eq!(sorted, expected);
-    }
-}
-
-fn equal_items_keep_their_order<M: Machine>(machine: &M) {
-    // The two halves have different keys. Therefore merging divides sometimes the left half in the
-    // middle and sometimes the right half.
-    let key = |index: usize, number: u32| number % if index < 9_000 { 3 } else { 50 };
-    let items: Vec<(u32, usize)> = (numbers(20_000).into_iter().enumerate())
-        .map(|(index, number)| (key(index, number), index))
-        .collect();
-    let mut sorted = items.clone();
-    on(machine, |worker| {
-        worker.sort_by_key(&mut sorted, |item| item.0)
-    })
-    .unwrap();
-    let mut expected = items;
-    expected.sort_by_key(|item| item.0);
-    assert_eq!(sorted, expected);
 }
 
 /// Returns the simulated time of a loop of 3,000 expensive indices, and the number of indices that

@@ -11,6 +11,7 @@ mod machines;
 mod observation;
 mod room;
 mod schedules;
+mod sorting;
 mod tasks;
 mod three_level;
 mod waiting;
