@@ -719,11 +719,6 @@ fn destructors_use_the_main_program_while_a_deadlocked_run_ends<M: Machine>(mach
 fn a_half_runs_once_if_joins_of_threads_end_in_any_order() {
     const THREADS: usize = 24;
     let host = Host::builder().spes(4).build().unwrap();
-    let rounds = if cfg!(debug_assertions) {
-        1_000
-    } else {
-        20_000
-    };
     Pool::new(&host)
         .run(|main| {
             main.install(|worker| {
