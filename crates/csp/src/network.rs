@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
+    Machine, PanicPayload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
 };
 
 use crate::cause::{self, Moment};
@@ -705,14 +705,14 @@ pub enum NetworkError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// A process panicked.
-    #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
+    #[error("the process `{process}` panicked on {at}: {payload}")]
     Panic {
         /// The name of the process.
         process: String,
         /// The processor on which the process ran.
         at: Processor,
         /// The payload of the panic.
-        payload: Payload,
+        payload: PanicPayload,
     },
     /// A process tried to run a second network. The second network was not run, because the call
     /// would have blocked the other processes of the SPE until the second network had ended.
@@ -757,7 +757,7 @@ impl NetworkError {
     /// Always panics.
     pub fn resume(self) -> ! {
         match self {
-            Self::Panic { payload, .. } => resume_unwind(payload),
+            Self::Panic { payload, .. } => resume_unwind(payload.into_inner()),
             Self::Run(error) => error.resume(),
             other => panic!("{other}"),
         }
@@ -799,7 +799,7 @@ impl From<Failure> for NetworkError {
             } => Self::Panic {
                 process,
                 at,
-                payload,
+                payload: payload.into(),
             },
         }
     }
@@ -809,10 +809,4 @@ impl fmt::Debug for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn text_of(payload: &Payload) -> &str {
-    let owned = payload.downcast_ref::<String>().map(String::as_str);
-    let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("(a payload that is not text)")
 }

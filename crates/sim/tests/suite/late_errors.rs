@@ -102,7 +102,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
         panic!("{:?}", end.err());
     };
     assert_eq!(at.to_string(), "SPE 0");
-    assert_eq!(without_time(text(&*payload)), LATE);
+    assert_eq!(without_time(text(&*payload.into_inner())), LATE);
 }
 
 /// A value whose destructor calls the MFC.
