@@ -490,6 +490,32 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE, and returns
     /// the result of `main`.
     ///
+    /// Write `move` before the closure, so that the ends of `main` are dropped when `main` ends and
+    /// the other processes find their channels closed. A closure without `move` borrows its ends.
+    /// They live on after `main` has ended, and a process that waits for them is in a deadlock. Lend
+    /// ends only to a `main` that ends last, such as one that reads a channel until it is closed.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network, NetworkError};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// fn print_all<M: Machine>(machine: &M) -> Result<(), NetworkError> {
+    ///     let (mut numbers, mut to_print) = Channel::new().one_to_one::<u32>();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("printer", SpeId::new(0), move |process| {
+    ///         loop {
+    ///             println!("{}", to_print.read(process)?);
+    ///         }
+    ///     });
+    ///     // Without `move`, the printer would wait for ever after the last number.
+    ///     network.run_with(move |process| {
+    ///         let written = (1..=3).try_for_each(|number| numbers.write(process, number));
+    ///         written.expect("the printer reads until the channel is closed");
+    ///     })
+    /// }
+    /// # print_all(&cellworks_host::Host::new().unwrap()).unwrap();
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`run`](Self::run).
