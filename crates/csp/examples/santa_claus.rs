@@ -60,7 +60,7 @@ fn visitor(
     mut left: Reader<(), Any>,
 ) -> Result<(), ProcessError> {
     loop {
-        process.sleep_until(process.now() + away.into());
+        process.sleep_until(process.now() + away);
         arrive.write(process, number)?;
         left.read(process)?;
     }

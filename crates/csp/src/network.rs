@@ -516,6 +516,30 @@ impl<'env, M: Machine> Network<'env, M> {
     /// # print_all(&cellworks_host::Host::new().unwrap()).unwrap();
     /// ```
     ///
+    /// If `main` uses `?`, name its result where the closure begins, and write `Ok` without a type.
+    /// The first `?` behind the call passes on the error of the network, the second that of `main`.
+    ///
+    /// ```
+    /// use std::error::Error;
+    ///
+    /// use cellworks_csp::{Channel, Network, ProcessError};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// fn sum<M: Machine>(machine: &M) -> Result<u32, Box<dyn Error>> {
+    ///     let (mut numbers, mut to_add) = Channel::new().one_to_one();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("source", SpeId::new(0), move |process| {
+    ///         Ok((1..=2).try_for_each(|number| numbers.write(process, number))?)
+    ///     });
+    ///     let sum = network.run_with(move |process| -> Result<_, ProcessError> {
+    ///         let first = to_add.read(process)?;
+    ///         Ok(first + to_add.read(process)?)
+    ///     })??;
+    ///     Ok(sum)
+    /// }
+    /// # assert_eq!(sum(&cellworks_host::Host::new().unwrap()).unwrap(), 3);
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`run`](Self::run).

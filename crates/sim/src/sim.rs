@@ -84,6 +84,26 @@ impl SimBuilder {
     }
 
     /// Writes a trace of the next run, in the format of ui.perfetto.dev.
+    ///
+    /// ```
+    /// use std::fs::File;
+    ///
+    /// use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+    /// use cellworks_sim::{Description, Sim};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = "run.pftrace";
+    /// # let path = folder.path().join(path);
+    /// let file = File::create(&path)?;
+    /// let sim = Sim::builder(Description::load("qs20")?).trace(Box::new(file)).build();
+    /// sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| spe.compute(Cycles(1_000)))))?;
+    /// if let Some(error) = sim.take_trace_error() {
+    ///     return Err(error.into());
+    /// }
+    /// # assert!(std::fs::metadata(&path)?.len() > 0);
+    /// // Open the file at ui.perfetto.dev.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trace(mut self, to: Box<dyn io::Write + Send>) -> Self {
         self.trace = Some(to);
         self
@@ -209,6 +229,20 @@ impl Sim {
 
     /// Returns the counters of the last run. Returns `None` before the first run, or if the trace
     /// of the last run could not be written.
+    ///
+    /// ```
+    /// use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+    /// use cellworks_sim::{Description, Sim};
+    ///
+    /// let sim = Sim::new(Description::load("qs20")?);
+    /// sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| spe.compute(Cycles(3_200)))))?;
+    /// let counters = sim.counters().expect("it has run");
+    /// // The clock has 3.2 GHz.
+    /// assert_eq!(format!("{:?}", counters.spes[0].computing), "1 us");
+    /// // A table of the times of each SPE, and one of the use of each ring and memory module.
+    /// println!("{counters}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }
