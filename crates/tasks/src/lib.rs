@@ -30,6 +30,7 @@ mod current;
 mod data;
 mod depth;
 mod discard;
+mod elsewhere;
 mod error;
 mod fresh_room;
 mod halves;
