@@ -54,6 +54,7 @@ fn listed() -> impl Iterator<Item = &'static str> {
         cellworks::sim::DescriptionError,
         cellworks::sim::Hazard,
         cellworks::sim::LoadError,
+        cellworks::sim::SimError,
         cellworks::sim::trace::ReadTraceError,
         cellworks::stats::Impossible,
         cellworks::stats::MeasureError,
