@@ -36,5 +36,5 @@ pub fn qs22_with_seed(seed: u64) -> Sim {
     for cell in &mut description.cells {
         cell.spes.truncate(SPES / 2);
     }
-    Sim::builder(description).seed(seed).build()
+    Sim::builder(description).seed(seed).build().unwrap()
 }

@@ -249,7 +249,7 @@ impl World {
             Some(RunError::Panic {
                 at: Processor::Spe(failure.at),
                 program: failure.program.to_owned(),
-                payload: failure.outcome.take_panic()?,
+                payload: failure.outcome.take_panic()?.into(),
             })
         })
     }

@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_time_of_all_turns_is_that_of_a_sample() {
-        let qs22 = Sim::new(Description::built_in("qs22").unwrap());
+        let qs22 = Sim::new(Description::built_in("qs22").unwrap()).unwrap();
         for (spes, threads) in [(1, 1), (4, 1), (2, 2)] {
             let knn = Knn {
                 placement: Placement {

@@ -275,7 +275,7 @@ fn machine(interconnect: Option<Interconnect>) -> Description {
 
 /// Returns the time and the number of events.
 fn ours(machine: &Description, work: &Work) -> (Duration, u64) {
-    let sim = Sim::new(machine.clone());
+    let sim = Sim::new(machine.clone()).unwrap();
     let rounds = work.rounds();
     let start = Instant::now();
     let outcome = sim.run(|ppe| {

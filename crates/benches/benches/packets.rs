@@ -73,7 +73,7 @@ fn main() {
 fn machine() -> Sim {
     let mut description = Description::built_in("qs20").expect("it is built in");
     description.ppe.start_program_ps.value = 1;
-    Sim::new(description)
+    Sim::new(description).unwrap()
 }
 
 /// Runs a program on the SPEs of Cell 0. Each moves `packets` packets. Returns packets a second.

@@ -29,7 +29,7 @@ fn sum_of_squares<M: Machine>(machine: &M) -> Result<u64, NetworkError> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(2).build()?;
     println!("this computer: {}", sum_of_squares(&host)?);
-    let blade = Sim::new(Description::load("qs22")?);
+    let blade = Sim::new(Description::load("qs22")?)?;
     println!("an IBM QS22:   {}", sum_of_squares(&blade)?);
     Ok(())
 }

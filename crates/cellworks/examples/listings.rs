@@ -54,7 +54,7 @@ fn fibonacci<M: Machine>(machine: &M, count: usize) -> Result<Vec<u64>, NetworkE
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(3).build()?;
     println!("this computer: {:?}", fibonacci(&host, 16)?);
-    let blade = Sim::new(Description::load("qs22")?);
+    let blade = Sim::new(Description::load("qs22")?)?;
     println!("an IBM QS22:   {:?}", fibonacci(&blade, 16)?);
     Ok(())
 }

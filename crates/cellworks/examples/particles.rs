@@ -54,7 +54,8 @@ fn run<M: Machine>(machine: &M) -> Result<(f32, f32), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let ps3 = Sim::new(Description::built_in("ps3").expect("it is built in"));
+    let ps3 = Sim::new(Description::built_in("ps3").expect("it is built in"))
+        .expect("there is memory for its local stores");
     for (name, (energy, x)) in [
         ("this computer", run(&Host::new()?)?),
         ("a PlayStation 3", run(&ps3)?),

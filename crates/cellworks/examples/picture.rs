@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("this computer: {here}");
 
     let mut again = vec![0; WIDTH * HEIGHT];
-    let console = Sim::new(Description::load("ps3")?);
+    let console = Sim::new(Description::load("ps3")?)?;
     println!("a PlayStation 3: {}", draw(&console, &mut again)?);
     assert!(again == picture, "both machines draw the same");
     Ok(())

@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values: Vec<f32> = (0..1_000_000).map(|at| (at % 100) as f32).collect();
     println!("this computer: {}", on(&Host::new()?, &values)?);
 
-    let blade = Sim::new(Description::load("qs20")?);
+    let blade = Sim::new(Description::load("qs20")?)?;
     println!("an IBM QS20:   {}", on(&blade, &values)?);
     let counters = blade.counters().expect("it has run");
     let first = &counters.spes[0];

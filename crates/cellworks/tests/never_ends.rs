@@ -19,7 +19,10 @@ fn main() {
             never_end(&Host::builder().spes(2).build().unwrap(), case);
         }
         Some([machine, case]) if machine == "qs20" => {
-            never_end(&Sim::new(Description::built_in("qs20").unwrap()), case);
+            never_end(
+                &Sim::new(Description::built_in("qs20").unwrap()).unwrap(),
+                case,
+            );
         }
         _ => {
             let start = |machine| CASES.map(|case| (machine, case, start(machine, case)));

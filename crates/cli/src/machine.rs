@@ -78,7 +78,8 @@ impl Kind {
             Self::Simulated => {
                 refuse_cpus(cpus.as_ref(), machine)?;
                 files.refuse_to_replace(Path::new(machine))?;
-                Ok(parts::of_description(&load(machine)?))
+                parts::of_description(&load(machine)?)
+                    .map_err(|error| Failure::Run(error.to_string()))
             }
         }
     }

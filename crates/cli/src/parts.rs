@@ -8,7 +8,7 @@ use cellworks_report::{
     CacheInfo, CpuInfo, CpuLeftOut, ElementInfo, InterconnectInfo, MachineInfo, MachineReport,
     NumaNodeInfo, QuotaInfo, Simulation,
 };
-use cellworks_sim::{Description, Interconnect, Sim};
+use cellworks_sim::{Description, Interconnect, Sim, SimError};
 
 use crate::args::Cpus;
 use crate::failure::Failure;
@@ -63,23 +63,23 @@ pub(crate) fn of_this_computer(chosen: Option<&Cpus>) -> Result<MachineReport, F
     })
 }
 
-pub(crate) fn of_description(description: &Description) -> MachineReport {
+pub(crate) fn of_description(description: &Description) -> Result<MachineReport, SimError> {
     let how = Simulation {
         description: description.name.clone(),
         seed: 0,
         system_calls: false,
     };
-    let sim = Sim::new(description.clone());
+    let sim = Sim::new(description.clone())?;
     let info = MachineInfo {
         name: description.title.clone(),
         ..MachineInfo::of(sim.topology(), Some(how))
     };
     let (kind, cells) = elements(description);
     let kind = kind.to_owned();
-    MachineReport {
+    Ok(MachineReport {
         interconnect: Some(InterconnectInfo { kind, cells }),
         ..MachineReport::of(info)
-    }
+    })
 }
 
 /// Returns the kind of the interconnect, and the elements of each Cell.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellworks_machine::{Machine, Topology};
 use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
-use cellworks_sim::{Description, HazardWatch, Interconnect, LoadError, PpeAccess, Sim};
+use cellworks_sim::{Description, HazardWatch, Interconnect, LoadError, PpeAccess, Sim, SimError};
 use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
@@ -120,7 +120,8 @@ impl Simulated {
     ) -> Result<Self, Failure> {
         files.refuse_to_replace(machine)?;
         // A machine that cannot do the work is refused before a file is written.
-        check(Sim::new(description.clone()).topology())?;
+        let no_memory = |error: SimError| Failure::Run(error.to_string());
+        check(Sim::new(description.clone()).map_err(no_memory)?.topology())?;
         let title = description.title.clone();
         let how = Simulation {
             description: description.name.clone(),
@@ -152,7 +153,7 @@ impl Simulated {
             builder = builder.trace(Box::new(trace.clone()));
         }
         Ok(Self {
-            sim: builder.build(),
+            sim: builder.build().map_err(no_memory)?,
             title,
             how,
             trace,

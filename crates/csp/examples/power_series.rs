@@ -178,7 +178,7 @@ pub(crate) fn squares<M: Machine>(
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(2).build()?;
-    let blade = Sim::new(Description::load("qs22")?);
+    let blade = Sim::new(Description::load("qs22")?)?;
     for (name, [geometric, pythagoras]) in [
         ("this computer", squares(&host, 8)?),
         ("an IBM QS22", squares(&blade, 8)?),

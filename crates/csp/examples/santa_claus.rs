@@ -60,7 +60,7 @@ fn visitor(
     mut left: Reader<(), Any>,
 ) -> Result<(), ProcessError> {
     loop {
-        process.sleep_until(process.now() + away.into());
+        process.sleep_until(process.now() + away);
         arrive.write(process, number)?;
         left.read(process)?;
     }
@@ -123,7 +123,7 @@ pub(crate) fn santa_claus<M: Machine>(machine: &M, deliveries: u32) -> Result<Ye
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(2).build()?;
     println!("this computer: {:?}", santa_claus(&host, 10)?);
-    let blade = Sim::new(Description::load("qs22")?);
+    let blade = Sim::new(Description::load("qs22")?)?;
     println!("an IBM QS22:   {:?}", santa_claus(&blade, 10)?);
     Ok(())
 }

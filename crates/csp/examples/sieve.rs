@@ -68,7 +68,7 @@ fn take(process: &Process<'_, impl Place>, found: &mut Reader<u64>, count: usize
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder().spes(2).build()?;
     println!("this computer: {:?}", primes(&host, 30)?);
-    let blade = Sim::new(Description::load("qs22")?);
+    let blade = Sim::new(Description::load("qs22")?)?;
     println!("an IBM QS22:   {:?}", primes(&blade, 30)?);
     Ok(())
 }

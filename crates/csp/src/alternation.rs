@@ -585,6 +585,25 @@ impl<'a> Alternation<'a> {
     /// Selects as [`select`](Self::select) does, but waits only until `deadline`. If no guard was
     /// ready, returns `None` (the time-out guard of CSP).
     ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use cellworks_csp::{Alternation, Place, Process, ProcessError, Reader};
+    ///
+    /// /// Returns the first of two answers, or `None` if none comes within 10 milliseconds.
+    /// fn first_answer(
+    ///     process: &Process<impl Place>,
+    ///     left: &mut Reader<u32>,
+    ///     right: &mut Reader<u32>,
+    /// ) -> Result<Option<u32>, ProcessError> {
+    ///     let mut answers = Alternation::fair();
+    ///     let guards = [answers.read(left), answers.read(right)];
+    ///     let deadline = process.now() + Duration::from_millis(10);
+    ///     let chosen = answers.select_until(process, deadline)?;
+    ///     Ok(chosen.map(|chosen| answers.take(process, &guards[chosen.index()])))
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`select`](Self::select).

@@ -97,7 +97,10 @@ fn described(known: &Known, operation: &Operation) -> String {
                 Side::Writer => "writers",
                 Side::Reader => "readers",
             };
-            format!("{what} (whose {users} have ended, but an end for another was not dropped)")
+            format!(
+                "{what} (whose {users} have ended, but an end was not dropped: write `move` before the closure of the \
+                 process that used it, or `drop` it before the run)"
+            )
         }
         _ => what.clone(),
     }

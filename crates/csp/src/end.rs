@@ -3,6 +3,7 @@
 // Rejected: an `Ended` that names its channel. Counting references to the name costs nanoseconds.
 // `Ended` is one byte, which each read and write returns.
 
+use std::error::Error;
 use std::fmt;
 
 /// How a channel has ended.
@@ -18,8 +19,9 @@ pub enum Ended {
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
-/// `?` turns an `Unsent` into an [`Ended`] or a [`ProcessError`](crate::ProcessError), and drops
-/// the item. `Unsent` is no [`Error`](std::error::Error), because an item may borrow data.
+/// `?` turns an `Unsent` into an [`Ended`], a [`ProcessError`](crate::ProcessError) or a
+/// `Box<dyn Error>` of the `Ended`, and drops the item. `Unsent` is no [`Error`], because an item
+/// may borrow data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unsent<T> {
     /// The item.
@@ -31,6 +33,19 @@ pub struct Unsent<T> {
 impl<T> From<Unsent<T>> for Ended {
     fn from(unsent: Unsent<T>) -> Self {
         unsent.ended
+    }
+}
+
+// Also the conversion into a `ProcessError`.
+impl<T> From<Unsent<T>> for Box<dyn Error + Send + Sync> {
+    fn from(unsent: Unsent<T>) -> Self {
+        Box::new(unsent.ended)
+    }
+}
+
+impl<T> From<Unsent<T>> for Box<dyn Error> {
+    fn from(unsent: Unsent<T>) -> Self {
+        Box::new(unsent.ended)
     }
 }
 
@@ -50,6 +65,10 @@ impl<T> fmt::Display for Unsent<T> {
 
 /// An item that [`try_write`](crate::Writer::try_write) or
 /// [`write_until`](crate::Writer::write_until) did not write.
+///
+/// `?` turns a `Refused` into a `Box<dyn Error>` and drops the item, but not into a
+/// [`ProcessError`](crate::ProcessError): a process decides what happens to an item that was not
+/// taken. [`not_taken`](Self::not_taken) helps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Refused<T> {
     /// The channel has not ended, but the buffer was full, and no reader took the item at once or
@@ -99,6 +118,21 @@ impl<T> Refused<T> {
     }
 }
 
+/// An item was not taken.
+#[derive(Debug, thiserror::Error)]
+#[error("an item was not written: no reader took it in time")]
+struct NotTaken;
+
+// Not into a `Box<dyn Error + Send + Sync>`, which `?` would turn into a `ProcessError`.
+impl<T> From<Refused<T>> for Box<dyn Error> {
+    fn from(refused: Refused<T>) -> Self {
+        match refused {
+            Refused::NotTaken(_) => Box::new(NotTaken),
+            Refused::Ended(unsent) => Box::new(unsent.ended),
+        }
+    }
+}
+
 impl<T> fmt::Debug for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -111,7 +145,7 @@ impl<T> fmt::Debug for Refused<T> {
 impl<T> fmt::Display for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotTaken(_) => f.write_str("an item was not written: no reader took it in time"),
+            Self::NotTaken(_) => NotTaken.fmt(f),
             Self::Ended(unsent) => unsent.fmt(f),
         }
     }

@@ -29,6 +29,10 @@ use cellworks_machine::{Span, Time};
 ///
 /// For other types, use [`item!`](crate::item) with the fields or variants of the type.
 ///
+/// # Types of other crates
+///
+/// Rust allows no `impl Item` for a type of another crate. Write the value in a [`Foreign`].
+///
 /// # Shared values
 ///
 /// An [`Arc`] of an item is itself an item. Use an `Arc` for values that no process changes. If
@@ -67,8 +71,9 @@ use cellworks_machine::{Span, Time};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no item, so it cannot be written to a channel",
     label = "not an `Item`",
-    note = "if it owns nothing on the heap, write `impl cellworks_csp::Item for {Self} {{}}`",
-    note = "if it does, write `cellworks_csp::item!` with its fields or variants",
+    note = "if your crate defines it, and it owns nothing on the heap, write `impl cellworks_csp::Item for {Self} {{}}`",
+    note = "if your crate defines it, and it owns data on the heap, write `cellworks_csp::item!` with its fields or variants",
+    note = "if another crate defines it, write a `cellworks_csp::Foreign`, as in `writer.write(process, Foreign(value))`",
     note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
 )]
 pub trait Item: Send {
@@ -122,6 +127,34 @@ macro_rules! item {
         }
     };
 }
+
+/// A value of a type that another crate defines, as an item.
+///
+/// [`bytes`](Item::bytes) returns the size of the value without data on the heap. If a simulated
+/// machine is to count such data, define a struct with the value, and `impl Item` with `bytes`.
+///
+/// ```
+/// use std::process::Output;
+///
+/// use cellworks_csp::{Channel, Ended, Foreign, Place, Process, Reader};
+///
+/// /// Reads how the commands ended that another process has run, until one fails.
+/// fn watch(
+///     process: &Process<impl Place>,
+///     mut outputs: Reader<Foreign<Output>>,
+/// ) -> Result<Output, Ended> {
+///     loop {
+///         let Foreign(output) = outputs.read(process)?;
+///         if !output.status.success() {
+///             return Ok(output);
+///         }
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Foreign<T>(pub T);
+
+impl<T: Send> Item for Foreign<T> {}
 
 macro_rules! plain {
     ($($type:ty),*) => { $(impl Item for $type {})* };

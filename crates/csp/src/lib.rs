@@ -165,7 +165,7 @@ pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Refused, Unsent};
 pub use ends::{Ends, Input, Output};
 pub use gate::Gate;
-pub use item::Item;
+pub use item::{Foreign, Item};
 pub use named::error::{Mistake, NamedError};
 pub use network::{Group, Network, NetworkError};
 pub use open::OpenNetwork;

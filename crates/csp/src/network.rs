@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Machine, Payload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
+    Machine, PanicPayload, Ppe, PpeCore, Processor, RunError, Spe, SpeId, StackError, Wake,
 };
 
 use crate::cause::{self, Moment};
@@ -490,6 +490,56 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Runs the network as [`run`](Self::run) does, with the process `main` on the PPE, and returns
     /// the result of `main`.
     ///
+    /// Write `move` before the closure, so that the ends of `main` are dropped when `main` ends and
+    /// the other processes find their channels closed. A closure without `move` borrows its ends.
+    /// They live on after `main` has ended, and a process that waits for them is in a deadlock. Lend
+    /// ends only to a `main` that ends last, such as one that reads a channel until it is closed.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network, NetworkError};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// fn print_all<M: Machine>(machine: &M) -> Result<(), NetworkError> {
+    ///     let (mut numbers, mut to_print) = Channel::new().one_to_one::<u32>();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("printer", SpeId::new(0), move |process| {
+    ///         loop {
+    ///             println!("{}", to_print.read(process)?);
+    ///         }
+    ///     });
+    ///     // Without `move`, the printer would wait for ever after the last number.
+    ///     network.run_with(move |process| {
+    ///         let written = (1..=3).try_for_each(|number| numbers.write(process, number));
+    ///         written.expect("the printer reads until the channel is closed");
+    ///     })
+    /// }
+    /// # print_all(&cellworks_host::Host::new().unwrap()).unwrap();
+    /// ```
+    ///
+    /// If `main` uses `?`, name its result where the closure begins, and write `Ok` without a type.
+    /// The first `?` behind the call passes on the error of the network, the second that of `main`.
+    ///
+    /// ```
+    /// use std::error::Error;
+    ///
+    /// use cellworks_csp::{Channel, Network, ProcessError};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// fn sum<M: Machine>(machine: &M) -> Result<u32, Box<dyn Error>> {
+    ///     let (mut numbers, mut to_add) = Channel::new().one_to_one();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("source", SpeId::new(0), move |process| {
+    ///         Ok((1..=2).try_for_each(|number| numbers.write(process, number))?)
+    ///     });
+    ///     let sum = network.run_with(move |process| -> Result<_, ProcessError> {
+    ///         let first = to_add.read(process)?;
+    ///         Ok(first + to_add.read(process)?)
+    ///     })??;
+    ///     Ok(sum)
+    /// }
+    /// # assert_eq!(sum(&cellworks_host::Host::new().unwrap()).unwrap(), 3);
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`run`](Self::run).
@@ -709,14 +759,14 @@ pub enum NetworkError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// A process panicked.
-    #[error("the process `{process}` panicked on {at}: {}", text_of(.payload))]
+    #[error("the process `{process}` panicked on {at}: {payload}")]
     Panic {
         /// The name of the process.
         process: String,
         /// The processor on which the process ran.
         at: Processor,
         /// The payload of the panic.
-        payload: Payload,
+        payload: PanicPayload,
     },
     /// A process tried to run a second network. The second network was not run, because the call
     /// would have blocked the other processes of the SPE until the second network had ended.
@@ -761,7 +811,7 @@ impl NetworkError {
     /// Always panics.
     pub fn resume(self) -> ! {
         match self {
-            Self::Panic { payload, .. } => resume_unwind(payload),
+            Self::Panic { payload, .. } => resume_unwind(payload.into_inner()),
             Self::Run(error) => error.resume(),
             other => panic!("{other}"),
         }
@@ -803,7 +853,7 @@ impl From<Failure> for NetworkError {
             } => Self::Panic {
                 process,
                 at,
-                payload,
+                payload: payload.into(),
             },
         }
     }
@@ -813,10 +863,4 @@ impl fmt::Debug for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
-}
-
-fn text_of(payload: &Payload) -> &str {
-    let owned = payload.downcast_ref::<String>().map(String::as_str);
-    let text = owned.or_else(|| payload.downcast_ref::<&str>().copied());
-    text.unwrap_or("(a payload that is not text)")
 }

@@ -4,10 +4,11 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 
 use crate::alternation::GuardEnded;
 use crate::cause::Moment;
-use crate::end::{Ended, Unsent};
+use crate::end::Ended;
 use crate::named::error::NamedError;
 
 /// The reason why a process ends early: a channel has [ended](Ended), or the process has failed.
@@ -49,6 +50,28 @@ use crate::named::error::NamedError;
 /// let NetworkError::Failed { source, .. } = error else { unreachable!() };
 /// assert!(source.is::<std::num::ParseIntError>());
 /// ```
+///
+/// A `ProcessError` is no [`Error`] itself, so that `?` can turn each error into one. It
+/// dereferences to the error within, which has `downcast_ref` and `source`, and `?` turns it into a
+/// `Box<dyn Error>`:
+///
+/// ```
+/// use std::error::Error;
+///
+/// use cellworks_csp::{Channel, Ended, Network, ProcessError};
+///
+/// fn main() -> Result<(), Box<dyn Error>> {
+///     let host = cellworks_host::Host::new()?;
+///     let (_, mut reader) = Channel::new().one_to_one::<u32>();
+///     let read = Network::on(&host).run_with(move |process| -> Result<u32, ProcessError> {
+///         Ok(reader.read(process)? + "7".parse::<u32>()?)
+///     })?;
+///     assert_eq!(read.as_ref().unwrap_err().downcast_ref(), Some(&Ended::Closed));
+///     # let read: Result<u32, ProcessError> = Ok(7);
+///     println!("{}", read?);
+///     Ok(())
+/// }
+/// ```
 pub struct ProcessError(Reason);
 
 enum Reason {
@@ -66,6 +89,15 @@ impl ProcessError {
         }
     }
 
+    /// Returns the error within, for example for a function that returns a
+    /// `Box<dyn Error + Send + Sync>`: `.map_err(ProcessError::into_inner)?`.
+    pub fn into_inner(self) -> Box<dyn Error + Send + Sync> {
+        match self.0 {
+            Reason::Ended(ended) => Box::new(ended),
+            Reason::Own(error, _) => error,
+        }
+    }
+
     pub(crate) fn into_own(self) -> Option<(Box<dyn Error + Send + Sync>, Moment)> {
         match self.0 {
             Reason::Ended(_) => None,
@@ -74,8 +106,9 @@ impl ProcessError {
     }
 }
 
-// `Unsent` and `ProcessError` do not implement `Error`, so their conversions into `ProcessError` do
-// not overlap with this one.
+// A `ProcessError` is neither an `Error` nor turns into a `Box<dyn Error + Send + Sync>`. Otherwise
+// this conversion would be one of a `ProcessError` into itself, which the standard library has.
+// Rejected: a conversion of each `E: Error`. It would leave no room for texts and boxed errors.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     fn from(error: E) -> Self {
         let error = error.into();
@@ -94,9 +127,20 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ProcessError {
     }
 }
 
-impl<T> From<Unsent<T>> for ProcessError {
-    fn from(unsent: Unsent<T>) -> Self {
-        Self(Reason::Ended(unsent.ended))
+impl From<ProcessError> for Box<dyn Error> {
+    fn from(error: ProcessError) -> Self {
+        error.into_inner()
+    }
+}
+
+impl Deref for ProcessError {
+    type Target = dyn Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        match &self.0 {
+            Reason::Ended(ended) => ended,
+            Reason::Own(error, _) => &**error,
+        }
     }
 }
 

@@ -68,7 +68,9 @@ fn host() -> Host {
 }
 
 fn qs22() -> Sim {
-    Sim::builder(Description::built_in("qs22").expect("it is built in")).build()
+    Sim::builder(Description::built_in("qs22").expect("it is built in"))
+        .build()
+        .expect("there is memory for its local stores")
 }
 
 fn child(case: &str) -> Output {

@@ -279,7 +279,7 @@ impl Run {
             Some(RunError::Panic {
                 at: Processor::Spe(failure.at),
                 program: failure.program.to_owned(),
-                payload: failure.outcome.take_panic()?,
+                payload: failure.outcome.take_panic()?.into(),
             })
         })
     }

@@ -1,14 +1,11 @@
 //! The errors of a run.
 
-use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 
 use crate::id::Processor;
+use crate::panic_payload::{PanicPayload, Payload};
 use crate::time::{Span, Time};
-
-/// The payload of a panic, as `catch_unwind` returns it.
-pub type Payload = Box<dyn Any + Send>;
 
 /// The payload of the panic by which a cancelled run unwinds its programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +15,14 @@ pub struct Cancelled;
 #[derive(thiserror::Error)]
 pub enum RunError {
     /// The main program, or a program that was not joined, panicked.
-    #[error("{} panicked on {at}: {}", program, message(payload))]
+    #[error("{program} panicked on {at}: {payload}")]
     Panic {
         /// The processor of the program.
         at: Processor,
         /// The name of the program.
         program: String,
         /// The payload of the panic.
-        payload: Payload,
+        payload: PanicPayload,
     },
     /// All programs waited, so none could wake another. The run unwound the programs.
     #[error("deadlock: every program waits for another{}", listed(waits))]
@@ -81,7 +78,7 @@ impl RunError {
     /// Always panics.
     pub fn resume(self) -> ! {
         match self {
-            Self::Panic { payload, .. } => std::panic::resume_unwind(payload),
+            Self::Panic { payload, .. } => std::panic::resume_unwind(payload.into_inner()),
             other => panic!("{other}"),
         }
     }
@@ -129,7 +126,7 @@ impl<R> RunEnd<R> {
                 return Err(RunError::Panic {
                     at: Processor::Ppe,
                     program: "the main program".to_owned(),
-                    payload,
+                    payload: payload.into(),
                 });
             }
             Err(payload) if !self.was_cancelled => std::panic::resume_unwind(payload),
@@ -169,15 +166,4 @@ impl fmt::Debug for RunError {
 
 fn listed(waits: &[Waiting]) -> String {
     waits.iter().map(|wait| format!("\n  {wait}")).collect()
-}
-
-/// Returns the text of a panic's payload, or a placeholder if the payload is no text.
-pub(crate) fn message(payload: &Payload) -> &str {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text
-    } else {
-        "(a payload that is not text)"
-    }
 }

@@ -35,8 +35,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
-use crate::error::{self, Payload};
 use crate::local_store::StageError;
+use crate::panic_payload::PanicPayload;
 use crate::plain_data::PlainData;
 use crate::spe::core::SpeCore;
 use crate::staging::Staged;
@@ -95,12 +95,12 @@ pub enum InterleaveError {
     },
     /// The body, the sink or the iterator of the inputs panicked. The other pieces in flight were
     /// completed. At most one piece began later.
-    #[error("interleaved work panicked at input {index}: {}", error::message(.payload))]
+    #[error("interleaved work panicked at input {index}: {payload}")]
     Panicked {
         /// The index of the input, from 0.
         index: usize,
         /// The payload of the panic.
-        payload: Payload,
+        payload: PanicPayload,
     },
 }
 
@@ -227,6 +227,7 @@ where
         match (outcome, flow.failed.get()) {
             (Ok(worked), _) => worked?,
             (Err(payload), Some(index)) if !spe.is_cancelled() => {
+                let payload = payload.into();
                 return Err(InterleaveError::Panicked { index, payload });
             }
             (Err(payload), _) => resume_unwind(payload),

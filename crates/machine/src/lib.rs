@@ -32,6 +32,7 @@ mod local_store;
 pub mod mailbox;
 pub mod memory;
 pub mod mfc;
+mod panic_payload;
 mod plain_data;
 mod ppe;
 mod problem_state;
@@ -52,7 +53,7 @@ pub use bytemuck;
 pub use activity::Activity;
 pub use atomic::{AtomicError, AtomicOp};
 pub use capabilities::Capabilities;
-pub use error::{Cancelled, Payload, RunEnd, RunError, Waiting};
+pub use error::{Cancelled, RunEnd, RunError, Waiting};
 pub use id::{CellId, ModuleId, Processor, SpeId, ThreadId};
 pub use interleave::{InFlight, Interleave, InterleaveError, Interleaved, InterleavedSpe};
 pub use latency_table::{LatencyTableError, latency_table};
@@ -60,6 +61,7 @@ pub use local_store::space::{Holder, NoRoom, Space};
 pub use local_store::{
     LOCAL_STORE_BYTES, LocalBuffer, LocalStore, LocalStoreUse, LocalStoreWatch, StageError,
 };
+pub use panic_payload::{PanicPayload, Payload};
 pub use plain_data::PlainData;
 pub use ppe::core::{CellPpeCore, PpeCore};
 pub use ppe::{CellMachine, Handle, Machine, OnCell, Ppe};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::error::Payload;
+use crate::panic_payload::Payload;
 
 /// A program that a machine runs on an SPE.
 pub struct Program<S> {

@@ -20,9 +20,10 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use crate::error::{Cancelled, Payload};
+use crate::error::Cancelled;
 use crate::id::{SpeId, ThreadId};
 use crate::local_store::{LocalBuffer, StageError};
+use crate::panic_payload::Payload;
 use crate::spe::core::{NewThread, SpeCore, StartThread};
 
 /// The default stack size of a cooperative thread in a local store, in bytes (CellMT, listing 11).

@@ -9,12 +9,29 @@ use std::time::Duration;
 const FEMTOSECONDS_PER_NANOSECOND: u128 = 1_000_000;
 const FEMTOSECONDS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
-/// A point in time, in femtoseconds from the start of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A point in time, in femtoseconds from the start of the run. It reads as the [`Span`] since then.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use cellworks_machine::{Span, Time};
+///
+/// let deadline = Time::default() + Duration::from_millis(10);
+/// assert_eq!(deadline, Time::default() + Span::from_nanoseconds(10_000_000));
+/// assert_eq!(deadline.to_string(), "10.00 ms");
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u128);
 
-/// A length of time in femtoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A length of time in femtoseconds. `{}` rounds it, and `{:?}` has all digits.
+///
+/// ```
+/// use cellworks_machine::Span;
+///
+/// let span = Span::from_nanoseconds(1_234_567);
+/// assert_eq!(format!("{span}, {span:?}"), "1.23 ms, 1.234567 ms");
+/// ```
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u128);
 
 /// A number of cycles of an SPU's clock.
@@ -86,6 +103,13 @@ impl Add<Span> for Time {
     }
 }
 
+impl Add<Duration> for Time {
+    type Output = Self;
+    fn add(self, duration: Duration) -> Self {
+        self + Span::from(duration)
+    }
+}
+
 impl Add for Span {
     type Output = Self;
     fn add(self, other: Self) -> Self {
@@ -139,6 +163,36 @@ impl fmt::Display for Span {
             _ if ns < 1e9 => write!(f, "{:.2} ms", ns / 1e6),
             _ => write!(f, "{:.2} s", ns / 1e9),
         }
+    }
+}
+
+/// Has all digits, because the two sides of a failed comparison would otherwise often read the same.
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, digits, name) = match self.0 / FEMTOSECONDS_PER_NANOSECOND {
+            0..1_000 => (FEMTOSECONDS_PER_NANOSECOND, 6, "ns"),
+            1_000..1_000_000 => (FEMTOSECONDS_PER_NANOSECOND * 1_000, 9, "us"),
+            1_000_000..1_000_000_000 => (FEMTOSECONDS_PER_NANOSECOND * 1_000_000, 12, "ms"),
+            _ => (FEMTOSECONDS_PER_SECOND, 15, "s"),
+        };
+        let (whole, rest) = (self.0 / unit, self.0 % unit);
+        if rest == 0 {
+            return write!(f, "{whole} {name}");
+        }
+        let fraction = format!("{rest:0digits$}");
+        write!(f, "{whole}.{} {name}", fraction.trim_end_matches('0'))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.since(Self::default()), f)
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.since(Self::default()), f)
     }
 }
 
@@ -235,5 +289,21 @@ mod tests {
         assert_eq!(Span::from_nanoseconds(1_500).to_string(), "1.50 us");
         assert_eq!(Span::from_nanoseconds(1_680_000).to_string(), "1.68 ms");
         assert_eq!(Span::from_nanoseconds(2_000_000_000).to_string(), "2.00 s");
+    }
+
+    #[test]
+    fn failures_show_all_digits_of_spans_and_times() {
+        let debug = |femtoseconds| format!("{:?}", Span::from_femtoseconds(femtoseconds));
+        assert_eq!(debug(0), "0 ns");
+        assert_eq!(debug(312_500), "0.3125 ns");
+        assert_eq!(debug(999_999_999), "999.999999 ns");
+        assert_eq!(debug(1_000_000_001), "1.000000001 us");
+        assert_eq!(debug(1_500_000_000_000), "1.5 ms");
+        assert_eq!(
+            debug(1_680 * FEMTOSECONDS_PER_SECOND + 1),
+            "1680.000000000000001 s"
+        );
+        let time = Time::from_femtoseconds(1_234_500_000);
+        assert_eq!(format!("{time} {time:?}"), "1.23 us 1.2345 us");
     }
 }

@@ -252,7 +252,7 @@ fn machines(
                 seed: 0,
                 system_calls: false,
             };
-            let sim = Sim::new(description);
+            let sim = Sim::new(description).unwrap_or_else(|error| panic!("{error}"));
             machines.push(MachineInfo::of(sim.topology(), Some(simulation)));
         }
     }

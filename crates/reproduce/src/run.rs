@@ -179,6 +179,7 @@ fn make(name: &str, access: PpeAccess, descriptions: Descriptions<'_>) -> Result
     let sim = Sim::builder(description)
         .ppe_access(access)
         .hazards(HazardWatch::Off)
-        .build();
+        .build()
+        .map_err(|error| error.to_string())?;
     Ok(Made { sim, timebase_hz })
 }

@@ -55,7 +55,7 @@ fn contention_orders_placements_on_both_cells_better_than_the_sum() {
     let (mut times, mut sums, mut contended) = (Vec::new(), Vec::new(), Vec::new());
     for step in 0..plan.steps() {
         let run = &plan.runs(step)[0];
-        times.push(run.run(&Sim::new(description.clone())).unwrap());
+        times.push(run.run(&Sim::new(description.clone()).unwrap()).unwrap());
         let places = run.spes.iter().map(|spe| spe.index());
         let placement = problem.placement(places).unwrap();
         sums.push(problem.cost(&placement));

@@ -18,7 +18,7 @@
 //! let switch = kind("switch").unwrap();
 //! let values = serde_json::json!({ "threads": 2, "yields": 100 });
 //! let program = switch.read(values.as_object().unwrap().clone())?;
-//! let sim = Sim::new(Description::built_in("qs20").unwrap());
+//! let sim = Sim::new(Description::built_in("qs20").unwrap()).unwrap();
 //! program.check(sim.topology())?;
 //! let quantities = simulated(&sim).run_program(&*program, None)?;
 //! assert_eq!(quantities[0].name, "switch");

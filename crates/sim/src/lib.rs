@@ -7,7 +7,7 @@
 //! use cellworks_machine::{Cycles, Machine, Spe, SpeId, Time};
 //! use cellworks_sim::{Description, Sim};
 //!
-//! let sim = Sim::new(Description::built_in("qs20").unwrap());
+//! let sim = Sim::new(Description::built_in("qs20").unwrap()).unwrap();
 //! let data = vec![1.0_f32; 1_000];
 //! let (sum, end) = sim.run(|ppe| {
 //!     let program = ppe.spawn(SpeId::new(3), |spe| {
@@ -71,7 +71,7 @@ pub use mfc::SimMfc;
 pub use observe::{Cause, Counters, ResourceCounters, SpeCounters};
 pub use ppe::SimPpe;
 pub use setup::PpeAccess;
-pub use sim::{Sim, SimBuilder};
+pub use sim::{Sim, SimBuilder, SimError};
 pub use spe::{SimHold, SimSpe};
 pub use ways::Ways;
 

@@ -188,7 +188,7 @@ impl Programs {
             Some(RunError::Panic {
                 at: Processor::Spe(failure.at),
                 program: failure.program.to_owned(),
-                payload: failure.outcome.take_panic()?,
+                payload: failure.outcome.take_panic()?.into(),
             })
         })
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellworks_machine::memory::{AddressSpace, AllocateError, Region};
 use cellworks_machine::mfc::EffectiveAddress;
 use cellworks_machine::{
-    Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeSite,
-    Topology,
+    Capabilities, CellId, CellMachine, Machine, ModuleId, OnCell, Ppe, RunError, Span, SpeId,
+    SpeSite, Topology,
 };
 use cellworks_threads as threads;
 
@@ -48,6 +48,20 @@ pub struct Sim {
     is_running: AtomicBool,
 }
 
+/// The operating system did not allocate the memory of a local store.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the system gives no memory for the local store of {spe} ({bytes} bytes): {source}; describe fewer or smaller ones"
+)]
+pub struct SimError {
+    /// The SPE of the local store.
+    pub spe: SpeId,
+    /// The size of the local store in bytes.
+    pub bytes: usize,
+    /// The error of the operating system.
+    pub source: io::Error,
+}
+
 /// A guard that marks the machine as running until the guard is dropped.
 struct Running<'a>(&'a AtomicBool);
 
@@ -84,6 +98,26 @@ impl SimBuilder {
     }
 
     /// Writes a trace of the next run, in the format of ui.perfetto.dev.
+    ///
+    /// ```
+    /// use std::fs::File;
+    ///
+    /// use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+    /// use cellworks_sim::{Description, Sim};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = "run.pftrace";
+    /// # let path = folder.path().join(path);
+    /// let file = File::create(&path)?;
+    /// let sim = Sim::builder(Description::load("qs20")?).trace(Box::new(file)).build()?;
+    /// sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| spe.compute(Cycles(1_000)))))?;
+    /// if let Some(error) = sim.take_trace_error() {
+    ///     return Err(error.into());
+    /// }
+    /// # assert!(std::fs::metadata(&path)?.len() > 0);
+    /// // Open the file at ui.perfetto.dev.
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn trace(mut self, to: Box<dyn io::Write + Send>) -> Self {
         self.trace = Some(to);
         self
@@ -110,26 +144,25 @@ impl SimBuilder {
 
     /// Builds the machine.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// Panics if this computer has not enough memory for the local stores.
-    pub fn build(self) -> Sim {
+    /// Returns [`SimError`] if this computer has not enough memory for the local stores.
+    pub fn build(self) -> Result<Sim, SimError> {
         let description = self.description;
         let topology = topology_of(&description);
         let space = AddressSpace::new();
         let bytes = description.local_store.bytes.value as usize;
-        let local_store = |spe: usize| {
+        let local_store = |spe: SpeId| {
             let capacity = bytes.next_multiple_of(PAGE_BYTES);
-            let memory = Zeroed::new(bytes, capacity, &Used::default()).unwrap_or_else(|error| {
-                panic!("no memory for the local store of SPE {spe}: {error}")
-            });
-            let at = LOCAL_STORES_AT + spe as u64 * LOCAL_STORE_STRIDE;
-            let cell = topology.cell_of(cellworks_machine::SpeId::new(spe as u16));
-            let home = topology.nearest_module(cell);
-            space.map_local_store(EffectiveAddress(at), Box::new(memory), home)
+            let memory = Zeroed::new(bytes, capacity, &Used::default())
+                .map_err(|source| SimError { spe, bytes, source })?;
+            let at = LOCAL_STORES_AT + spe.index() as u64 * LOCAL_STORE_STRIDE;
+            let home = topology.nearest_module(topology.cell_of(spe));
+            Ok(space.map_local_store(EffectiveAddress(at), Box::new(memory), home))
         };
-        let local_stores = (0..topology.spes().len()).map(local_store).collect();
-        Sim {
+        let local_stores = topology.spes().map(local_store);
+        let local_stores = local_stores.collect::<Result<_, SimError>>()?;
+        Ok(Sim {
             used: description
                 .modules
                 .iter()
@@ -147,7 +180,7 @@ impl SimBuilder {
                 space,
                 local_stores,
             },
-        }
+        })
     }
 }
 
@@ -180,10 +213,10 @@ impl Sim {
 
     /// Makes a machine with this description and the default settings.
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// Panics if this computer has not enough memory for the local stores.
-    pub fn new(description: Description) -> Self {
+    /// Returns [`SimError`] if this computer has not enough memory for the local stores.
+    pub fn new(description: Description) -> Result<Self, SimError> {
         Self::builder(description).build()
     }
 
@@ -209,6 +242,20 @@ impl Sim {
 
     /// Returns the counters of the last run. Returns `None` before the first run, or if the trace
     /// of the last run could not be written.
+    ///
+    /// ```
+    /// use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+    /// use cellworks_sim::{Description, Sim};
+    ///
+    /// let sim = Sim::new(Description::load("qs20")?)?;
+    /// sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| spe.compute(Cycles(3_200)))))?;
+    /// let counters = sim.counters().expect("it has run");
+    /// // The clock has 3.2 GHz.
+    /// assert_eq!(format!("{:?}", counters.spes[0].computing), "1 us");
+    /// // A table of the times of each SPE, and one of the use of each ring and memory module.
+    /// println!("{counters}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn counters(&self) -> Option<Counters> {
         lock(&self.last_run).clone()
     }

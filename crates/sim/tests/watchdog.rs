@@ -48,7 +48,7 @@ fn silence() {
 }
 
 fn machine() -> Sim {
-    Sim::new(Description::built_in("qs20").unwrap())
+    Sim::new(Description::built_in("qs20").unwrap()).unwrap()
 }
 
 fn run(program: impl FnOnce(&SimSpe) + Send) {

@@ -3,18 +3,18 @@
 use std::fmt;
 use std::ops::Range;
 
-use cellworks_machine::{Payload, StageError};
+use cellworks_machine::{PanicPayload, Payload, StageError};
 
 /// The error of a phase: the first failure of a task. After this failure, no task began.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
-    #[error("task {task} panicked: {}", message(payload))]
+    #[error("task {task} panicked: {payload}")]
     Panicked {
         /// Name and number of the task.
         task: String,
         /// The payload of the panic.
-        payload: Payload,
+        payload: PanicPayload,
     },
     /// The data of a task does not fit into a local store.
     #[error(
@@ -192,7 +192,10 @@ pub(crate) enum DiceError {
 impl DiceError {
     pub(crate) fn of(self, task: String) -> TaskError {
         match self {
-            Self::Panicked(payload) => TaskError::Panicked { task, payload },
+            Self::Panicked(payload) => TaskError::Panicked {
+                task,
+                payload: payload.into(),
+            },
             Self::Cut {
                 pieces,
                 cut,
@@ -216,12 +219,6 @@ impl DiceError {
             Self::Block { block } => TaskError::DicedBlock { task, block },
         }
     }
-}
-
-fn message(payload: &Payload) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }
 
 fn after(before: Option<usize>) -> String {

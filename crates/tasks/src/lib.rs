@@ -31,6 +31,7 @@ mod data;
 mod depth;
 mod discard;
 mod divide;
+mod elsewhere;
 mod error;
 mod fresh_room;
 mod halves;

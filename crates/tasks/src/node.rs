@@ -270,7 +270,10 @@ impl<S: Spe> Node<S> {
     pub(crate) fn panicked(self: &Arc<Self>, payload: Payload) {
         let task = self.to_string();
         // SAFETY: the task has not been counted as ended, so its phase exists.
-        unsafe { &*self.phase }.fail(TaskError::Panicked { task, payload });
+        unsafe { &*self.phase }.fail(TaskError::Panicked {
+            task,
+            payload: payload.into(),
+        });
     }
 
     /// Marks the task as one that must not run.

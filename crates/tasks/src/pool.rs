@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cellworks_machine::memory::AllocateError;
@@ -12,6 +11,7 @@ use cellworks_machine::{
 };
 
 use crate::counters::{Counters, WorkerCounters};
+use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::CurrentTask;
@@ -290,7 +290,6 @@ impl<'m, M: Machine> Pool<'m, M> {
                     .map(|(sides, queues)| {
                         (sides.of_main)(ppe.core(), queues, enough, &self.filters)
                     }),
-                not_sync: PhantomData,
             };
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             shared.close(|processor| ppe.core().notify(processor));
@@ -370,9 +369,12 @@ pub struct Main<'p, M: Machine> {
     /// The number of closures that the main program has started.
     started: Cell<usize>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
-    /// Makes this type not `Sync`, because scopes count tasks of the PPE without atomic operations.
-    not_sync: PhantomData<*mut ()>,
 }
+
+// Scopes count tasks of the PPE without atomic operations.
+//
+// SAFETY: no type implements `UsableElsewhere`, so no `Main` is `Sync`.
+unsafe impl<M: Machine> Sync for Main<'_, M> where Self: UsableElsewhere {}
 
 impl<M: Machine> Main<'_, M> {
     /// Returns the PPE, with which the main program computes, waits and reads the clock.

@@ -8,6 +8,7 @@ use std::ptr;
 
 use cellworks_machine::{Payload, Processor, Sleeper, Spe};
 
+use crate::elsewhere::UsableElsewhere;
 use crate::halves::RunningJob;
 use crate::job::Job;
 use crate::node::CurrentTask;
@@ -44,6 +45,9 @@ pub struct Worker<'w, S: Spe> {
     /// than a small task.
     named: Cell<Option<*const str>>,
 }
+
+// SAFETY: no type implements `UsableElsewhere`, so no `Worker` is `Sync`.
+unsafe impl<S: Spe> Sync for Worker<'_, S> where Self: UsableElsewhere {}
 
 impl<'w, S: Spe> Worker<'w, S> {
     pub(crate) fn new(program: &'w WorkerProgram<'w, S>) -> Self {

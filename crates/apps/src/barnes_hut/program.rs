@@ -454,7 +454,7 @@ mod tests {
 
     #[test]
     fn the_time_of_all_phases_is_that_of_a_sample() {
-        let ps3 = Sim::new(Description::built_in("ps3").unwrap());
+        let ps3 = Sim::new(Description::built_in("ps3").unwrap()).unwrap();
         for workers in [1, 6] {
             let program = program(workers, 40 * SET);
             let time = |is_sampled| {

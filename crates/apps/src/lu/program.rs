@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn the_time_of_all_steps_is_that_of_a_sample() {
-        let ps3 = Sim::new(Description::built_in("ps3").unwrap());
+        let ps3 = Sim::new(Description::built_in("ps3").unwrap()).unwrap();
         for (workers, buffering) in [(1, OnOff::Off), (6, OnOff::Off), (6, OnOff::On)] {
             let lu = Lu {
                 workers: Workers {

@@ -19,7 +19,7 @@ const SMALL: Lookup = Lookup {
 };
 
 fn qs20() -> Sim {
-    Sim::new(Description::built_in("qs20").unwrap())
+    Sim::new(Description::built_in("qs20").unwrap()).unwrap()
 }
 
 fn done(program: Lookup, machine: &impl Machine) -> Done<Lookup> {

@@ -13,7 +13,7 @@ use cellworks_sim::{Description, Sim};
 use crate::plain_machine::PlainMachine;
 
 fn qs22() -> Sim {
-    Sim::new(Description::built_in("qs22").unwrap())
+    Sim::new(Description::built_in("qs22").unwrap()).unwrap()
 }
 
 fn host() -> Host {

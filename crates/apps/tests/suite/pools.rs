@@ -10,7 +10,7 @@ use cellworks_sim::{Description, Sim};
 use crate::plain_machine::PlainMachine;
 
 fn ps3() -> Sim {
-    Sim::new(Description::built_in("ps3").unwrap())
+    Sim::new(Description::built_in("ps3").unwrap()).unwrap()
 }
 
 fn done<P: Program>(program: P, machine: &impl Machine) -> Done<P> {

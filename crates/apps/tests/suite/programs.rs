@@ -32,7 +32,7 @@ const fn threads(count: usize) -> Staging {
 const WAYS: [Staging; 4] = [SINGLE, DOUBLE, threads(1), threads(3)];
 
 fn qs20() -> Sim {
-    Sim::new(Description::built_in("qs20").unwrap())
+    Sim::new(Description::built_in("qs20").unwrap()).unwrap()
 }
 
 fn host() -> Host {

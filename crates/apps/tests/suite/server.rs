@@ -17,7 +17,7 @@ const SMALL: Server = Server {
 };
 
 fn qs22() -> Sim {
-    Sim::new(Description::built_in("qs22").unwrap())
+    Sim::new(Description::built_in("qs22").unwrap()).unwrap()
 }
 
 /// Runs a server. Returns the number of answered requests, and the time of a request.
@@ -62,7 +62,7 @@ fn nothing_is_lost_on_this_computer() {
 fn nothing_is_lost_on_a_simulated_machine() {
     for seed in 0..5 {
         let qs22 = Description::built_in("qs22").unwrap();
-        nothing_is_lost(&Sim::builder(qs22).seed(seed).build());
+        nothing_is_lost(&Sim::builder(qs22).seed(seed).build().unwrap());
     }
 }
 

@@ -237,7 +237,8 @@ fn look_up() -> f64 {
 fn message() -> f64 {
     const PAIRS: u16 = 8;
     const ROUNDS: u32 = 20_000;
-    let sim = Sim::new(Description::built_in("qs20").expect("it is built in"));
+    let sim = Sim::new(Description::built_in("qs20").expect("it is built in"))
+        .expect("there is memory for its local stores");
     let start = Instant::now();
     let outcome = sim.run(|ppe| {
         for pair in 0..PAIRS {
@@ -264,7 +265,8 @@ fn packet() -> f64 {
     const SPES: u16 = 8;
     const BLOCKS: usize = 400;
     const BYTES: u32 = 16_384;
-    let sim = Sim::new(Description::built_in("qs20").expect("it is built in"));
+    let sim = Sim::new(Description::built_in("qs20").expect("it is built in"))
+        .expect("there is memory for its local stores");
     let bytes = usize::from(SPES) * BYTES as usize;
     let region = sim
         .allocate(ModuleId::new(0), bytes)

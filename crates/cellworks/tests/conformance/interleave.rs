@@ -402,7 +402,7 @@ fn a_panic_names_its_input<M: Machine>(machine: &M) {
             unreachable!()
         };
         assert_eq!(index, 5);
-        assert_eq!(*payload.downcast::<&str>().unwrap(), "no such key");
+        assert_eq!(*payload.downcast_ref::<&str>().unwrap(), "no such key");
         // Inputs in flight are finished, and no further input is begun.
         assert!((6..=12).contains(&begun.get()), "{}", begun.get());
         assert_eq!(done.len(), begun.get() - 1);

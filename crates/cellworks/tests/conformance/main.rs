@@ -47,7 +47,7 @@ fn qs20() -> Sim {
     for cell in &mut description.cells {
         cell.spes.truncate(SPES / 2);
     }
-    Sim::new(description)
+    Sim::new(description).unwrap()
 }
 
 fn plain() -> PlainMachine {

@@ -9,7 +9,8 @@ const ROUNDS: u32 = 100;
 /// Sends a number around a ring of `spes * threads` processes, from SPE to SPE, and in each round
 /// to the PPE (figure 2 of the paper). Returns the time of a communication, and the traffic.
 pub fn ring(transport: Transport, spes: usize, threads: usize) -> (Span, Traffic) {
-    let qs22 = Sim::new(Description::built_in("qs22").expect("it is built in"));
+    let qs22 = Sim::new(Description::built_in("qs22").expect("it is built in"))
+        .expect("there is memory for its local stores");
     let processes = spes * threads;
     let mut network = Network::on(&qs22);
     network.transport(transport);

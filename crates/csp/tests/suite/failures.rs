@@ -26,6 +26,7 @@ on_every_machine![
     a_main_process_that_unwraps_is_in_the_deadlock,
     an_end_that_is_not_used_is_waited_for,
     an_end_is_left_over,
+    an_end_of_the_main_process_is_only_borrowed,
     a_channel_is_never_created,
     an_end_that_was_not_taken_is_waited_for,
     a_wait_is_known_by_its_thread_and_not_by_its_text,
@@ -443,10 +444,44 @@ fn an_end_is_left_over<M: Machine>(machine: &M) {
     // The program has forgotten to drop `results`.
     let result = network.run_with(|process| while at_results.read(process).is_ok() {});
     let text = result.unwrap_err().to_string();
-    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end for \
-                    another was not dropped) at ";
+    let expected = "the process `main` waits to read the channel `results` (whose writers have ended, but an end was \
+                    not dropped: write `move` before the closure of the process that used it, or `drop` it before the \
+                    run) at ";
     assert!(text.contains(expected), "{text}");
     drop(results);
+}
+
+/// Without `move`, the closure borrows the end, which lives on when the process has ended.
+fn an_end_of_the_main_process_is_only_borrowed<M: Machine>(machine: &M) {
+    let (mut numbers, mut at_numbers) = Channel::new().named("numbers").one_to_one::<u8>();
+    let mut network = network(machine);
+    network.process("reader", spe(0), move |process| {
+        loop {
+            at_numbers.read(process)?;
+        }
+    });
+    let text = network
+        .run_with(|process| numbers.write(process, 1).unwrap())
+        .unwrap_err()
+        .to_string();
+    let expected = "the process `reader` waits to read the channel `numbers` (whose writers have ended, but an end was \
+                    not dropped: write `move` before the closure of the process that used it, or `drop` it before the \
+                    run) at ";
+    assert!(text.contains(expected), "{text}");
+
+    let (mut results, mut at_results) = Channel::new().named("results").one_to_one::<u8>();
+    let mut network = crate::network(machine);
+    network.process("writer", spe(0), move |process| {
+        results.write(process, 1)?;
+        Ok(results.write(process, 2)?)
+    });
+    let text = network
+        .run_with(|process| at_results.read(process).unwrap())
+        .unwrap_err()
+        .to_string();
+    let expected = "the process `writer` waits to write to the channel `results` (whose readers have ended, but an end \
+                    was not dropped: write `move` before the closure";
+    assert!(text.contains(expected), "{text}");
 }
 
 fn a_channel_is_never_created<M: Machine>(machine: &M) {

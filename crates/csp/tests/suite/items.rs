@@ -2,16 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellworks_csp::{Any, Channel, Ended, Item, Reader, Writer, item};
+use cellworks_csp::{Any, Channel, Ended, Foreign, Item, Reader, Writer, item};
 use cellworks_machine::Machine;
 
 use crate::{network, on_every_machine, spe};
 
 on_every_machine![
     collections_arrive_whole,
+    values_of_other_crates_arrive_whole,
     answers_come_by_an_end_that_was_written,
     ends_travel_through_several_processes,
     a_pipeline_is_put_together_by_ends_that_are_written,
@@ -55,6 +57,11 @@ fn travels<M: Machine, T: Item + Clone + PartialEq + Debug>(machine: &M, item: T
         Ok(())
     });
     network.run().unwrap();
+}
+
+fn values_of_other_crates_arrive_whole<M: Machine>(machine: &M) {
+    let path = PathBuf::from("/a/path/on/the/heap");
+    travels(machine, Foreign(path), size_of::<PathBuf>());
 }
 
 fn collections_arrive_whole<M: Machine>(machine: &M) {

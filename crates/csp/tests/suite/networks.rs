@@ -239,7 +239,7 @@ fn nothing_is_lost_in_a_crowd_whatever_happens_first() {
         crate::by(transport);
         for seed in 0..20 {
             let description = Description::built_in("qs22").unwrap();
-            crowd(&Sim::builder(description).seed(seed).build(), 10);
+            crowd(&Sim::builder(description).seed(seed).build().unwrap(), 10);
         }
     }
 }
@@ -335,7 +335,7 @@ fn poison_loses_nothing_whatever_happens_first() {
         crate::by(transport);
         for seed in 0..40 {
             let description = Description::built_in("qs22").unwrap();
-            let sim = Sim::builder(description).seed(seed).build();
+            let sim = Sim::builder(description).seed(seed).build().unwrap();
             let seed = seed as usize;
             poisoned(&sim, seed / 4 % 3, seed % 4, seed as u64 % 7);
         }

@@ -75,7 +75,10 @@ fn items_have_one_owner_whatever_the_schedule() {
     let mut description = Description::built_in("ps3").unwrap();
     description.cells[0].spes.truncate(4);
     for seed in 0..seeds() {
-        let sim = Sim::builder(description.clone()).seed(seed).build();
+        let sim = Sim::builder(description.clone())
+            .seed(seed)
+            .build()
+            .unwrap();
         check(&sim, seed);
         check_crowd(&sim, seed);
     }

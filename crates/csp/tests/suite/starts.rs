@@ -393,7 +393,7 @@ fn what_was_not_started_is_dropped<M: Machine>(machine: &M) {
 /// Returns the text of a panic of the main process.
 fn panic_of(result: Result<(), NetworkError>) -> String {
     match result.unwrap_err() {
-        NetworkError::Panic { payload, .. } => *payload.downcast::<String>().unwrap(),
+        NetworkError::Panic { payload, .. } => payload.to_string(),
         other => panic!("{other}"),
     }
 }

@@ -167,7 +167,7 @@ fn transfers_of_items_do_not_race() {
         crate::by(transport);
         for seed in 0..6 {
             let sim = Sim::builder(Description::built_in("qs22").unwrap());
-            let sim = sim.seed(seed).hazards(HazardWatch::Error).build();
+            let sim = sim.seed(seed).hazards(HazardWatch::Error).build().unwrap();
             a_writer_waits_for_room_that_its_readers_hold(&sim);
             a_full_local_store_flushes_the_oldest_items(&sim);
         }

@@ -18,10 +18,11 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{Cancelled, Payload, RunError};
+use crate::error::{Cancelled, RunError};
 use crate::id::{ModuleId, Processor, SpeId, ThreadId};
 use crate::memory::{AllocateError, Region};
 use crate::mfc::EffectiveAddress;
+use crate::panic_payload::Payload;
 use crate::ppe::core::{CellPpeCore, PpeCore};
 use crate::program::{Body, Outcome, Program};
 use crate::spe::Spe;

@@ -78,7 +78,7 @@ fn a_published_time_may_be_that_of_several_runs() {
         ));
         let mut all = Vec::new();
         experiment.simulations(&"ps3".into(), &mut all);
-        let machine = Sim::new(Description::built_in("ps3").unwrap());
+        let machine = Sim::new(Description::built_in("ps3").unwrap()).unwrap();
         all[0]
             .program
             .run(&machine, &machine, 79_800_000)

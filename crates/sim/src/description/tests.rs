@@ -695,7 +695,7 @@ fn a_ring_has_any_number_of_spes() {
         1,
     );
     text = text.replacen("hops_max = 2", "hops_max = 21", 1);
-    let machine = crate::sim::Sim::new(Description::from_toml(&text, "my.toml").unwrap());
+    let machine = crate::sim::Sim::new(Description::from_toml(&text, "my.toml").unwrap()).unwrap();
     assert_eq!(machine.topology().spes().len(), 42);
     let sum = machine.run(|ppe| {
         let programs = (0..42).map(|spe| ppe.spawn(SpeId::new(spe), move |_| u32::from(spe)));

@@ -49,8 +49,8 @@ pub struct ResourceCounters {
 /// The counters of a run.
 ///
 /// The format `{}` prints a table of the times of the SPEs, in per cent of the run, and a table of
-/// the packets and bytes of the resources.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// the packets and bytes of the resources. The format `{:?}` adds the hash of the trace.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Counters {
     /// The length of the run in simulated time.
     pub elapsed: Span,
@@ -118,6 +118,12 @@ impl fmt::Display for Counters {
         self.hazards
             .iter()
             .try_for_each(|hazard| writeln!(f, "{hazard}"))
+    }
+}
+
+impl fmt::Debug for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}trace hash {:016x}", self.trace_hash)
     }
 }
 

@@ -281,6 +281,11 @@ hazards: 3, of which these differ
 hazard at 1.50 us: two puts
 "
     );
+    counters.trace_hash = 0x7ace;
+    assert_eq!(
+        format!("{counters:?}"),
+        format!("{counters}trace hash 0000000000007ace")
+    );
 }
 
 #[test]

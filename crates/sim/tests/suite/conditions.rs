@@ -15,14 +15,14 @@ const SPE: SpeId = SpeId::new(0);
 const OTHER: SpeId = SpeId::new(1);
 
 fn qs20() -> Sim {
-    Sim::new(Description::built_in("qs20").unwrap())
+    Sim::new(Description::built_in("qs20").unwrap()).unwrap()
 }
 
 #[test]
 fn a_condition_of_the_ppe_may_send_and_wait_for_the_answer() {
     for access in [PpeAccess::Direct, PpeAccess::SystemCalls] {
         let qs20 = Description::built_in("qs20").unwrap();
-        let sim = Sim::builder(qs20).ppe_access(access).build();
+        let sim = Sim::builder(qs20).ppe_access(access).build().unwrap();
         sim.run(|ppe| {
             let program = ppe.spawn(SPE, |spe| {
                 assert_eq!(spe.read_signal(SignalRegister::One), 7);

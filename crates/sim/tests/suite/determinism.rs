@@ -91,8 +91,11 @@ fn threads_that_are_woken_out_of_turn_go_back_to_sleep() {
             owner.unpark_parked(unsafe { Thread::from_raw(blocked.thread) });
         }
     }
-    let undisturbed = busy_program(&Sim::new(machine()), || ());
-    assert_eq!(busy_program(&Sim::new(machine()), wake_all), undisturbed);
+    let undisturbed = busy_program(&Sim::new(machine()).unwrap(), || ());
+    assert_eq!(
+        busy_program(&Sim::new(machine()).unwrap(), wake_all),
+        undisturbed
+    );
 }
 
 #[test]
@@ -103,7 +106,8 @@ fn two_runs_are_equal_to_the_byte() {
             let sim = Sim::builder(machine())
                 .seed(seed)
                 .trace(Box::new(trace.clone()))
-                .build();
+                .build()
+                .unwrap();
             let did = busy_program(&sim, || ());
             let bytes = std::mem::take(&mut *trace.0.lock().unwrap());
             assert!(!bytes.is_empty());
@@ -112,14 +116,14 @@ fn two_runs_are_equal_to_the_byte() {
         let (first, second) = (traced(), traced());
         assert_eq!(first.0, second.0);
         assert!(first.1 == second.1, "the traces differ");
-        let plain = busy_program(&Sim::builder(machine()).seed(seed).build(), || ());
+        let plain = busy_program(&Sim::builder(machine()).seed(seed).build().unwrap(), || ());
         assert_eq!(plain, first.0, "a trace changes nothing");
     }
 }
 
 #[test]
 fn a_second_run_of_the_same_machine_begins_anew() {
-    let sim = Sim::new(machine());
+    let sim = Sim::new(machine()).unwrap();
     let program = || {
         let end = sim.run(|ppe| {
             drop(ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
@@ -135,7 +139,7 @@ fn a_second_run_of_the_same_machine_begins_anew() {
 
 #[test]
 fn a_fixed_program_has_its_hash_on_every_computer() {
-    let (_, counters) = busy_program(&Sim::new(machine()), || ());
+    let (_, counters) = busy_program(&Sim::new(machine()).unwrap(), || ());
     assert_eq!(
         counters.trace_hash, GOLDEN_HASH,
         "{:#x}",
@@ -157,7 +161,7 @@ fn crossbar() -> Description {
 /// Runs two SPEs that each send a word to a third SPE, the second SPE later by `apart`. Returns the
 /// words in the order of their arrival, and the time at which both words have arrived.
 fn two_senders(seed: u64, apart: Cycles) -> ([u32; 2], Span) {
-    let sim = Sim::builder(crossbar()).seed(seed).build();
+    let sim = Sim::builder(crossbar()).seed(seed).build().unwrap();
     let words = sim.run(|ppe| {
         let receiver = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
             [spe.read_in_mbox(), spe.read_in_mbox()]
@@ -201,7 +205,7 @@ fn seeds_change_nothing_where_nothing_is_tied() {
 #[test]
 fn times_without_ties_are_the_same_under_all_seeds() {
     let alone = |seed| {
-        let sim = Sim::builder(machine()).seed(seed).build();
+        let sim = Sim::builder(machine()).seed(seed).build().unwrap();
         let region = sim.allocate(ModuleId::new(1), 1 << 14).unwrap();
         let from: EffectiveAddress = region.at(0);
         let end = sim.run(|ppe| {
@@ -252,8 +256,8 @@ fn a_machine_that_is_used_again_takes_the_same_time() {
         });
         run.unwrap()
     };
-    let fresh = times(&Sim::new(machine()));
-    let used = Sim::new(machine());
+    let fresh = times(&Sim::new(machine()).unwrap());
+    let used = Sim::new(machine()).unwrap();
     for pages in [1, 5, 17] {
         drop(used.allocate(ModuleId::new(0), pages << 12).unwrap());
         assert_eq!(times(&used), fresh, "after a region of {pages} pages");

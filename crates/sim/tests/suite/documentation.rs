@@ -12,7 +12,7 @@ fn the_machine_of_ones_own_takes_the_time_that_the_page_adds_up() {
         .expect("the page has a machine");
     let (toml, _) = after.split_once("```").unwrap();
     let machine = Description::from_toml(toml, "docs/simulate.md").unwrap();
-    let sim = Sim::new(machine);
+    let sim = Sim::new(machine).unwrap();
     let [first, second] = [0, 1].map(SpeId::new);
     const EXCHANGES: u32 = 1_000;
     let ns = sim

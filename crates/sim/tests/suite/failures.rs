@@ -34,6 +34,7 @@ fn text(error: &RunError) -> String {
 #[test]
 fn a_deadlock_lists_every_program_with_what_it_waits_for_and_since_when() {
     let error = Sim::new(machine())
+        .unwrap()
         .run(|ppe| {
             drop(ppe.spawn(SpeId::new(3), |spe: &SimSpe| {
                 spe.compute(Cycles(3_200));
@@ -69,6 +70,7 @@ fn limited(access: PpeAccess) -> Sim {
         .limit(limit)
         .ppe_access(access)
         .build()
+        .unwrap()
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn a_ppe_that_polls_meets_the_limit() {
 
 #[test]
 fn the_error_of_a_full_mailbox_names_it() {
-    let refused = Sim::new(machine()).run(|ppe| {
+    let refused = Sim::new(machine()).unwrap().run(|ppe| {
         let program = ppe.spawn(SpeId::new(0), |spe: &SimSpe| {
             let to = SpeId::new(1);
             (0..4).for_each(|word| spe.try_write_in_mbox_of(to, word).unwrap());
@@ -154,6 +156,7 @@ fn the_error_of_a_full_mailbox_names_it() {
 #[test]
 fn an_spe_that_does_not_exist_is_named() {
     let error = Sim::new(machine())
+        .unwrap()
         .run(|ppe| {
             drop(ppe.spawn(SpeId::new(2), |spe: &SimSpe| {
                 spe.write_in_mbox_of(SpeId::new(16), 1);
@@ -168,6 +171,7 @@ fn an_spe_that_does_not_exist_is_named() {
         "{text}"
     );
     let spawned = Sim::new(machine())
+        .unwrap()
         .run(|ppe| drop(ppe.spawn(SpeId::new(16), |_: &SimSpe| ())))
         .unwrap_err();
     assert_eq!(
@@ -179,7 +183,7 @@ fn an_spe_that_does_not_exist_is_named() {
 
 #[test]
 fn memory_beyond_the_module_is_refused() {
-    let sim = Sim::new(machine());
+    let sim = Sim::new(machine()).unwrap();
     let module = ModuleId::new(0);
     let refused = |bytes| match sim.allocate(module, bytes) {
         Ok(_) => panic!("{bytes} bytes were allocated"),
@@ -202,7 +206,7 @@ fn memory_beyond_the_module_is_refused() {
 
 #[test]
 fn a_module_that_does_not_exist_is_refused() {
-    let error = match Sim::new(machine()).allocate(ModuleId::new(2), 128) {
+    let error = match Sim::new(machine()).unwrap().allocate(ModuleId::new(2), 128) {
         Ok(_) => panic!("there is no such module"),
         Err(error) => error.to_string(),
     };
@@ -215,6 +219,7 @@ fn a_module_that_does_not_exist_is_refused() {
 #[test]
 fn the_panic_of_a_program_comes_before_the_deadlock_that_it_caused() {
     let error = Sim::new(machine())
+        .unwrap()
         .run(|ppe| {
             drop(ppe.spawn(SpeId::new(0), |_: &SimSpe| panic!("no word today")));
             drop(ppe.spawn(SpeId::new(1), |spe: &SimSpe| spe.read_in_mbox()));
@@ -243,11 +248,32 @@ fn a_local_store_has_the_size_that_is_described_and_not_more() {
         )
     };
     let (bytes, last, refused) = Sim::new(description)
+        .unwrap()
         .run(|ppe| ppe.spawn(SpeId::new(0), program).join().unwrap())
         .unwrap();
     assert_eq!((bytes, last), (BYTES, 1));
     assert!(
         refused.starts_with("the local store of SPE 0 is full: "),
         "{refused}"
+    );
+}
+
+#[test]
+fn local_stores_without_memory_are_an_error() {
+    let mut description = machine();
+    description.local_store.bytes.value = 1 << 62;
+    let error = match Sim::new(description) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("no computer has so much memory"),
+    };
+    assert!(
+        error.starts_with(
+            "the system gives no memory for the local store of SPE 0 (4611686018427387904 bytes): "
+        ),
+        "{error}"
+    );
+    assert!(
+        error.ends_with("; describe fewer or smaller ones"),
+        "{error}"
     );
 }

@@ -15,7 +15,7 @@ const TAG: Tag = Tag::new(3).unwrap();
 const LIST: LsAddr = LsAddr(0x100);
 
 fn qs20() -> Sim {
-    Sim::new(Description::built_in("qs20").unwrap())
+    Sim::new(Description::built_in("qs20").unwrap()).unwrap()
 }
 
 /// Writes a list of elements of 16 bytes at this address, with or without stall-and-notify.
@@ -102,7 +102,7 @@ fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
         panic!("{:?}", end.err());
     };
     assert_eq!(at.to_string(), "SPE 0");
-    assert_eq!(without_time(text(&*payload)), LATE);
+    assert_eq!(without_time(text(&*payload.into_inner())), LATE);
 }
 
 /// A value whose destructor calls the MFC.
@@ -157,7 +157,7 @@ fn a_panic_wins_over_the_limit_that_is_met_while_its_program_ends() {
     let mut description = Description::built_in("qs20").unwrap();
     description.ppe.end_program_ps.value = 1_000_000_000_000;
     let limit = Span::from_femtoseconds(100_000_000_000_000);
-    let sim = Sim::builder(description).limit(limit).build();
+    let sim = Sim::builder(description).limit(limit).build().unwrap();
     let end = sim.run(|ppe| {
         drop(ppe.spawn(SPE, |_| panic!("first")));
     });
@@ -253,7 +253,10 @@ fn a_put_that_waits_for_room_is_one_hazard_however_often_it_tries() {
 #[test]
 fn a_hazard_of_a_buffer_that_goes_back_late_ends_its_own_program() {
     let qs20 = Description::built_in("qs20").unwrap();
-    let sim = Sim::builder(qs20).hazards(HazardWatch::Error).build();
+    let sim = Sim::builder(qs20)
+        .hazards(HazardWatch::Error)
+        .build()
+        .unwrap();
     let region = sim.allocate(ModuleId::new(0), 1 << 16).unwrap();
     let mut data = vec![1_u32; 64];
     let end = sim.run(|ppe| {

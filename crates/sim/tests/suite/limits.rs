@@ -27,7 +27,7 @@ fn limited() -> SimBuilder {
 
 /// Runs `turn` again and again on an SPE with full mailboxes, until the time limit ends the run.
 fn assert_ends(what: &str, turn: impl Fn(&<Sim as Machine>::Spe) + Sync) {
-    let end = limited().build().run(|ppe| {
+    let end = limited().build().unwrap().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
             while spe.try_write_in_mbox_of(OTHER, 1).is_ok() {}
             spe.write_out_mbox(Outbound::Plain, 1);
@@ -50,7 +50,7 @@ fn assert_ends_on_ppe(
     access: PpeAccess,
     turn: impl for<'scope> Fn(&'scope Ppe<'scope, '_, Sim>),
 ) {
-    let end = limited().ppe_access(access).build().run(|ppe| {
+    let end = limited().ppe_access(access).build().unwrap().run(|ppe| {
         while ppe.try_write_in_mbox(OTHER, 1).is_ok() {}
         loop {
             turn(ppe);
@@ -146,6 +146,7 @@ fn loops_of_the_ppe_end() {
 fn a_program_is_seen_to_finish() {
     limited()
         .build()
+        .unwrap()
         .run(|ppe| {
             let program = ppe.spawn(SPE, |spe| spe.compute(Cycles(1_000)));
             while !program.is_finished() {}
@@ -159,6 +160,7 @@ fn a_thread_that_spins_and_yields_lets_others_run() {
     let flag = AtomicBool::new(false);
     limited()
         .build()
+        .unwrap()
         .run(|ppe| {
             drop(ppe.spawn(SPE, |spe| {
                 while !flag.load(Ordering::Acquire) {
@@ -175,7 +177,7 @@ fn a_thread_that_spins_and_yields_lets_others_run() {
 
 #[test]
 fn no_time_is_too_long_for_the_longest_limit() {
-    let end = qs20().build().run(|ppe| {
+    let end = qs20().build().unwrap().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
             loop {
                 spe.compute(Cycles(u64::MAX));
@@ -192,7 +194,7 @@ fn no_time_is_too_long_for_the_longest_limit() {
 
 #[test]
 fn no_time_is_too_long_in_a_condition() {
-    let end = qs20().build().run(|ppe| {
+    let end = qs20().build().unwrap().run(|ppe| {
         let program = ppe.spawn(SPE, |spe| {
             spe.wait_until(&"a long time", &mut || {
                 (0..3).for_each(|_| spe.compute(Cycles(u64::MAX)));
@@ -213,7 +215,7 @@ fn no_time_is_too_long_in_a_condition() {
 
 #[test]
 fn a_machine_runs_one_program_at_a_time() {
-    let sim = limited().build();
+    let sim = limited().build().unwrap();
     let end = sim.run(|_| {
         let inner = catch_unwind(std::panic::AssertUnwindSafe(|| sim.run(|_| ())));
         let payload = inner.err().unwrap();
@@ -231,7 +233,7 @@ fn a_machine_runs_one_program_at_a_time() {
 
 #[test]
 fn a_program_of_another_machine_cannot_run_a_machine_and_the_error_has_a_remedy() {
-    let (outer, inner) = (limited().build(), limited().build());
+    let (outer, inner) = (limited().build().unwrap(), limited().build().unwrap());
     let refusal = || {
         let ran = catch_unwind(std::panic::AssertUnwindSafe(|| inner.run(|_| ())));
         ran.unwrap_err().downcast_ref::<String>().unwrap().clone()
@@ -249,7 +251,7 @@ fn a_program_of_another_machine_cannot_run_a_machine_and_the_error_has_a_remedy(
 
 #[test]
 fn another_machine_runs_on_another_os_thread() {
-    let (outer, inner) = (limited().build(), limited().build());
+    let (outer, inner) = (limited().build().unwrap(), limited().build().unwrap());
     let sum = outer.run(|ppe| {
         let program = ppe.spawn(SPE, |_| {
             assert!(catch_unwind(std::panic::AssertUnwindSafe(|| inner.run(|_| ()))).is_err());

@@ -52,7 +52,7 @@ fn round(spe: &SimSpe, next: SpeId, to: EffectiveAddress) {
 
 #[test]
 fn a_run_allocates_nothing_in_the_long_run() {
-    let sim = Sim::new(Description::built_in("qs20").unwrap());
+    let sim = Sim::new(Description::built_in("qs20").unwrap()).unwrap();
     let counts = sim.run(|ppe| {
         let programs: Vec<_> = (0..SPES)
             .map(|spe| {

@@ -76,7 +76,7 @@ fn transfer_fs(sim: &Sim, command: RawCommand) -> u128 {
 
 #[test]
 fn a_put_takes_its_stores_its_transfer_and_a_look() {
-    let sim = Sim::new(qs20());
+    let sim = Sim::new(qs20()).unwrap();
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 1 << 14, TAG);
     let issue = time_of(&sim, |ppe| ppe.issue_proxy(SPE, put).unwrap());
@@ -105,7 +105,8 @@ fn a_put_takes_its_stores_its_transfer_and_a_look() {
 fn a_library_call_takes_its_time_whatever_it_writes() {
     let sim = Sim::builder(qs20())
         .ppe_access(PpeAccess::SystemCalls)
-        .build();
+        .build()
+        .unwrap();
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 128, TAG);
     // A command and a tag status take `ppe.mailbox_call_ps` each.
@@ -118,7 +119,7 @@ fn a_library_call_takes_its_time_whatever_it_writes() {
 
 #[test]
 fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
-    let sim = slow().build();
+    let sim = slow().build().unwrap();
     let region = region(&sim);
     sim.run(|ppe| {
         let get = RawCommand::getb(DATA, region.at(0), 1 << 14, TAG);
@@ -145,7 +146,7 @@ fn eight_commands_are_queued_and_the_ninth_waits_for_an_entry() {
 
 #[test]
 fn a_condition_may_issue_and_pays_for_it_when_its_wait_ends() {
-    let sim = Sim::new(qs20());
+    let sim = Sim::new(qs20()).unwrap();
     let region = region(&sim);
     let put = RawCommand::put(DATA, region.at(0), 128, TAG);
     let took = time_of(&sim, |ppe| {
@@ -174,7 +175,10 @@ impl io::Write for Kept {
 fn counters_trace_and_hash_tell_of_them() {
     let observed = |command: fn(&Region) -> RawCommand| {
         let kept = Kept::default();
-        let sim = Sim::builder(qs20()).trace(Box::new(kept.clone())).build();
+        let sim = Sim::builder(qs20())
+            .trace(Box::new(kept.clone()))
+            .build()
+            .unwrap();
         let region = region(&sim);
         sim.run(|ppe| {
             ppe.issue_proxy(SPE, command(&region)).unwrap();
@@ -201,7 +205,7 @@ fn hazard_of(
     what: impl for<'scope, 'env> Fn(&'scope Ppe<'scope, 'env, Sim>, EffectiveAddress),
 ) -> Option<String> {
     let watch = HazardWatch::Error;
-    let sim = slow().hazards(watch).build();
+    let sim = slow().hazards(watch).build().unwrap();
     let region = region(&sim);
     let error = sim.run(|ppe| what(ppe, region.at(0))).err()?;
     let RunError::Panic { payload, .. } = error else {
@@ -261,7 +265,7 @@ fn commands_of_the_ppe_are_watched_for_hazards() {
 #[test]
 fn a_fault_that_is_found_late_is_the_ppes() {
     let end_of = |waits: bool| {
-        let sim = slow().build();
+        let sim = slow().build().unwrap();
         let (stays, goes) = (region(&sim), region(&sim));
         let end = sim.run(move |ppe| {
             let get = RawCommand::get(DATA, stays.at(0), 1 << 14, TAG);
@@ -292,7 +296,7 @@ fn a_fault_that_is_found_late_is_the_ppes() {
 
 #[test]
 fn a_late_fault_is_reported_in_place_of_the_deadlock_that_it_causes() {
-    let sim = slow().build();
+    let sim = slow().build().unwrap();
     let (stays, goes) = (region(&sim), region(&sim));
     let end = sim.run(move |ppe| {
         let get = RawCommand::get(DATA, stays.at(0), 1 << 14, TAG);

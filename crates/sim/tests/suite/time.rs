@@ -31,7 +31,7 @@ fn cycles(span: Span) -> u128 {
 
 #[test]
 fn computing_takes_exactly_its_cycles() {
-    on_spe(&Sim::new(qs20()), |spe| {
+    on_spe(&Sim::new(qs20()).unwrap(), |spe| {
         // The last number of cycles is larger than any lag (time that a processor has used but not
         // let pass).
         for count in [1, 250, 10_000_000] {
@@ -45,7 +45,7 @@ fn computing_takes_exactly_its_cycles() {
 
 #[test]
 fn the_ppe_computes_for_exactly_its_cycles() {
-    let sim = Sim::new(qs20());
+    let sim = Sim::new(qs20()).unwrap();
     sim.run(|ppe| {
         for count in [1, 250, 10_000_000] {
             let start = ppe.now();
@@ -60,7 +60,7 @@ fn the_ppe_computes_for_exactly_its_cycles() {
 #[test]
 fn a_line_that_another_spe_has_comes_from_there_whatever_its_module() {
     let times = [0, 1].map(|module| {
-        let sim = Sim::new(qs20());
+        let sim = Sim::new(qs20()).unwrap();
         let region = sim.allocate(ModuleId::new(module), 128).unwrap();
         let line = region.at(0);
         let reading = |spe: &SimSpe| {
@@ -84,7 +84,7 @@ fn a_line_that_another_spe_has_comes_from_there_whatever_its_module() {
 #[test]
 fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
     let took = |with_deadline: bool| {
-        let sim = Sim::new(qs20());
+        let sim = Sim::new(qs20()).unwrap();
         sim.run(|ppe| {
             let spe = SpeId::new(0);
             drop(ppe.spawn(spe, |spe| spe.write_out_mbox(Outbound::Plain, 7)));
@@ -109,7 +109,7 @@ fn the_ppe_pays_for_a_mailbox_that_it_waits_for_until_a_deadline() {
 fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
     let call = Span::from_femtoseconds(u128::from(qs20().ppe.mailbox_call_ps.value) * 1_000);
     let took = |mailbox| {
-        let sim = Sim::new(qs20());
+        let sim = Sim::new(qs20()).unwrap();
         sim.run(|ppe| {
             let spe = SpeId::new(0);
             drop(ppe.spawn(spe, move |spe| spe.write_out_mbox(mailbox, 7)));
@@ -129,7 +129,7 @@ fn the_ppe_reads_an_interrupt_mailbox_by_a_system_call() {
 #[test]
 fn fetches_and_adds_of_one_line_follow_each_other() {
     const EACH: u32 = 20;
-    let sim = Sim::new(qs20());
+    let sim = Sim::new(qs20()).unwrap();
     let line = sim.allocate(ModuleId::new(0), 128).unwrap();
     let ea = line.at(0);
     let took = sim
@@ -161,7 +161,7 @@ fn fetches_and_adds_of_one_line_follow_each_other() {
 fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
     let mut description = qs20();
     description.spu.switch_cycles.value = 180;
-    let turns = on_spe(&Sim::new(description), |spe| {
+    let turns = on_spe(&Sim::new(description).unwrap(), |spe| {
         let turns = Cell::new(Vec::new());
         spe.threads(3, |thread| {
             for _ in 0..4 {
@@ -187,7 +187,7 @@ fn one_thread_of_an_spe_computes_at_a_time_and_switches_cost() {
 
 #[test]
 fn a_program_without_threads_that_yields_pays_no_switch() {
-    on_spe(&Sim::new(qs20()), |spe| {
+    on_spe(&Sim::new(qs20()).unwrap(), |spe| {
         let start = spe.now();
         (0..10).for_each(|_| spe.yield_now());
         assert_eq!(cycles(spe.now().since(start)), 10 + LOOK_CYCLES);
@@ -198,7 +198,7 @@ fn a_program_without_threads_that_yields_pays_no_switch() {
 fn a_thread_that_yields_alone_pays_a_switch_to_itself() {
     let mut description = qs20();
     description.spu.switch_cycles.value = 180;
-    let took = on_spe(&Sim::new(description), |spe| {
+    let took = on_spe(&Sim::new(description).unwrap(), |spe| {
         let took = Cell::new(Span::default());
         spe.threads(1, |_| {
             let start = spe.now();
@@ -215,7 +215,7 @@ fn a_thread_that_yields_alone_pays_a_switch_to_itself() {
 fn a_thread_that_is_alone_and_yields_if_others_are_ready_pays_no_switch() {
     let mut description = qs20();
     description.spu.switch_cycles.value = 180;
-    let took = on_spe(&Sim::new(description), |spe| {
+    let took = on_spe(&Sim::new(description).unwrap(), |spe| {
         let took = Cell::new(Span::default());
         spe.threads(1, |_| {
             let start = spe.now();
@@ -232,7 +232,7 @@ fn a_thread_that_is_alone_and_yields_if_others_are_ready_pays_no_switch() {
 fn the_decrementer_ticks_at_the_timebase() {
     let mut description = qs20();
     description.clock.timebase_hz.value = 14_318_000;
-    on_spe(&Sim::new(description), |spe| {
+    on_spe(&Sim::new(description).unwrap(), |spe| {
         assert_eq!(spe.timebase().hertz(), 14_318_000);
         spe.set_decrementer(1_000_000);
         // At 3.2 GHz and 14.318 MHz a tick has 223.49 cycles.
@@ -254,7 +254,7 @@ fn every_primitive_takes_at_least_a_cycle() {
         let took = cycles(spe.now().since(start));
         assert!(took > LOOK_CYCLES, "{name} took {took} cycles");
     };
-    on_spe(&Sim::new(qs20()), |spe| {
+    on_spe(&Sim::new(qs20()).unwrap(), |spe| {
         let other = SpeId::new(1);
         takes_time(spe, "yield_now", &|| spe.yield_now());
         takes_time(spe, "yield_ready", &|| spe.yield_ready());
@@ -279,7 +279,7 @@ fn a_word_takes_the_same_time_whenever_it_is_waited_for() {
     // A receiver that waits when the word arrives goes on at once, at the same time however long it
     // has waited.
     let arrival_after_computing = |cycles: u64| -> Time {
-        let sim = Sim::new(qs20());
+        let sim = Sim::new(qs20()).unwrap();
         let received = sim.run(|ppe| {
             let receiver = ppe.spawn(SpeId::new(1), move |spe: &SimSpe| {
                 spe.compute(Cycles(cycles));

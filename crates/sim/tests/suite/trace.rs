@@ -26,7 +26,10 @@ impl io::Write for Kept {
 fn traced(program: impl FnOnce(&<Sim as Machine>::Spe) + Send) -> Vec<Slice> {
     let kept = Kept::default();
     let qs20 = Description::built_in("qs20").unwrap();
-    let sim = Sim::builder(qs20).trace(Box::new(kept.clone())).build();
+    let sim = Sim::builder(qs20)
+        .trace(Box::new(kept.clone()))
+        .build()
+        .unwrap();
     sim.run(|ppe| ppe.spawn(SpeId::new(0), program).join().unwrap())
         .unwrap();
     assert!(sim.take_trace_error().is_none());
@@ -100,7 +103,7 @@ fn activities_of_a_program_take_no_time_and_are_shown_beside_its_threads() {
         .unwrap();
     };
     let counters = |is_named| {
-        let sim = Sim::new(Description::built_in("qs20").unwrap());
+        let sim = Sim::new(Description::built_in("qs20").unwrap()).unwrap();
         sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| program(spe, is_named))))
             .unwrap();
         let counters = sim.counters().unwrap();
@@ -147,7 +150,10 @@ impl io::Write for Panics {
 #[test]
 fn a_trace_whose_file_panics_is_lost_and_harms_no_program() {
     let qs20 = Description::built_in("qs20").unwrap();
-    let sim = Sim::builder(qs20).trace(Box::new(Panics(0))).build();
+    let sim = Sim::builder(qs20)
+        .trace(Box::new(Panics(0)))
+        .build()
+        .unwrap();
     sim.run(|ppe| {
         drop(ppe.spawn(SpeId::new(0), |spe| {
             (0..2_000).for_each(|_| drop(spe.stage(&[0_u8; TILE]).unwrap()));

@@ -140,6 +140,7 @@ fn check_run(ledger: &Ledger, result: Result<(), PoolError>) {
             }
         }
         Err(PoolError::Run(RunError::Panic { payload, .. })) => {
+            let payload = payload.into_inner();
             let is_right = payload
                 .downcast_ref::<Thrown>()
                 .is_some_and(|thrown| ledger.has_thrown(thrown.part));
@@ -806,6 +807,7 @@ fn check_failure<S: Spe>(tasks: &[&Task], failure: TaskError, env: &Env<'_, S>) 
     };
     let is_right = match failure {
         TaskError::Panicked { task, payload } => {
+            let payload = payload.into_inner();
             let is_right = names(&task).is_some_and(|task| {
                 let numbers = &task.body.numbers;
                 match payload.downcast_ref::<Thrown>() {

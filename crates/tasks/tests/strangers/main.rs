@@ -201,7 +201,12 @@ fn run(machine: &str, programs: impl IntoIterator<Item = Program>) -> ExitCode {
             }
             _ => {
                 let description = Description::built_in("ps3").unwrap();
-                let sim = |_| Sim::builder(description.clone()).seed(seed).build();
+                let sim = |_| {
+                    Sim::builder(description.clone())
+                        .seed(seed)
+                        .build()
+                        .unwrap()
+                };
                 interpret::check(&program, &sim)
             }
         };

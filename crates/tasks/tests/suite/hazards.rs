@@ -428,7 +428,7 @@ fn a_captured_value_panics_as_it_is_dropped<M: Machine>(machine: &M) {
         match ended.unwrap() {
             Err(TaskError::Panicked { task, payload }) => {
                 assert!(task.starts_with("'owner' ("), "{task}");
-                assert_eq!(message(&*payload), "captured");
+                assert_eq!(message(&*payload.into_inner()), "captured");
             }
             other => panic!("{other:?}"),
         }
@@ -519,7 +519,7 @@ fn payloads_panic_as_they_are_dropped<M: Machine>(machine: &M) {
             })
         });
         match ended.unwrap() {
-            Err(TaskError::Panicked { payload, .. }) => assert!(is_bomb(Err(payload))),
+            Err(TaskError::Panicked { payload, .. }) => assert!(is_bomb(Err(payload.into_inner()))),
             other => panic!("{other:?}"),
         }
     });

@@ -27,7 +27,10 @@ impl io::Write for Kept {
 fn traced(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> (Vec<Slice>, Counters) {
     let kept = Kept::default();
     let ps3 = Description::built_in("ps3").unwrap();
-    let sim = Sim::builder(ps3).trace(Box::new(kept.clone())).build();
+    let sim = Sim::builder(ps3)
+        .trace(Box::new(kept.clone()))
+        .build()
+        .unwrap();
     let run = Pool::new(&sim).workers(workers).run_counted(program);
     let ((), counters) = run.unwrap();
     assert!(sim.take_trace_error().is_none());
@@ -126,7 +129,7 @@ const MILLISECOND: Cycles = Cycles(3_200_000);
 /// Returns the time in milliseconds in which each worker was idle because of `program`.
 fn idle_milliseconds(workers: usize, program: impl FnOnce(&Main<'_, Sim>)) -> Vec<f64> {
     let idle = |program: &mut dyn FnMut(&Main<'_, Sim>)| -> Vec<f64> {
-        let sim = Sim::new(Description::built_in("ps3").unwrap());
+        let sim = Sim::new(Description::built_in("ps3").unwrap()).unwrap();
         let run = Pool::new(&sim).workers(workers).run_counted(program);
         let workers = run.unwrap().1.workers;
         let milliseconds = |idle: Span| idle.as_femtoseconds() as f64 * 1e-12;

@@ -43,7 +43,7 @@ const BOTH: [Scheduler; 2] = [Scheduler::ThreeLevel, Scheduler::Mars];
 /// The machine of the Jack Rabbit thesis.
 fn ps3(seed: u64) -> Sim {
     let description = Description::built_in("ps3").unwrap();
-    Sim::builder(description).seed(seed).build()
+    Sim::builder(description).seed(seed).build().unwrap()
 }
 
 fn tasks_get_and_put_back_their_data<M: Machine>(machine: &M) {
@@ -554,7 +554,7 @@ fn tasks_that_wait_for_ever_are_a_deadlock<M: Machine>(machine: &M) {
 fn queues_that_have_no_room_say_so() {
     let mut description = Description::built_in("ps3").unwrap();
     description.local_store.bytes.value = 16 << 10;
-    let error = Pool::new(&Sim::new(description))
+    let error = Pool::new(&Sim::new(description).unwrap())
         .workers(1)
         .scheduler(Scheduler::ThreeLevel)
         .run(|main| main.install(|_| ()))
@@ -565,7 +565,7 @@ fn queues_that_have_no_room_say_so() {
     assert!(error.starts_with(expected), "{error}");
     let mut description = Description::built_in("ps3").unwrap();
     description.modules[0].bytes.value = 1 << 20;
-    let error = Pool::new(&Sim::new(description))
+    let error = Pool::new(&Sim::new(description).unwrap())
         .scheduler(Scheduler::Mars)
         .run(|_| ())
         .unwrap_err();

@@ -1,0 +1,261 @@
+//! What a user is given as an error is one: `?` passes it on from a function that returns a
+//! `Box<dyn Error + Send + Sync>`, and threads may send and share it. What processes return and
+//! items that were not written are no errors, but `?` turns them into a `Box<dyn Error>`.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use cellworks::csp::Unsent;
+use cellworks::prelude::*;
+
+/// Compiles only for an error that lives by itself and that threads may send and share.
+fn is_an_error<E: Error + Send + Sync + 'static>() {}
+
+/// Checks each type, and returns their names.
+macro_rules! errors {
+    ($($error:ty),* $(,)?) => {{
+        $(is_an_error::<$error>();)*
+        [$(stringify!($error)),*]
+    }};
+}
+
+fn listed() -> impl Iterator<Item = &'static str> {
+    let errors = errors!(
+        cellworks::csp::Deadlock,
+        cellworks::csp::Ended,
+        cellworks::csp::GateError,
+        cellworks::csp::GuardEnded,
+        cellworks::csp::NamedError,
+        cellworks::csp::NetworkError,
+        cellworks::csp::NoRoomForItem,
+        cellworks::host::CpusError,
+        cellworks::host::HostError,
+        cellworks::host::UsageUnknown,
+        cellworks::machine::AtomicError,
+        cellworks::machine::InterleaveError,
+        cellworks::machine::LatencyTableError,
+        cellworks::machine::NoRoom,
+        cellworks::machine::RunError,
+        cellworks::machine::StackError,
+        cellworks::machine::StageError,
+        cellworks::machine::TryIssueError,
+        cellworks::machine::mailbox::MailboxFull,
+        cellworks::machine::memory::AllocateError,
+        cellworks::machine::mfc::InvalidCommand,
+        cellworks::machine::mfc::MfcFault,
+        cellworks::machine::mfc::PushError,
+        cellworks::mapping::ProblemError,
+        cellworks::mapping::experiment::MappingError,
+        cellworks::mapping::experiment::SweepError,
+        cellworks::mapping::read::ReadError,
+        cellworks::mapping::write::TooLong,
+        cellworks::sim::DescriptionError,
+        cellworks::sim::Hazard,
+        cellworks::sim::LoadError,
+        cellworks::sim::SimError,
+        cellworks::sim::trace::ReadTraceError,
+        cellworks::stats::Impossible,
+        cellworks::stats::MeasureError,
+        cellworks::stats::RequestError,
+        cellworks::stats::SpeError,
+        cellworks::stats::Untrusted,
+        cellworks::tasks::PoolError,
+        cellworks::tasks::TaskError,
+        cellworks::threads::Blocked,
+        cellworks_apps::ParameterError,
+        cellworks_apps::ProgramError,
+        cellworks_report::ReadError,
+        cellworks_report::compare::CompareError,
+        cellworks_reproduce::PaperError,
+        cellworks_reproduce::UnknownMachine,
+    );
+    errors.into_iter()
+}
+
+/// The payload of a panic is no error and is not listed: `Box<dyn Any + Send>`.
+#[test]
+fn all_public_errors_may_be_sent_and_shared() {
+    let listed: BTreeSet<_> = listed()
+        .map(|path| {
+            let path = path
+                .trim_start_matches("cellworks")
+                .trim_start_matches("::");
+            let mut names = path.trim_start_matches('_').split("::");
+            let (of, name) = (names.next().unwrap(), names.last().unwrap());
+            format!("{of}: {name}")
+        })
+        .collect();
+    let mut found = BTreeSet::new();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in fs::read_dir(crates).unwrap() {
+        let folder = entry.unwrap();
+        let of = folder.file_name().into_string().unwrap();
+        find(&folder.path().join("src"), &mut |name| {
+            found.insert(format!("{of}: {name}"));
+        });
+    }
+    assert_eq!(listed, found, "the listed and the found errors");
+}
+
+/// Calls `each` with the name of each public type in `folder` that derives or implements `Error`.
+fn find(folder: &Path, each: &mut dyn FnMut(String)) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find(&path, each);
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        let Ok(file) = syn::parse_file(&text) else {
+            continue;
+        };
+        let is_public =
+            |visibility: &syn::Visibility| matches!(visibility, syn::Visibility::Public(_));
+        for item in file.items {
+            let name = match item {
+                syn::Item::Struct(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
+                    item.ident
+                }
+                syn::Item::Enum(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
+                    item.ident
+                }
+                syn::Item::Impl(item) => match named_error(&item) {
+                    Some(name) => name,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            each(name.to_string());
+        }
+    }
+}
+
+fn derives_error(attributes: &[syn::Attribute]) -> bool {
+    let of_derive = attributes.iter().filter(|it| it.path().is_ident("derive"));
+    let mut derives =
+        of_derive.filter_map(|it| Some(it.meta.require_list().ok()?.tokens.to_string()));
+    derives.any(|names| names.contains("thiserror :: Error"))
+}
+
+/// Returns the type of an `impl std::error::Error for Type`.
+fn named_error(item: &syn::ItemImpl) -> Option<syn::Ident> {
+    let (path, _) = item.trait_.as_ref()?;
+    let is_error = path.segments.last()?.ident == "Error" && path.segments[0].ident == "std";
+    let syn::Type::Path(of) = &*item.self_ty else {
+        return None;
+    };
+    is_error.then(|| of.path.segments.last().map(|it| it.ident.clone()))?
+}
+
+/// The reason why `read` failed, as a `main` prints it.
+fn printed<T>(read: impl FnOnce() -> Result<T, Box<dyn Error>>) -> String {
+    read().err().expect("an error").to_string()
+}
+
+/// Runs `main` in a network on this computer.
+fn network<R>(
+    main: impl FnOnce(&Process<'_, cellworks::csp::PpePlace<'_, <Host as Machine>::Core>>) -> R,
+) -> R {
+    let host = Host::builder().spes(1).build().unwrap();
+    Network::on(&host).run_with(main).unwrap()
+}
+
+#[test]
+fn main_passes_on_what_a_process_returns() {
+    let failed = printed(|| {
+        let number = network(|_| -> Result<u32, ProcessError> { Ok("seven".parse()?) })?;
+        Ok(number)
+    });
+    assert_eq!(failed, "invalid digit found in string");
+
+    let ended = printed(|| {
+        let (_, mut reader) = Channel::new().one_to_one::<u32>();
+        let number =
+            network(move |process| -> Result<u32, ProcessError> { Ok(reader.read(process)?) })?;
+        Ok(number)
+    });
+    assert_eq!(ended, "the channel was closed");
+}
+
+#[test]
+fn main_passes_on_items_that_were_not_written() {
+    let unsent = printed(|| {
+        let (mut writer, _) = Channel::new().one_to_one();
+        network(move |process| writer.write(process, 7))?;
+        Ok(())
+    });
+    assert_eq!(unsent, "the channel was closed");
+
+    let refused = printed(|| {
+        let (mut writer, _reader) = Channel::new().one_to_one();
+        network(|process| writer.try_write(process, 7))?;
+        Ok(())
+    });
+    assert_eq!(
+        refused,
+        "an item was not written: no reader took it in time"
+    );
+}
+
+#[test]
+fn all_threads_are_passed_what_was_not_written_or_failed() {
+    fn unsent(unsent: Unsent<&str>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Err(unsent)?
+    }
+    let item = Unsent {
+        item: "an item",
+        ended: Ended::Poisoned,
+    };
+    assert_eq!(
+        unsent(item).unwrap_err().downcast_ref(),
+        Some(&Ended::Poisoned)
+    );
+
+    fn failed(failed: Result<(), ProcessError>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        failed.map_err(ProcessError::into_inner)?;
+        Ok(())
+    }
+    let error = failed(Err("no shoe has this size".into()));
+    assert_eq!(error.unwrap_err().to_string(), "no shoe has this size");
+}
+
+#[test]
+fn what_a_process_returns_shows_the_error_within() {
+    /// The order was not written.
+    #[derive(Debug)]
+    struct NoOrder(std::num::ParseIntError);
+
+    impl std::fmt::Display for NoOrder {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("the order is no number")
+        }
+    }
+
+    impl Error for NoOrder {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+
+    let why = "seven".parse::<u32>().unwrap_err();
+    let error = ProcessError::from(NoOrder(why.clone()));
+    assert_eq!(error.to_string(), "the order is no number");
+    assert_eq!(error.source().unwrap().to_string(), why.to_string());
+    assert_eq!(error.downcast_ref::<NoOrder>().unwrap().0, why);
+    assert!(error.downcast_ref::<Ended>().is_none());
+
+    let unsent = Unsent {
+        item: 7,
+        ended: Ended::Poisoned,
+    };
+    let ended = ProcessError::from(unsent);
+    assert_eq!(ended.ended(), Some(Ended::Poisoned));
+    assert_eq!(ended.downcast_ref(), Some(&Ended::Poisoned));
+}

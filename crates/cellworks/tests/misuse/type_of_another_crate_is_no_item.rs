@@ -1,0 +1,9 @@
+//! What another crate defines is an item in a `Foreign`.
+use std::path::PathBuf;
+
+use cellworks_csp::{Channel, Foreign};
+
+fn main() {
+    let (_writer, _reader) = Channel::new().one_to_one::<Foreign<PathBuf>>();
+    let (_writer, _reader) = Channel::new().one_to_one::<PathBuf>();
+}
