@@ -82,6 +82,28 @@ impl<S: Spe> Worker<'_, S> {
         B: FnOnce(&Worker<'_, S>) -> RB + Send,
         RB: Send,
     {
+        self.run_both::<true, _, _, _, _>(first, second)
+    }
+
+    /// Does the same as [`join`](Self::join), but does not answer a request of another worker at
+    /// its begin. `first` answers requests when it knows that its work is worth sharing.
+    #[inline]
+    pub(crate) fn join_quietly<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
+    where
+        A: FnOnce(&Self) -> RA,
+        B: FnOnce(&Worker<'_, S>) -> RB + Send,
+        RB: Send,
+    {
+        self.run_both::<false, _, _, _, _>(first, second)
+    }
+
+    #[inline(always)]
+    fn run_both<const ANSWERS: bool, A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
+    where
+        A: FnOnce(&Self) -> RA,
+        B: FnOnce(&Worker<'_, S>) -> RB + Send,
+        RB: Send,
+    {
         let second = Second::<B, RB> {
             body: UnsafeCell::new(ManuallyDrop::new(second)),
             result: UnsafeCell::new(MaybeUninit::uninit()),
@@ -90,7 +112,9 @@ impl<S: Spe> Worker<'_, S> {
         let half = Half::new(Second::<B, RB>::run::<S>, closure);
         let place = self.job().halves.add(half);
         let first = self.guarded(|| {
-            self.answer();
+            if ANSWERS {
+                self.answer();
+            }
             first(self)
         });
         let first = match first {

@@ -316,11 +316,23 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         true
     }
 
-    /// Returns whether another worker has a half that this worker can offer for it.
-    pub(crate) fn could_offer_for_others(&self) -> bool {
-        let mut others = self.others.iter();
-        barrier::is_asymmetric()
-            && others.any(|&other| has_private_half(&self.shared.workers[other]))
+    /// Returns whether another worker has a half that was not offered and that this worker can
+    /// offer for it. If so, determines whether the next search for a job does it: not for a worker
+    /// that has declined a request, because then it looks for requests and may decline again. Until
+    /// it answers, or does not look any more, this worker must not sleep.
+    pub(crate) fn looks_after_others(&self) -> bool {
+        let mut has_half = false;
+        let mut offers = false;
+        if barrier::is_asymmetric() {
+            for other in self.others.iter().map(|&other| &self.shared.workers[other]) {
+                if has_private_half(other) {
+                    has_half = true;
+                    offers |= !other.request.was_declined();
+                }
+            }
+        }
+        self.offers_for_others.set(offers);
+        has_half
     }
 
     /// Offers the oldest half of another worker, which has not answered a request, and takes it.

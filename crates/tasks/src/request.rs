@@ -17,14 +17,19 @@
 //!   again after it has lain down. The barriers of [`Sleepers`](crate::sleepers::Sleepers) ensure
 //!   that the owner finds the worker, or that the worker finds that the request is forgotten.
 
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicU8, Ordering};
 
 /// Whether other workers ask a worker for work.
-pub(crate) struct Request(AtomicBool);
+pub(crate) struct Request(AtomicU8);
+
+const NOTHING: u8 = 0;
+const ASKED: u8 = 1;
+/// Asked, and the owner has seen the request. What it runs now is not worth sharing.
+const DECLINED: u8 = 2;
 
 impl Request {
     pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
+        Self(AtomicU8::new(NOTHING))
     }
 
     /// Asks the owner for work. The caller has found no job. It calls this before it lies down, and
@@ -32,13 +37,30 @@ impl Request {
     pub(crate) fn ask(&self) {
         // A store by each worker that asks would take the cache line away from the owner.
         if !self.is_asked() {
-            self.0.store(true, Ordering::Relaxed);
+            self.0.store(ASKED, Ordering::Relaxed);
         }
     }
 
     #[inline(always)]
     pub(crate) fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) != NOTHING
+    }
+
+    /// Keeps the request for later work, for the owner.
+    #[inline]
+    pub(crate) fn decline(&self) {
+        if self.0.load(Ordering::Relaxed) == ASKED {
+            self.0.store(DECLINED, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether the owner has declined the request since the last call.
+    pub(crate) fn was_declined(&self) -> bool {
+        let was_declined = self.0.load(Ordering::Relaxed) == DECLINED;
+        if was_declined {
+            self.0.store(ASKED, Ordering::Relaxed);
+        }
+        was_declined
     }
 
     /// Answers the request, for the owner. `offer` queues a job and wakes a worker, or returns
@@ -49,9 +71,9 @@ impl Request {
         offer: impl FnOnce() -> bool,
         does_another_sleep: impl FnOnce() -> bool,
     ) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.store(NOTHING, Ordering::Relaxed);
         if !offer() || does_another_sleep() {
-            self.0.store(true, Ordering::Relaxed);
+            self.0.store(ASKED, Ordering::Relaxed);
         }
     }
 }

@@ -173,9 +173,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
                     return false;
                 }
                 // By now the workers that could answer a request have not done so.
-                let offers = is_last_check.is_some() && self.could_offer_for_others();
-                self.offers_for_others.set(offers);
-                offers || self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
+                let stays_awake = is_last_check.is_some() && self.looks_after_others();
+                stays_awake || self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
             });
             self.shared.sleepers.get_up(self.number);
             self.is_idle_no_more(self.spe.now());

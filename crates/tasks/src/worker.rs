@@ -125,6 +125,18 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.request.is_asked()
     }
 
+    /// Returns whether a worker sleeps that could take a half of this worker.
+    #[inline]
+    pub(crate) fn do_others_sleep(&self) -> bool {
+        self.program.shared.sleepers.are_there()
+    }
+
+    /// Tells the workers that ask for work that this worker has seen it.
+    #[inline]
+    pub(crate) fn decline(&self) {
+        self.request.decline();
+    }
+
     /// Offers the oldest half of a `join`, if another worker asks for work.
     #[inline(always)]
     pub(crate) fn answer(&self) {

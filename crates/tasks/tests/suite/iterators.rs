@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cellworks_host::Host;
 use cellworks_machine::{Cycles, Machine, Spe};
@@ -508,21 +508,49 @@ fn items_need_not_be_shared() {
     });
 }
 
-/// Two items meet, so two workers run a loop with few expensive items at the same time.
+/// Two items meet, so two workers run a loop at the same time, in a pool that has just begun, in one
+/// whose other worker sleeps, and after loops that were too short to be shared.
 #[test]
-fn adaptors_keep_loops_parallel() {
+fn items_run_at_the_same_time_although_none_calls_the_pool() {
     let host = Host::builder().spes(2).build().unwrap();
-    on(&host, |worker| {
-        let came = [const { AtomicBool::new(false) }; 2];
-        let meets = worker.par_iter(0..2).map(|n: usize| {
-            came[n].store(true, Ordering::Relaxed);
-            while !came[1 - n].load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(1));
+    let mut places = host
+        .topology()
+        .spes()
+        .map(|spe| host.topology().place_of(spe));
+    if places.next() == places.next() {
+        return;
+    }
+    drop(places);
+    Pool::new(&host)
+        .run(|main| {
+            for length in [2, 3, 32, 33, 40, 1_000] {
+                for pause in [0, 20] {
+                    std::thread::sleep(Duration::from_millis(pause));
+                    main.install(|worker| {
+                        for _ in 0..if pause == 0 { 1_000 } else { 0 } {
+                            worker
+                                .par_iter(0..100)
+                                .for_each(|n| _ = std::hint::black_box(n));
+                        }
+                        let came = [const { AtomicBool::new(false) }; 2];
+                        let begin = Instant::now();
+                        worker.par_iter(0..length).map(|n| n * 2 / length).for_each(
+                            |half: usize| {
+                                came[half].store(true, Ordering::Relaxed);
+                                while !came[1 - half].load(Ordering::Relaxed) {
+                                    assert!(
+                                        begin.elapsed() < Duration::from_secs(60),
+                                        "{length} items"
+                                    );
+                                    std::hint::spin_loop();
+                                }
+                            },
+                        );
+                    });
+                }
             }
-            n
-        });
-        assert_eq!(meets.filter(|_| true).collect::<Vec<_>>(), [0, 1]);
-    });
+        })
+        .unwrap();
 }
 
 #[derive(Clone, Debug)]
