@@ -417,14 +417,10 @@ impl Pools {
                         let mut y = y();
                         calls(|| black_box(&mut y).iter_mut().zip(&x).for_each(add))
                     }),
-                    system("**cellworks**, pieces of 1,000", || {
+                    system("**cellworks**", || {
                         self.on_worker(2, |w| {
                             let mut y = y();
-                            calls(|| {
-                                w.for_each_chunk(black_box(&mut y), 1_000, |_, number, y| {
-                                    y.iter_mut().zip(&x[1_000 * number..]).for_each(add);
-                                });
-                            })
+                            calls(|| w.par_iter(black_box(&mut y)).zip(&x).for_each(add))
                         })
                     }),
                     system("**cellworks**, by index", || {

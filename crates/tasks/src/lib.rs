@@ -72,7 +72,7 @@ pub use counters::{Counters, SchedulerCounters, WorkerCounters};
 pub use data::{Data, Part, Read, SharedData, Update, Value, Write};
 pub use error::TaskError;
 pub use handle::Handle;
-pub use iter::{FromParallelIterator, ParallelIterator};
+pub use iter::{FromParallelIterator, Indexed, IntoSource, ParallelIterator, Source};
 pub use phase::Phase;
 pub use place::Place;
 pub use pool::{Main, Pool, PoolError};

@@ -35,6 +35,25 @@ pub trait Indexed<S: Spe>: Source<S> {}
 
 /// What a parallel iterator can be made from: see [`Worker::par_iter`]. Only this crate implements
 /// it.
+///
+/// ```
+/// use cellworks_machine::Spe;
+/// use cellworks_tasks::{IntoSource, Worker};
+///
+/// /// The mean of numbers of any source: a slice, a vector, or a parallel iterator.
+/// fn mean<S: Spe>(worker: &Worker<'_, S>, numbers: impl IntoSource<S, Item = f64>) -> f64 {
+///     let one = |number| (number, 1.0);
+///     let both = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
+///     let (sum, count) = worker.par_iter(numbers).map(one).reduce(|| (0.0, 0.0), both);
+///     sum / count
+/// }
+/// # use cellworks_machine::Machine;
+/// # let host = cellworks_host::Host::new().unwrap();
+/// # cellworks_tasks::Pool::new(&host).run(|main| main.install(|worker| {
+/// #     assert_eq!(mean(worker, vec![1.0, 2.0, 6.0]), 3.0);
+/// #     assert_eq!(mean(worker, worker.par_iter(0..5).map(f64::from)), 2.0);
+/// # })).unwrap();
+/// ```
 pub trait IntoSource<S: Spe> {
     /// The type of the items.
     type Item;

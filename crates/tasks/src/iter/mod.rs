@@ -45,11 +45,11 @@ use crate::iter::consumers::{
     Count, FindAny, FindFirst, Fold, ForEach, InParts, Located, Products, Sums, Try,
 };
 use crate::iter::drive::Consumer;
-use crate::iter::items::{Indexed, IntoSource, Source};
 use crate::iter::sources::{Chunks, ChunksMut, Windows};
 use crate::worker::Worker;
 
 pub use crate::iter::collect::FromParallelIterator;
+pub use crate::iter::items::{Indexed, IntoSource, Source};
 
 /// Items that the workers of a pool run over: see [`Worker::par_iter`].
 ///

@@ -325,7 +325,7 @@ fn each_thread_of_a_task_may_close_a_circle<M: Machine>(machine: &M) {
 
 /// 'parent' waits for its phase, in which 'child' waits for 'waiter', which waits for 'parent'.
 fn a_task_waits_for_the_parent_of_a_task_that_waits_for_it<M: Machine>(machine: &M) {
-    let (outcome, child_waits) = (Mutex::new(None), AtomicBool::new(false));
+    let (outcome, child_waits) = (Mutex::new(Vec::new()), AtomicBool::new(false));
     let pool = Pool::new(machine).workers(2);
     let ended = pool.run(|main| {
         main.phase(|phase| {
@@ -336,7 +336,7 @@ fn a_task_waits_for_the_parent_of_a_task_that_waits_for_it<M: Machine>(machine: 
                     let child = phase.task("child", Part(0..1), move |worker, _| {
                         let waiter = handle_in(waiter, worker);
                         child_waits.store(true, Ordering::SeqCst);
-                        waiter.wait(worker).unwrap();
+                        keep_failure(outcome, waiter.wait(worker));
                     });
                     phase.submit(worker, child)?;
                     Ok(())
@@ -349,9 +349,7 @@ fn a_task_waits_for_the_parent_of_a_task_that_waits_for_it<M: Machine>(machine: 
                 while !child_waits.load(Ordering::SeqCst) {
                     worker.spe().yield_now();
                 }
-                (0..100).for_each(|_| worker.spe().yield_now());
-                let waited = handle_in(parent, worker).wait(worker);
-                *outcome.lock().unwrap() = Some(waited);
+                keep_failure(outcome, handle_in(parent, worker).wait(worker));
             };
             let task = phase.task("waiter", Part(0..1), body);
             *waiter.lock().unwrap() = Some(phase.submit(main, task)?);
@@ -359,10 +357,15 @@ fn a_task_waits_for_the_parent_of_a_task_that_waits_for_it<M: Machine>(machine: 
         })
     });
     ended.unwrap().unwrap();
-    // The wait that begins last is an error. Nearly always it is the one of 'waiter'.
-    let outcome = outcome.into_inner().unwrap().unwrap();
+    // The wait that begins last is an error, and ends the other one.
+    let failures = outcome.into_inner().unwrap();
+    let [failure] = failures.try_into().expect("one error");
     let tasks = ["'child' (1)", "'parent' (1)", "'waiter' (2)"];
-    assert_circle(outcome, &tasks);
+    assert_circle(Err(failure), &tasks);
+}
+
+fn keep_failure(failures: &Mutex<Vec<TaskError>>, waited: Result<(), TaskError>) {
+    failures.lock().unwrap().extend(waited.err());
 }
 
 fn is_deadlock<R>(ended: &Result<R, PoolError>) -> bool {
