@@ -146,7 +146,8 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     pub(crate) fn add(&self, half: H) -> usize {
         let place = self.len.load(Ordering::Relaxed);
         if place >= self.room.get() {
-            return self.add_locked(half);
+            self.add_locked(half);
+            return place;
         }
         // SAFETY: the slot exists, and other workers read only slots below `len`.
         unsafe { self.write(place, half) };
@@ -302,7 +303,7 @@ impl<H: Copy, T: Clone> Halves<H, T> {
     /// Adds a half for which there is no room without the lock. Doubles the buffer if it is full.
     #[cold]
     #[inline(never)]
-    fn add_locked(&self, half: H) -> usize {
+    fn add_locked(&self, half: H) {
         let mut tickets = locked(&self.tickets);
         let place = self.len.load(Ordering::Relaxed);
         let slots = self.slots.get();
@@ -328,7 +329,6 @@ impl<H: Copy, T: Clone> Halves<H, T> {
             true => tickets.halves = place + 1,
             false => self.room.set(self.slots.get()),
         }
-        place
     }
 
     /// # Safety
