@@ -132,6 +132,12 @@ fn main() {
         |w| w.par_iter(&mut y).zip(&x).for_each(axpy),
         y.par_iter_mut().zip(&x).for_each(axpy),
     );
+    program!(
+        "y = ax + y over 32,000 f32"; y = x[..32_000].to_vec();
+        y.iter_mut().zip(&x).for_each(axpy),
+        |w| w.par_iter(&mut y).zip(&x).for_each(axpy),
+        y.par_iter_mut().zip(&x).for_each(axpy),
+    );
     let swap = |(y, z): (&mut f32, &mut f32)| std::mem::swap(y, z);
     program!(
         "Swap of two slices of a million f32"; y = x.clone(), z = x.clone();

@@ -492,7 +492,7 @@ impl<'env, M: Machine> Network<'env, M> {
     ///
     /// Write `move` before the closure, so that the ends of `main` are dropped when `main` ends and
     /// the other processes find their channels closed. A closure without `move` borrows its ends.
-    /// They live on after `main` has ended, and a process that waits for them is in a deadlock. Lend
+    /// They live on after `main` has ended, and a process that waits for them is deadlocked. Lend
     /// ends only to a `main` that ends last, such as one that reads a channel until it is closed.
     ///
     /// ```

@@ -166,7 +166,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// Has all digits, because the two sides of a failed comparison would otherwise often read the same.
+/// Has all digits, because the two sides of a failed comparison would else often read the same.
 impl fmt::Debug for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, digits, name) = match self.0 / FEMTOSECONDS_PER_NANOSECOND {

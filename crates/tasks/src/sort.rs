@@ -117,8 +117,8 @@ impl<C> Sort<C> {
     }
 }
 
-/// Sorts items that are sorted already, or strictly reversed. Returns false for other items. To wake
-/// another worker for this would take longer than it saves.
+/// Sorts items that are sorted already, or strictly reversed. Returns false for other items. To
+/// wake another worker for this would take longer than it saves.
 fn sort_run<T>(items: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
     if !compare(&items[1], &items[0]).is_lt() {
         return is_run(items, |a, b| !compare(b, a).is_lt());

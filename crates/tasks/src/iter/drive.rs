@@ -21,8 +21,8 @@ use crate::worker::Worker;
 const PARTS: usize = 2;
 
 /// A part with no more items than this is run item by item. Larger blocks have a multiple of this
-/// number of items: a loop over vectors that begins in the middle of a cache line takes 1.3 times as
-/// long.
+/// number of items: a loop of vector instructions that begins in the middle of a cache line takes
+/// 1.3 times as long.
 const FEW: usize = 32;
 
 /// The time for which a part runs before it is measured. Reading the clock takes a tenth of it.
@@ -30,7 +30,7 @@ const MEASURABLE: Span = Span::from_nanoseconds(500);
 
 /// The least time of a loop that is shared. To wait for another worker would take longer than what
 /// it saves of a shorter loop. Items that another worker has changed before take twice as long, so
-/// that with half of this time a loop of 3 us stayed shared, at 2.5 times the time of one worker.
+/// that with 4 us a loop of 3 us stayed shared, at 2.5 times the time of one worker.
 const WORTH_SHARING: Span = Span::from_nanoseconds(10_000);
 
 /// The time that a block of cheap items should take. A check for requests of other workers before

@@ -508,8 +508,8 @@ fn items_need_not_be_shared() {
     });
 }
 
-/// Two items meet, so two workers run a loop at the same time, in a pool that has just begun, in one
-/// whose other worker sleeps, and after loops that were too short to be shared.
+/// Two items meet, so two workers run a loop at the same time: in a pool that has just begun, in
+/// one whose other worker sleeps, and after loops that were too short to be shared.
 #[test]
 fn items_run_at_the_same_time_although_none_calls_the_pool() {
     let host = Host::builder().spes(2).build().unwrap();
