@@ -127,5 +127,5 @@ pub mod prelude {
     };
     #[cfg(feature = "sim")]
     pub use cellworks_sim::Sim;
-    pub use cellworks_tasks::{Pool, PoolError, TaskError, Worker};
+    pub use cellworks_tasks::{Pool, PoolError, SharedPool, TaskError, Worker};
 }

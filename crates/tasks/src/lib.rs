@@ -13,6 +13,8 @@
 //! on all workers ([`Worker::for_each`], [`Worker::map_reduce`]) and sort ([`Worker::sort`]). A
 //! task may wait for any event, and its worker runs other tasks meanwhile.
 //!
+//! Other threads of the process use a [`SharedPool`], which runs until it is ended.
+//!
 //! A switch between tasks or threads does not save the floating-point control bits, such as the
 //! rounding mode. A task that changes them must restore them before it waits, joins or yields.
 //!
@@ -57,6 +59,7 @@ mod scope;
 mod scope_state;
 mod settings;
 mod shared;
+mod shared_pool;
 mod sleepers;
 mod sort;
 mod sync;
@@ -78,6 +81,7 @@ pub use place::Place;
 pub use pool::{Main, Pool, PoolError};
 pub use scope::Scope;
 pub use settings::{DICING_THRESHOLD, Priority, Scheduler, Staging};
+pub use shared_pool::SharedPool;
 pub use task::{Task, TaskLock};
 pub use three_level::PendingTask;
 pub use worker::Worker;

@@ -43,6 +43,9 @@ pub(crate) mod sealed {
         /// Puts a job into a queue, and wakes a worker.
         fn push(&self, job: Job<S>);
 
+        /// Puts a job into the queue of the worker with this number, which alone may run it.
+        fn push_to(&self, worker: usize, job: Job<S>);
+
         /// If many jobs are queued, waits until few are left. Called after each start of a closure.
         /// If the run was cancelled, fails with the panic that the caller must resume.
         fn wait_for_room(&self) -> Result<(), Payload>;

@@ -14,7 +14,7 @@ use crate::counters::{Counters, WorkerCounters};
 use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
 use crate::job::Job;
-use crate::node::CurrentTask;
+use crate::node::{CurrentTask, ScopeOf};
 use crate::phase::{self, Phase};
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
@@ -92,6 +92,15 @@ pub enum PoolError {
         what: &'static str,
         /// A scheduler that offers the feature.
         instead: Scheduler,
+    },
+    /// Threads outside the machine cannot use a pool on this machine.
+    #[error(
+        "other threads cannot use a pool on {machine}, whose tasks have their own time or data in local stores: use \
+         `Pool::run`"
+    )]
+    NoOutside {
+        /// The name of the machine.
+        machine: String,
     },
     /// Main memory has no room for the queues of the scheduler.
     #[error("the queues of tasks cannot be allocated: {0}")]
@@ -291,7 +300,9 @@ impl<'m, M: Machine> Pool<'m, M> {
                         (sides.of_main)(ppe.core(), queues, enough, &self.filters)
                     }),
             };
+            let scope = shared.scope.get_or_init(|| ScopeOf::new(&main_of));
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
+            let result = scope::end(&main_of, scope, result);
             shared.close(|processor| ppe.core().notify(processor));
             result.unwrap_or_else(|panic| resume_unwind(panic))
         });
@@ -385,6 +396,10 @@ impl<M: Machine> Main<'_, M> {
         self.core
     }
 
+    pub(crate) fn shared(&self) -> &Shared<M::Spe> {
+        self.shared
+    }
+
     /// Runs `work` on a worker, and returns its result.
     ///
     /// # Panics
@@ -395,6 +410,16 @@ impl<M: Machine> Main<'_, M> {
         self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
         // Only a cancelled run drops a closure, and then it unwinds its programs.
         result.unwrap_or_else(|| resume_unwind(Box::new(Cancelled)))
+    }
+
+    /// Starts `body` on any worker, in no scope: see [`Worker::spawn`].
+    ///
+    /// # Panics
+    ///
+    /// See [`Worker::spawn`].
+    #[track_caller]
+    pub fn spawn(&self, body: impl FnOnce(&Worker<'_, M::Spe>) + Send + 'static) {
+        self.shared.spawn(self, body);
     }
 
     /// Does the same as [`Worker::scope`], for the main program.
@@ -450,6 +475,11 @@ impl<M: Machine> Sealed<M::Spe> for Main<'_, M> {
             .announce(0..self.shared.workers.len(), |processor| {
                 self.core.notify(processor);
             });
+    }
+
+    fn push_to(&self, worker: usize, job: Job<M::Spe>) {
+        self.shared
+            .push_to(worker, job, |processor| self.core.notify(processor));
     }
 
     #[inline]

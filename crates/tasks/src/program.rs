@@ -136,7 +136,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let shared = self.shared;
         let is_here = !self.queue.is_empty() || !self.ahead.borrow().is_empty();
-        if is_here || !self.seat().inbox.is_empty() || self.has_private_half() {
+        let is_alone = || !self.seat().for_it_alone.is_empty();
+        if is_here || is_alone() || !self.seat().inbox.is_empty() || self.has_private_half() {
             return true;
         }
         if self
@@ -175,7 +176,8 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         {
             return Some(job);
         }
-        let job = self.take_from_inbox(self.number);
+        let job = self.steal(|| self.seat().for_it_alone.steal());
+        let job = job.or_else(|| self.take_from_inbox(self.number));
         let job = job.or_else(|| {
             let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
             self.has_taken_from(Destination::Starter);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use cellworks_machine::{Payload, Spe};
+use cellworks_machine::{Cancelled, Payload, Spe};
 use crossbeam_utils::CachePadded;
 
 use crate::closure::Closure;
@@ -12,6 +12,7 @@ use crate::discard::discard;
 use crate::job::{Job, Spawned};
 use crate::node::ScopeOf;
 use crate::place::{Place, WokenBy};
+use crate::shared::Shared;
 use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
@@ -52,6 +53,31 @@ impl<S: Spe> ScopeOf<S> {
         }
     }
 
+    /// Starts a closure on any worker, or on the worker with the number `only_on`.
+    ///
+    /// # Safety
+    ///
+    /// Values that `body` borrows, and this scope, live until all closures of the scope have run or
+    /// were discarded.
+    #[inline]
+    #[track_caller]
+    unsafe fn spawn<F>(&self, from: &impl Place<S>, only_on: Option<usize>, body: F)
+    where
+        F: FnOnce(&Worker<'_, S>) + Send,
+    {
+        // SAFETY: by the contract of this function.
+        let body = unsafe { Closure::new(body) };
+        self.start(from);
+        let job = Job::Spawned(Spawned { scope: self, body });
+        match only_on {
+            None => from.push(job),
+            Some(worker) => from.push_to(worker, job),
+        }
+        if let Err(cancelled) = from.wait_for_room() {
+            resume_unwind(cancelled);
+        }
+    }
+
     /// Keeps the first panic of a closure. If the run was cancelled, returns the panic instead.
     pub(crate) fn failed(&self, panic: Payload, worker: &Worker<'_, S>) -> Result<(), Payload> {
         if worker.is_cancelled() {
@@ -88,15 +114,7 @@ impl<'scope, S: Spe> Scope<'scope, '_, S> {
         F: FnOnce(&Worker<'_, S>) + Send + 'scope,
     {
         // SAFETY: `run` below returns only when every closure was run or discarded.
-        let body = unsafe { Closure::new(body) };
-        self.state.start(from);
-        from.push(Job::Spawned(Spawned {
-            scope: &raw const self.state,
-            body,
-        }));
-        if let Err(cancelled) = from.wait_for_room() {
-            resume_unwind(cancelled);
-        }
+        unsafe { self.state.spawn(from, None, body) };
     }
 }
 
@@ -128,6 +146,82 @@ impl<S: Spe> Worker<'_, S> {
     ) -> R {
         run(self, f)
     }
+
+    /// Calls `f` once on each worker, and returns the results in the order of the workers' numbers.
+    /// A worker calls `f` when it has no other closure in its own queue.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn names<S: Spe>(worker: &Worker<'_, S>) -> Vec<String> {
+    ///     worker.broadcast(|worker| format!("worker {} on {}", worker.number(), worker.spe().id()))
+    /// }
+    /// # use cellworks_machine::Machine;
+    /// # let host = cellworks_host::Host::builder().spes(2).build().unwrap();
+    /// # let names = cellworks_tasks::Pool::new(&host).run(|main| main.install(|w| names(w)));
+    /// # assert_eq!(names.unwrap(), ["worker 0 on SPE 0", "worker 1 on SPE 1"]);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// After all calls have ended, passes on the first panic of `f`.
+    pub fn broadcast<R: Send>(&self, f: impl Fn(&Worker<'_, S>) -> R + Sync) -> Vec<R> {
+        let mut results: Vec<Option<R>> = (0..self.workers()).map(|_| None).collect();
+        self.scope(|scope| {
+            for (number, result) in results.iter_mut().enumerate() {
+                let call = |worker: &Worker<'_, S>| *result = Some(f(worker));
+                // SAFETY: as in `Scope::spawn`, and the results and `f` outlive the scope.
+                unsafe { scope.state.spawn(self, Some(number), call) };
+            }
+        });
+        let results: Option<Vec<R>> = results.into_iter().collect();
+        // Only a cancelled run drops a closure, and then it unwinds its programs.
+        results.unwrap_or_else(|| resume_unwind(Box::new(Cancelled)))
+    }
+
+    /// Starts `body` on any worker, in no scope. [`Pool::run`](crate::Pool::run) waits for it at its
+    /// end.
+    ///
+    /// While thousands of closures are queued, this call waits like
+    /// [`Scope::spawn`].
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// fn log<S: Spe>(worker: &Worker<'_, S>, text: String) {
+    ///     worker.spawn(move |_| eprintln!("{text}"));
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the run is cancelled while this call waits. If `body` panics, `Pool::run` panics
+    /// after all closures have ended.
+    #[track_caller]
+    pub fn spawn(&self, body: impl FnOnce(&Worker<'_, S>) + Send + 'static) {
+        self.program().shared.spawn(self, body);
+    }
+}
+
+impl<S: Spe> Shared<S> {
+    /// Starts a closure in the scope of the pool.
+    #[track_caller]
+    pub(crate) fn spawn<F>(&self, from: &impl Place<S>, body: F)
+    where
+        F: FnOnce(&Worker<'_, S>) + Send + 'static,
+    {
+        // SAFETY: the closure borrows nothing. `Pool::run` keeps the scope, and returns only when
+        // every closure of it was run or discarded.
+        unsafe { self.scope().spawn(from, None, body) };
+    }
+
+    /// Returns the scope of closures that belong to no other scope.
+    pub(crate) fn scope(&self) -> &ScopeOf<S> {
+        let scope = self.scope.get();
+        scope.expect("the main program makes the scope before any closure is started")
+    }
 }
 
 /// Calls `f` with a scope, and waits for the closures that were started in it.
@@ -141,23 +235,33 @@ pub(crate) fn run<'env, S: Spe, R>(
         env: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-    let waited = wait(place, &scope.state);
-    let panic = locked(&scope.state.panic).take();
+    end(place, &scope.state, result).unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Waits for the closures of a scope, whose program has returned `result`. Returns the panic of the
+/// program, of the wait or of a closure, in this order, or the result.
+pub(crate) fn end<S: Spe, R>(
+    place: &impl Place<S>,
+    state: &ScopeOf<S>,
+    result: Result<R, Payload>,
+) -> Result<R, Payload> {
+    let waited = wait(place, state);
+    let panic = locked(&state.panic).take();
     match (result, waited, panic) {
-        (Ok(result), Ok(()), None) => result,
+        (Ok(result), Ok(()), None) => Ok(result),
         (Err(panic), waited, other) => {
             discard(waited);
             discard(other);
-            resume_unwind(panic)
+            Err(panic)
         }
         (result, Err(panic), other) => {
             discard(result);
             discard(other);
-            resume_unwind(panic)
+            Err(panic)
         }
         (result, Ok(()), Some(panic)) => {
             discard(result);
-            resume_unwind(panic)
+            Err(panic)
         }
     }
 }

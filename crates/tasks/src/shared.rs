@@ -4,6 +4,8 @@
 // Rejected: closures that only their own worker can take. With half of the closures private, an
 // empty closure took 27 ns instead of 48 ns on two workers, but idle workers could not help others.
 
+use std::sync::OnceLock;
+
 use cellworks_machine::{Processor, Spe, SpeId, Topology};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker as Queue};
 use crossbeam_utils::CachePadded;
@@ -11,6 +13,7 @@ use crossbeam_utils::CachePadded;
 use crate::fresh_room::FreshRoom;
 use crate::halves::RunningJob;
 use crate::job::Job;
+use crate::node::ScopeOf;
 use crate::request::Request;
 use crate::settings::{Priority, Staging};
 use crate::sleepers::Sleepers;
@@ -31,6 +34,9 @@ pub(crate) struct Shared<S: Spe> {
     pub(crate) dicing: Option<usize>,
     pub(crate) sleepers: Sleepers,
     pub(crate) waits: Waits<S>,
+    /// The scope of closures that belong to no other scope. The main program makes it and waits for
+    /// it.
+    pub(crate) scope: OnceLock<ScopeOf<S>>,
     /// The queues in main memory, if the scheduler has such queues.
     pub(crate) central: Option<Queues<S>>,
     /// Whether the main program has ended.
@@ -53,6 +59,8 @@ pub(crate) struct Seat<S: Spe> {
     pub(crate) queue: Stealer<Job<S>>,
     /// Tasks that should run on this worker.
     pub(crate) inbox: Injector<Job<S>>,
+    /// Closures that this worker alone may run.
+    pub(crate) for_it_alone: Injector<Job<S>>,
     /// The request of other workers for the second closure of a `join` of this worker.
     pub(crate) request: CachePadded<Request>,
     /// The jobs that the threads of the worker run. All pointers in the list are valid.
@@ -88,6 +96,7 @@ impl<S: Spe> Shared<S> {
             spe,
             queue: queue.stealer(),
             inbox: Injector::new(),
+            for_it_alone: Injector::new(),
             request: CachePadded::new(Request::new()),
             jobs: Mutex::default(),
             is_stuck: AtomicBool::new(false),
@@ -103,6 +112,7 @@ impl<S: Spe> Shared<S> {
             dicing,
             sleepers: Sleepers::new(&groups(topology, spes)),
             waits: Waits::new(),
+            scope: OnceLock::new(),
             central,
             closed: AtomicBool::new(false),
         };
@@ -139,6 +149,13 @@ impl<S: Spe> Shared<S> {
         {
             notify(Processor::Spe(self.workers[worker].spe));
         }
+    }
+
+    /// Puts a job into the queue of jobs that a worker alone may run, and wakes this worker.
+    pub(crate) fn push_to(&self, worker: usize, job: Job<S>, notify: impl Fn(Processor)) {
+        let seat = &self.workers[worker];
+        seat.for_it_alone.push(job);
+        notify(Processor::Spe(seat.spe));
     }
 
     pub(crate) fn push_fresh(&self, job: Job<S>) {
@@ -202,6 +219,7 @@ impl<S: Spe> Shared<S> {
         for seat in &self.workers {
             discard(&mut || seat.queue.steal());
             discard(&mut || seat.inbox.steal());
+            discard(&mut || seat.for_it_alone.steal());
         }
         let central = self.central.iter().flat_map(Queues::take_all);
         central.for_each(|task| Job::Task(task).discard());

@@ -16,6 +16,7 @@ use crate::job::Job;
 use crate::node::ScopeOf;
 use crate::program::{OnItsWay, WorkerProgram};
 use crate::shared::JobPointer;
+use crate::shared_pool::here;
 use crate::sync::{Ordering, locked};
 use crate::worker::Worker;
 
@@ -83,6 +84,8 @@ impl<S: Spe> WorkerProgram<'_, S> {
     fn run_jobs(&self) {
         let worker = Worker::new(self);
         let _listed = Listed::new(self, worker.job());
+        // SAFETY: this value is dropped before `worker`, on this thread.
+        let _here = unsafe { here::Listed::with(&worker) };
         self.idle_threads.set(self.idle_threads.get() + 1);
         while let Some(next) = self.next() {
             let outcome = match worker.guarded(|| self.begin(&next)) {

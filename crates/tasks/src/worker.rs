@@ -64,6 +64,11 @@ impl<'w, S: Spe> Worker<'w, S> {
         self.program.spe
     }
 
+    /// Returns the number of this worker, from 0 to less than [`workers`](Self::workers).
+    pub fn number(&self) -> usize {
+        self.program.number
+    }
+
     /// Returns the number of workers of the pool.
     pub fn workers(&self) -> usize {
         self.program.shared.workers.len()
@@ -176,6 +181,11 @@ impl<S: Spe> Sealed<S> for Worker<'_, S> {
             }
             (job, _) => self.program.push(job),
         }
+    }
+
+    fn push_to(&self, worker: usize, job: Job<S>) {
+        let shared = self.program.shared;
+        shared.push_to(worker, job, |processor| self.notify(processor));
     }
 
     #[inline]

@@ -1,12 +1,13 @@
 //! Adaptors: sources that change the items of other sources. Each part of a loop runs over its
 //! items with the adaptor of `std` that has the same name.
 
-use std::iter;
 use std::ops::Range;
+use std::{iter, vec};
 
 use cellworks_machine::Spe;
 
 use crate::iter::items::{Indexed, Items, Source};
+use crate::sync::{Mutex, locked};
 use crate::worker::Worker;
 
 /// Adaptors with a function. A source owns the function, and its parts refer to the function.
@@ -376,3 +377,219 @@ impl<S: Spe, I: Source<S>> Source<S> for StepBy<I> {
 }
 
 impl<S: Spe, I: Indexed<S>> Indexed<S> for StepBy<I> {}
+
+/// The items from the last to the first.
+pub struct Rev<I>(pub(crate) I);
+
+impl<S: Spe, I: Items<S>> Items<S> for Rev<I> {
+    type Item = I::Item;
+    type Iter<'a>
+        = iter::Rev<vec::IntoIter<I::Item>>
+    where
+        Self: 'a,
+        S: 'a;
+
+    #[inline]
+    fn units(&self) -> usize {
+        self.0.units()
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        let front = self.0.split_off_first(self.0.units() - count);
+        Self(std::mem::replace(&mut self.0, front))
+    }
+
+    /// Lists the items first, because the iterators of `std` behind some sources, such as those of
+    /// unequal pairs, cannot run backwards.
+    #[inline]
+    fn in_order<'a>(self, worker: &'a Worker<'a, S>) -> Self::Iter<'a>
+    where
+        Self: 'a,
+    {
+        let items: Vec<I::Item> = self.0.in_order(worker).collect();
+        items.into_iter().rev()
+    }
+}
+
+impl<S: Spe, I: Indexed<S>> Source<S> for Rev<I> {
+    type Item = I::Item;
+    type Items<'a>
+        = Rev<I::Items<'a>>
+    where
+        Self: 'a;
+    const IS_INDEXED: bool = true;
+
+    fn items(&mut self) -> Self::Items<'_> {
+        Rev(self.0.items())
+    }
+}
+
+impl<S: Spe, I: Indexed<S>> Indexed<S> for Rev<I> {}
+
+/// Lists of items that follow each other.
+pub struct InLists<I>(pub(crate) I, pub(crate) usize);
+
+impl<S: Spe, I: Items<S>> Items<S> for InLists<I> {
+    type Item = Vec<I::Item>;
+    type Iter<'a>
+        = ListIter<I::Iter<'a>>
+    where
+        Self: 'a,
+        S: 'a;
+
+    #[inline]
+    fn units(&self) -> usize {
+        self.0.units().div_ceil(self.1)
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        let count = count.saturating_mul(self.1).min(self.0.units());
+        Self(self.0.split_off_first(count), self.1)
+    }
+
+    #[inline]
+    fn in_order<'a>(self, worker: &'a Worker<'a, S>) -> Self::Iter<'a>
+    where
+        Self: 'a,
+    {
+        ListIter(self.0.in_order(worker), self.1)
+    }
+}
+
+impl<S: Spe, I: Indexed<S>> Source<S> for InLists<I> {
+    type Item = Vec<I::Item>;
+    type Items<'a>
+        = InLists<I::Items<'a>>
+    where
+        Self: 'a;
+    const IS_INDEXED: bool = true;
+
+    fn items(&mut self) -> Self::Items<'_> {
+        InLists(self.0.items(), self.1)
+    }
+}
+
+impl<S: Spe, I: Indexed<S>> Indexed<S> for InLists<I> {}
+
+/// The iterator of [`InLists`] in a part.
+#[doc(hidden)]
+pub struct ListIter<I>(I, usize);
+
+impl<I: Iterator> Iterator for ListIter<I> {
+    type Item = Vec<I::Item>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let list: Vec<I::Item> = self.0.by_ref().take(self.1).collect();
+        (!list.is_empty()).then_some(list)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let (least, most) = self.0.size_hint();
+        let lists = |items: usize| items.div_ceil(self.1);
+        (lists(least), most.map(lists))
+    }
+}
+
+/// The results of a function that is given a value, which it may change, and each item.
+pub struct MapInit<I, V>(pub(crate) I, pub(crate) V);
+
+/// The function of [`MapInit`], and its values.
+#[doc(hidden)]
+pub struct WithValues<N, F, T> {
+    pub(crate) init: N,
+    pub(crate) f: F,
+    /// The values that no block of items uses now.
+    pub(crate) free: Mutex<Vec<T>>,
+}
+
+impl<'f, S: Spe, I: Items<S>, N, F, T: Send, U> Items<S> for MapInit<I, &'f WithValues<N, F, T>>
+where
+    N: Fn() -> T + Sync,
+    F: Fn(&mut T, I::Item) -> U + Sync,
+{
+    type Item = U;
+    type Iter<'a>
+        = InitIter<'f, I::Iter<'a>, N, F, T>
+    where
+        Self: 'a,
+        S: 'a;
+
+    #[inline]
+    fn units(&self) -> usize {
+        self.0.units()
+    }
+
+    #[inline]
+    fn split_off_first(&mut self, count: usize) -> Self {
+        Self(self.0.split_off_first(count), self.1)
+    }
+
+    #[inline]
+    fn in_order<'a>(self, worker: &'a Worker<'a, S>) -> Self::Iter<'a>
+    where
+        Self: 'a,
+    {
+        let with = self.1;
+        let free = locked(&with.free).pop();
+        InitIter {
+            items: self.0.in_order(worker),
+            value: Some(free.unwrap_or_else(&with.init)),
+            with,
+        }
+    }
+}
+
+impl<S: Spe, I: Source<S>, N, F, T: Send, U> Source<S> for MapInit<I, WithValues<N, F, T>>
+where
+    N: Fn() -> T + Sync,
+    F: Fn(&mut T, I::Item) -> U + Sync,
+{
+    type Item = U;
+    type Items<'a>
+        = MapInit<I::Items<'a>, &'a WithValues<N, F, T>>
+    where
+        Self: 'a;
+    const IS_INDEXED: bool = I::IS_INDEXED;
+
+    fn items(&mut self) -> Self::Items<'_> {
+        MapInit(self.0.items(), &self.1)
+    }
+}
+
+impl<S: Spe, I: Indexed<S>, N, F, T: Send, U> Indexed<S> for MapInit<I, WithValues<N, F, T>>
+where
+    N: Fn() -> T + Sync,
+    F: Fn(&mut T, I::Item) -> U + Sync,
+{
+}
+
+/// The iterator of [`MapInit`] in a block.
+#[doc(hidden)]
+pub struct InitIter<'f, I, N, F, T> {
+    items: I,
+    /// `None` after the last item. If a loop ends before, or panics, the value is dropped.
+    value: Option<T>,
+    with: &'f WithValues<N, F, T>,
+}
+
+impl<I: Iterator, N, F: Fn(&mut T, I::Item) -> U, T, U> Iterator for InitIter<'_, I, N, F, T> {
+    type Item = U;
+
+    #[inline]
+    fn next(&mut self) -> Option<U> {
+        if let Some(item) = self.items.next() {
+            return Some((self.with.f)(self.value.as_mut()?, item));
+        }
+        locked(&self.with.free).extend(self.value.take());
+        None
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}

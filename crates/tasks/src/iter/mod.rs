@@ -36,8 +36,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use cellworks_machine::Spe;
 
 use crate::iter::adaptors::{
-    Chain, Cloned, Cut, Enumerate, Filter, FilterMap, FlatMap, Inspect, Map, MapWithWorker, StepBy,
-    Zip,
+    Chain, Cloned, Cut, Enumerate, Filter, FilterMap, FlatMap, InLists, Inspect, Map, MapInit,
+    MapWithWorker, Rev, StepBy, WithValues, Zip,
 };
 use crate::iter::bridge::Bridge;
 use crate::iter::collect::Lists;
@@ -46,6 +46,7 @@ use crate::iter::consumers::{
 };
 use crate::iter::drive::Consumer;
 use crate::iter::sources::{Chunks, ChunksMut, Windows};
+use crate::sync::Mutex;
 use crate::worker::Worker;
 
 pub use crate::iter::collect::FromParallelIterator;
@@ -226,6 +227,35 @@ impl<'a, 'w, S: Spe, I: Source<S>> ParallelIterator<'a, 'w, S, I> {
         self.with(|source| MapWithWorker(source, f))
     }
 
+    /// Calls `f` with a value and each item, and continues with the results. `init` returns a value
+    /// when all values are in use: there are about as many as workers, and each call may find what
+    /// earlier calls have left in its value.
+    ///
+    /// ```
+    /// use cellworks_machine::Spe;
+    /// use cellworks_tasks::Worker;
+    ///
+    /// /// The lengths of numbers in decimal, written into a buffer that is used again.
+    /// fn lengths<S: Spe>(worker: &Worker<'_, S>, numbers: &[f64]) -> Vec<usize> {
+    ///     use std::fmt::Write;
+    ///
+    ///     let write = |buffer: &mut String, number: &f64| {
+    ///         buffer.clear();
+    ///         write!(buffer, "{number}").expect("a string takes all text");
+    ///         buffer.len()
+    ///     };
+    ///     worker.par_iter(numbers).map_init(String::new, write).collect()
+    /// }
+    /// ```
+    pub fn map_init<T: Send, U, N: Fn() -> T + Sync, F: Fn(&mut T, I::Item) -> U + Sync>(
+        self,
+        init: N,
+        f: F,
+    ) -> ParallelIterator<'a, 'w, S, MapInit<I, WithValues<N, F, T>>> {
+        let free = Mutex::default();
+        self.with(|source| MapInit(source, WithValues { init, f, free }))
+    }
+
     /// Calls `f` with a reference to each item, and continues with the items.
     pub fn inspect<F: Fn(&I::Item) + Sync>(
         self,
@@ -332,6 +362,24 @@ impl<'a, 'w, S: Spe, I: Indexed<S>> ParallelIterator<'a, 'w, S, I> {
             "`step_by` was asked for steps of {step} items: a step has at least 1"
         );
         self.with(|source| StepBy(source, step))
+    }
+
+    /// Continues with the items from the last to the first.
+    pub fn rev(self) -> ParallelIterator<'a, 'w, S, Rev<I>> {
+        self.with(Rev)
+    }
+
+    /// Continues with vectors of `size` items that follow each other. The last one may be shorter.
+    ///
+    /// For the pieces of a slice, [`Worker::par_chunks`] copies nothing.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `size` is 0.
+    #[track_caller]
+    pub fn chunks(self, size: usize) -> ParallelIterator<'a, 'w, S, InLists<I>> {
+        sources::check("chunks", size);
+        self.with(|source| InLists(source, size))
     }
 
     /// Returns the index of any item for which `f` returns true. After it, no other item begins.

@@ -340,7 +340,7 @@ pub(crate) fn windows<T>(items: &[T], size: usize) -> Windows<'_, T> {
 }
 
 #[track_caller]
-fn check(what: &str, size: usize) {
+pub(super) fn check(what: &str, size: usize) {
     assert!(
         size > 0,
         "`{what}` was asked for pieces of 0 items: a piece has at least 1"

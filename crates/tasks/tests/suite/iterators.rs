@@ -12,6 +12,8 @@ use cellworks_machine::{Cycles, Machine, Spe};
 use cellworks_tasks::{Pool, Worker};
 use proptest::prelude::{Strategy, any, prop};
 
+use crate::on;
+
 crate::on_every_machine!(
     sources_have_the_items_of_std,
     ranges_have_their_ends,
@@ -25,18 +27,9 @@ crate::on_every_machine!(
     a_bridge_gives_each_item_once,
     items_of_a_vector_are_dropped_once,
     collected_items_are_dropped_after_a_panic,
+    values_of_a_loop_are_few_and_never_shared,
     pieces_of_nothing_are_refused,
 );
-
-/// Runs a program on one worker of a pool.
-fn on<M: Machine, R: Send>(
-    machine: &M,
-    program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
-) -> R {
-    Pool::new(machine)
-        .run(|main| main.install(program))
-        .unwrap()
-}
 
 /// Lengths around those at which a loop is split, and at which its blocks become larger.
 const LENGTHS: [usize; 11] = [0, 1, 2, 3, 7, 32, 33, 64, 257, 1_000, 5_000];
@@ -179,6 +172,29 @@ fn adaptors_do_what_those_of_std_do<M: Machine>(machine: &M) {
                 let all: Vec<(usize, &u64)> = worker.par_iter(0..count).zip(par()).collect();
                 assert_eq!(all, Vec::from_iter((0..count).zip(std())));
             }
+
+            let all: Vec<&u64> = par().rev().collect();
+            assert_eq!(all, Vec::from_iter(std().rev()));
+            let all: Vec<(usize, &u64)> = par().rev().enumerate().rev().skip(3).collect();
+            assert_eq!(all, Vec::from_iter(std().rev().enumerate().rev().skip(3)));
+            let all: Vec<(&u64, usize)> = par().zip(0..length / 2).rev().step_by(3).collect();
+            let pairs = std().zip(0..length).take(length / 2);
+            assert_eq!(all, Vec::from_iter(pairs.rev().step_by(3)));
+            for size in [1, 3, 64, 10_000] {
+                let all: Vec<Vec<u64>> = par().map(|n| n + 1).chunks(size).collect();
+                let more = Vec::from_iter(std().map(|n| n + 1));
+                assert_eq!(all, Vec::from_iter(more.chunks(size).map(<[u64]>::to_vec)));
+                let all: Vec<Vec<&u64>> = par().chunks(size).rev().collect();
+                let chunks = numbers.chunks(size).rev();
+                assert_eq!(all, Vec::from_iter(chunks.map(Vec::from_iter)));
+            }
+            let write = |text: &mut String, n: &u64| {
+                text.clear();
+                *text += &n.to_string();
+                text.clone()
+            };
+            let all: Vec<String> = par().map_init(String::new, write).collect();
+            assert_eq!(all, Vec::from_iter(std().map(u64::to_string)));
 
             let mut left = numbers.clone();
             let mut right = Vec::from_iter(0..length);
@@ -472,6 +488,30 @@ fn collected_items_are_dropped_after_a_panic<M: Machine>(machine: &M) {
     });
 }
 
+/// A worker has a value for each loop that waits, so that two calls never have the same value.
+fn values_of_a_loop_are_few_and_never_shared<M: Machine>(machine: &M) {
+    on(machine, |worker| {
+        let values = AtomicUsize::new(0);
+        let init = || (values.fetch_add(1, Ordering::Relaxed), false);
+        let items = worker.par_iter(0..40_000_u64).map_init(init, |value, n| {
+            assert!(!std::mem::replace(&mut value.1, true), "in another call");
+            value.1 = false;
+            n
+        });
+        assert_eq!(items.sum::<u64>(), (0..40_000).sum());
+        let values = values.into_inner();
+        assert!((1..=worker.workers()).contains(&values), "{values} values");
+        let broken = catch_unwind(AssertUnwindSafe(|| {
+            let items = worker.par_iter(0..1_000).map_init(Vec::new, |all, n| {
+                assert!(n != 700, "at 700");
+                all.push(Box::new(n));
+            });
+            items.count()
+        }));
+        assert_eq!(broken.unwrap_err().downcast_ref(), Some(&"at 700"));
+    });
+}
+
 fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
     on(machine, |worker| {
         let refuses = |what: &str, call: &dyn Fn()| {
@@ -488,6 +528,7 @@ fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
         });
         refuses("par_windows", &|| drop(worker.par_windows(&[1], 0)));
         refuses("step_by", &|| drop(worker.par_iter(0..9).step_by(0)));
+        refuses("chunks", &|| drop(worker.par_iter(0..9).chunks(0)));
     });
 }
 

@@ -11,13 +11,27 @@ mod machines;
 mod observation;
 mod room;
 mod schedules;
+mod shared_pool;
 mod sorting;
+mod spawning;
 mod tasks;
 mod three_level;
 mod waiting;
 
+use cellworks_machine::Machine;
+use cellworks_tasks::{Pool, Worker};
 use machines::{SPES, host, plain, qs22, qs22_with_seed, strict_host};
 use proptest::prelude::ProptestConfig;
+
+/// Runs a program on one worker of a pool.
+fn on<M: Machine, R: Send>(
+    machine: &M,
+    program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
+) -> R {
+    Pool::new(machine)
+        .run(|main| main.install(program))
+        .unwrap()
+}
 
 /// The number of random programs to run.
 fn random_cases() -> ProptestConfig {

@@ -6,7 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use cellworks_machine::{Machine, Spe};
-use cellworks_tasks::{Pool, Worker};
+use cellworks_tasks::Worker;
+
+use crate::on;
 
 crate::on_every_machine!(
     each_method_sorts_as_std_does,
@@ -16,16 +18,6 @@ crate::on_every_machine!(
     a_panic_of_a_key_keeps_all_items,
     contradictory_comparisons_keep_all_items,
 );
-
-/// Runs a program on one worker of a pool.
-fn on<M: Machine, R: Send>(
-    machine: &M,
-    program: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send,
-) -> R {
-    Pool::new(machine)
-        .run(|main| main.install(program))
-        .unwrap()
-}
 
 /// Returns unordered numbers: the high bits of a linear congruential sequence.
 fn numbers(count: usize) -> Vec<u32> {

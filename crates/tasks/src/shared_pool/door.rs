@@ -1,0 +1,125 @@
+//! The door of a shared pool, through which closures of other threads come to the workers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use cellworks_machine::{Outside, Processor, Spe};
+
+use crate::closure::Closure;
+use crate::job::{Job, Spawned};
+use crate::shared::Shared;
+use crate::worker::Worker;
+
+pub(super) struct Door<S: Spe> {
+    state: Mutex<State<S>>,
+    changed: Condvar,
+    /// Whether the pool is to be ended.
+    is_ended: AtomicBool,
+}
+
+enum State<S: Spe> {
+    /// The main program has not begun.
+    Ahead,
+    Open(Inside<S>),
+    Closed,
+}
+
+struct Inside<S: Spe> {
+    /// Valid while the door is open.
+    shared: *const Shared<S>,
+    outside: Arc<dyn Outside>,
+}
+
+// SAFETY: workers share the value behind the pointer, so threads may share it.
+unsafe impl<S: Spe> Send for Inside<S> {}
+
+/// The main program of the pool has ended, or its run was cancelled.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Closed;
+
+impl<S: Spe> Door<S> {
+    pub(super) fn new() -> Self {
+        Self {
+            state: Mutex::new(State::Ahead),
+            changed: Condvar::new(),
+            is_ended: AtomicBool::new(false),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<S>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the main program has begun.
+    pub(super) fn wait_for_begin(&self) -> Result<(), Closed> {
+        let is_ahead = |state: &mut State<S>| matches!(state, State::Ahead);
+        let begun = self.changed.wait_while(self.state(), is_ahead);
+        match *begun.unwrap_or_else(PoisonError::into_inner) {
+            State::Ahead | State::Closed => Err(Closed),
+            State::Open(_) => Ok(()),
+        }
+    }
+
+    /// Opens the door. `outside` is a handle to the run, which counts the calling threads.
+    ///
+    /// # Safety
+    ///
+    /// The caller closes the door before the shared data of the pool or their scope end, and waits
+    /// for the closures of the scope after that.
+    pub(super) unsafe fn open(&self, shared: &Shared<S>, outside: Arc<dyn Outside>) {
+        let shared = std::ptr::from_ref(shared);
+        *self.state() = State::Open(Inside { shared, outside });
+        self.changed.notify_all();
+    }
+
+    /// Closes the door. After this call no closure comes in.
+    pub(super) fn close(&self) {
+        *self.state() = State::Closed;
+        self.changed.notify_all();
+    }
+
+    /// Wakes the main program, which then ends the pool.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::Relaxed);
+        if let State::Open(Inside { outside, .. }) = &*self.state() {
+            outside.notify(Processor::Ppe);
+        }
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of the pool, which no other living pool has.
+    pub(super) fn pool(&self) -> Result<usize, Closed> {
+        match &*self.state() {
+            State::Open(inside) => Ok(inside.shared.addr()),
+            State::Ahead | State::Closed => Err(Closed),
+        }
+    }
+
+    /// Starts a closure on a worker. Returns the number of closures that are queued.
+    ///
+    /// # Safety
+    ///
+    /// Values that `body` borrows live until the closure has run or was discarded.
+    pub(super) unsafe fn start<F>(&self, body: F) -> Result<usize, Closed>
+    where
+        F: FnOnce(&Worker<'_, S>) + Send,
+    {
+        let state = self.state();
+        let State::Open(inside) = &*state else {
+            return Err(Closed);
+        };
+        // SAFETY: the door is open, and it is not closed while this thread holds the lock.
+        let shared = unsafe { &*inside.shared };
+        let scope = shared.scope();
+        scope.count.start();
+        // SAFETY: by the contract of this function.
+        let body = unsafe { Closure::new(body) };
+        shared.push_fresh(Job::Spawned(Spawned { scope, body }));
+        let notify = |processor| inside.outside.notify(processor);
+        shared.announce(0..shared.workers.len(), notify);
+        Ok(shared.fresh.len())
+    }
+}

@@ -1,0 +1,116 @@
+//! Which worker the calling thread is, for calls that do not name their worker.
+//!
+//! Workers that share an OS thread take turns on it, and each of them runs its jobs on several
+//! cooperative threads. So the record has all of them, and the calling one is found by its sleeper.
+
+use std::cell::RefCell;
+
+use cellworks_machine::{Sleeper, Spe};
+
+use crate::place::sealed::Sealed;
+use crate::worker::Worker;
+
+thread_local! {
+    static HERE: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Entry {
+    pool: usize,
+    /// The worker of a cooperative thread. `None` for the main program.
+    worker: Option<OfThread>,
+}
+
+#[derive(Clone, Copy)]
+struct OfThread {
+    worker: *const (),
+    sleeper: Sleeper,
+    /// Returns the sleeper of the calling thread.
+    caller: unsafe fn(*const ()) -> Sleeper,
+}
+
+/// What the calling thread is for a pool.
+#[derive(Clone, Copy)]
+pub(crate) enum Here {
+    /// It does not belong to the pool.
+    Elsewhere,
+    /// It runs jobs of the pool with this `Worker`.
+    Worker(*const ()),
+    /// It is on an OS thread of the pool, and has no worker.
+    Thread,
+}
+
+/// Returns what the calling thread is for a pool.
+pub(crate) fn look(pool: usize) -> Here {
+    HERE.with_borrow(|entries| {
+        let mut here = Here::Elsewhere;
+        for entry in entries.iter().filter(|entry| entry.pool == pool) {
+            here = Here::Thread;
+            if let Some(of) = entry.worker {
+                // SAFETY: the worker exists, because its entry exists.
+                if unsafe { (of.caller)(of.worker) } == of.sleeper {
+                    return Here::Worker(of.worker);
+                }
+            }
+        }
+        here
+    })
+}
+
+/// Returns whether the calling thread is on an OS thread of the pool.
+pub(crate) fn is_of(pool: usize) -> bool {
+    !matches!(look(pool), Here::Elsewhere)
+}
+
+/// An entry of the record, which is removed when this value is dropped.
+pub(crate) struct Listed {
+    pool: usize,
+    worker: *const (),
+}
+
+impl Listed {
+    /// Records the worker of the calling thread.
+    ///
+    /// # Safety
+    ///
+    /// The caller drops the result on this thread before it drops the worker.
+    pub(crate) unsafe fn with<S: Spe>(worker: &Worker<'_, S>) -> Self {
+        /// # Safety
+        ///
+        /// `worker` is a valid pointer to a `Worker` of this type.
+        unsafe fn caller<S: Spe>(worker: *const ()) -> Sleeper {
+            // SAFETY: by the contract of this function.
+            unsafe { &*worker.cast::<Worker<'_, S>>() }.spe().sleeper()
+        }
+        let of = OfThread {
+            worker: std::ptr::from_ref(worker).cast(),
+            sleeper: worker.spe().sleeper(),
+            caller: caller::<S>,
+        };
+        Self::new(worker.pool(), Some(of))
+    }
+
+    /// Records the thread of the main program.
+    pub(crate) fn without_worker(pool: usize) -> Self {
+        Self::new(pool, None)
+    }
+
+    fn new(pool: usize, worker: Option<OfThread>) -> Self {
+        HERE.with_borrow_mut(|entries| entries.push(Entry { pool, worker }));
+        let worker = worker.map_or(std::ptr::null(), |of| of.worker);
+        Self { pool, worker }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let is_this = |entry: &Entry| {
+            let worker = entry.worker.map_or(std::ptr::null(), |of| of.worker);
+            (entry.pool, worker) == (self.pool, self.worker)
+        };
+        HERE.with_borrow_mut(|entries| {
+            if let Some(place) = entries.iter().position(is_this) {
+                entries.swap_remove(place);
+            }
+        });
+    }
+}

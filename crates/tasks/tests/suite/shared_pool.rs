@@ -1,0 +1,200 @@
+//! Tests of pools that any thread may use.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, mpsc};
+use std::thread;
+
+use cellworks_host::Host;
+use cellworks_machine::{Machine, RunError, Spe};
+use cellworks_tasks::{PoolError, SharedPool, Worker};
+
+use crate::{SPES, host, plain, qs22, strict_host};
+
+static POOL: LazyLock<SharedPool<Host>> =
+    LazyLock::new(|| SharedPool::start(host(), |pool| pool).unwrap());
+
+fn pool(workers: usize) -> SharedPool<Host> {
+    SharedPool::start(host(), move |pool| pool.workers(workers)).unwrap()
+}
+
+fn sum<S: Spe>(worker: &Worker<'_, S>, numbers: &[u64]) -> u64 {
+    worker.par_iter(numbers).sum()
+}
+
+#[test]
+fn many_threads_use_one_pool() {
+    for workers in [1, 2, SPES] {
+        let pool = pool(workers);
+        thread::scope(|threads| {
+            for number in 0..8 {
+                let pool = &pool;
+                threads.spawn(move || {
+                    for turn in 0..200 {
+                        // The closure borrows from the stack of this thread.
+                        let numbers = Vec::from_iter(number..turn);
+                        let sum = pool.install(|worker| sum(worker, &numbers));
+                        assert_eq!(sum, (number..turn).sum());
+                    }
+                });
+            }
+        });
+        pool.end().unwrap();
+    }
+}
+
+/// As a library does that has a pool of its own, whose callers may be its own tasks.
+#[test]
+fn a_task_may_call_its_pool_as_other_threads_do() {
+    fn fibonacci(n: u64) -> u64 {
+        if n < 2 {
+            return n;
+        }
+        let (a, b) = POOL.install(|worker| worker.join(|_| fibonacci(n - 1), |_| fibonacci(n - 2)));
+        a + b
+    }
+    assert_eq!(fibonacci(15), 610);
+    let ends = Arc::new(AtomicUsize::new(0));
+    let (all_ended, result) = mpsc::channel();
+    POOL.install(|_| {
+        for _ in 0..100 {
+            let (ends, all_ended) = (Arc::clone(&ends), all_ended.clone());
+            POOL.spawn(move |_| {
+                if ends.fetch_add(1, Ordering::Relaxed) == 99 {
+                    all_ended.send(()).unwrap();
+                }
+            });
+        }
+    });
+    result.recv().unwrap();
+}
+
+#[test]
+fn the_panic_of_a_call_comes_to_its_thread_and_the_pool_goes_on() {
+    let pool = pool(2);
+    for _ in 0..20 {
+        let call = || pool.install(|worker| _ = worker.join(|_| 1, |_| panic!("half")));
+        let panic = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"half"));
+    }
+    assert_eq!(pool.install(|_| 3), 3);
+    pool.end().unwrap();
+}
+
+#[test]
+fn a_pool_waits_for_what_was_started_before_its_end() {
+    let ends = Arc::new(AtomicUsize::new(0));
+    for by_drop in [false, true] {
+        let pool = pool(2);
+        for _ in 0..10_000 {
+            let ends = Arc::clone(&ends);
+            pool.spawn(move |worker| {
+                worker.spawn(move |_| _ = ends.fetch_add(1, Ordering::Relaxed));
+            });
+        }
+        match by_drop {
+            false => pool.end().unwrap(),
+            true => drop(pool),
+        }
+    }
+    assert_eq!(ends.load(Ordering::Relaxed), 20_000);
+    assert_eq!(Arc::strong_count(&ends), 1);
+}
+
+#[test]
+fn the_panic_of_a_started_closure_is_the_error_of_the_pool() {
+    let pool = pool(2);
+    pool.spawn(|_| panic!("alone"));
+    pool.spawn(|_| panic!("alone"));
+    assert_eq!(pool.install(|_| 3), 3);
+    let Err(PoolError::Run(RunError::Panic { payload, .. })) = pool.end() else {
+        panic!("an error was expected");
+    };
+    assert!(payload.to_string().contains("alone"), "{payload}");
+}
+
+/// The last handle is dropped by a task of the pool, which cannot wait for itself.
+#[test]
+fn a_task_may_drop_its_pool() {
+    let pool = Arc::new(pool(1));
+    let (its, (dropped, result)) = (Arc::clone(&pool), mpsc::channel());
+    let (begin, may_begin) = mpsc::channel::<()>();
+    pool.spawn(move |_| {
+        may_begin.recv().unwrap();
+        drop(its);
+        dropped.send(()).unwrap();
+    });
+    drop(pool);
+    begin.send(()).unwrap();
+    result.recv().unwrap();
+}
+
+#[test]
+fn waiting_calls_keep_no_worker() {
+    let pool = pool(1);
+    let turn = AtomicUsize::new(0);
+    thread::scope(|threads| {
+        for number in 0..4 {
+            let (pool, turn) = (&pool, &turn);
+            threads.spawn(move || {
+                pool.install(|worker| {
+                    while turn.load(Ordering::SeqCst) != 3 - number {
+                        worker.spe().yield_now();
+                    }
+                    turn.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        }
+    });
+}
+
+#[test]
+fn a_thread_of_a_task_is_told_to_use_its_worker() {
+    let pool = pool(1);
+    let message = pool.install(|worker| {
+        worker.spe().thread_scope(|scope| {
+            let thread = scope.spawn(|_| {
+                let call = || pool.install(|_| ());
+                catch_unwind(AssertUnwindSafe(call)).unwrap_err()
+            });
+            *thread
+                .unwrap()
+                .join()
+                .unwrap()
+                .downcast::<String>()
+                .unwrap()
+        })
+    });
+    assert_eq!(
+        message,
+        "`SharedPool::install` was called in a cooperative thread that a task of the pool has started, or in a filter, \
+         and would block a worker of the pool: use the worker that the task was given"
+    );
+}
+
+#[test]
+fn a_pool_on_a_machine_with_its_own_time_or_local_stores_is_refused() {
+    fn refused<M: Machine + Send + 'static>(machine: M) {
+        let name = machine.topology().name().to_owned();
+        let error = SharedPool::start(machine, |pool| pool).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "other threads cannot use a pool on {name}, whose tasks have their own time or data in local stores: \
+                 use `Pool::run`"
+            )
+        );
+    }
+    refused(strict_host());
+    refused(plain());
+    refused(qs22());
+}
+
+#[test]
+fn errors_and_panics_of_the_begin_come_to_the_caller() {
+    let error = SharedPool::start(host(), |pool| pool.workers(0)).unwrap_err();
+    assert!(matches!(error, PoolError::NoWorkers { .. }), "{error}");
+    let settings = || SharedPool::start(host(), |_| panic!("no settings"));
+    let panic = catch_unwind(AssertUnwindSafe(settings)).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"no settings"));
+}

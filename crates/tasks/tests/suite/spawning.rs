@@ -1,0 +1,127 @@
+//! Tests of closures in no scope, and of closures on each worker.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use cellworks_machine::{Machine, RunError, Spe};
+use cellworks_tasks::{Pool, PoolError, Worker};
+
+use crate::{SPES, on};
+
+crate::on_every_machine!(
+    a_run_waits_for_what_was_started_in_no_scope,
+    the_panic_of_a_closure_in_no_scope_ends_the_run,
+    a_broadcast_runs_once_on_each_worker,
+    a_broadcast_reaches_workers_that_wait,
+    broadcasts_of_several_tasks_end,
+    a_panic_in_a_broadcast_comes_out_after_all_calls,
+);
+
+/// Starts a closure that starts the next one, from the main program and from a task.
+fn a_run_waits_for_what_was_started_in_no_scope<M: Machine>(machine: &M) {
+    fn chain<S: Spe>(worker: &Worker<'_, S>, left: usize, ends: Arc<AtomicUsize>) {
+        ends.fetch_add(1, Ordering::Relaxed);
+        if left > 0 {
+            worker.spawn(move |worker| chain(worker, left - 1, ends));
+        }
+    }
+    let ends = Arc::new(AtomicUsize::new(0));
+    let (first, second, many) = (Arc::clone(&ends), Arc::clone(&ends), Arc::clone(&ends));
+    Pool::new(machine)
+        .run(|main| {
+            main.spawn(move |worker| chain(worker, 99, first));
+            main.install(move |worker| {
+                worker.spawn(move |worker| chain(worker, 199, second));
+            });
+            for _ in 0..5_000 {
+                let many = Arc::clone(&many);
+                main.spawn(move |_| _ = many.fetch_add(1, Ordering::Relaxed));
+            }
+        })
+        .unwrap();
+    assert_eq!(ends.load(Ordering::Relaxed), 5_300);
+    drop(many);
+    assert_eq!(Arc::strong_count(&ends), 1);
+}
+
+fn the_panic_of_a_closure_in_no_scope_ends_the_run<M: Machine>(machine: &M) {
+    let ends = Arc::new(AtomicUsize::new(0));
+    let others = Arc::clone(&ends);
+    let result = Pool::new(machine).run(|main| {
+        main.spawn(|_| panic!("alone"));
+        for _ in 0..100 {
+            let others = Arc::clone(&others);
+            main.spawn(move |_| _ = others.fetch_add(1, Ordering::Relaxed));
+        }
+    });
+    let Err(PoolError::Run(RunError::Panic { payload, .. })) = result else {
+        panic!("{result:?}");
+    };
+    assert!(payload.to_string().contains("alone"), "{payload}");
+    assert_eq!(ends.load(Ordering::Relaxed), 100);
+}
+
+fn a_broadcast_runs_once_on_each_worker<M: Machine>(machine: &M) {
+    on(machine, |worker| {
+        assert_eq!(worker.workers(), SPES);
+        for turn in 0..50 {
+            let spes = worker.broadcast(|worker| (worker.number(), worker.spe().id().index()));
+            assert_eq!(spes, Vec::from_iter((0..SPES).map(|n| (n, n))), "{turn}");
+        }
+    });
+}
+
+/// Each worker runs a task that waits for the broadcast.
+fn a_broadcast_reaches_workers_that_wait<M: Machine>(machine: &M) {
+    on(machine, |worker| {
+        let (begun, reached) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait = |worker: &Worker<'_, M::Spe>| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            let all = || reached.load(Ordering::SeqCst) == SPES;
+            while !all() {
+                worker.spe().yield_now();
+            }
+        };
+        worker.join(
+            |worker| worker.broadcast(wait),
+            |worker| {
+                while begun.load(Ordering::SeqCst) < SPES {
+                    worker.spe().yield_now();
+                }
+                worker.broadcast(|_| reached.fetch_add(1, Ordering::SeqCst))
+            },
+        );
+    });
+}
+
+fn broadcasts_of_several_tasks_end<M: Machine>(machine: &M) {
+    on(machine, |worker| {
+        let calls = AtomicUsize::new(0);
+        worker.for_each(0..40, |worker, _| {
+            worker.broadcast(|worker| {
+                let (a, b) = worker.join(|_| 1, |_| 2);
+                calls.fetch_add(a + b, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(calls.into_inner(), 40 * SPES * 3);
+    });
+}
+
+fn a_panic_in_a_broadcast_comes_out_after_all_calls<M: Machine>(machine: &M) {
+    let calls = AtomicUsize::new(0);
+    let (ended, result) = mpsc::channel();
+    let run = Pool::new(machine).run(|main| {
+        main.install(|worker| {
+            worker.broadcast(|worker| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                let ended = ended.clone();
+                assert_ne!(worker.number(), 1, "on the second");
+                ended.send(worker.number()).unwrap();
+            });
+        });
+    });
+    assert!(run.unwrap_err().to_string().contains("on the second"));
+    assert_eq!(calls.into_inner(), SPES);
+    assert_eq!(result.try_iter().count(), SPES - 1);
+}
