@@ -11,6 +11,7 @@ use cellworks_machine::{LOCAL_STORE_BYTES, SpeId, barrier};
 use crate::cpu_time::CpuTime;
 use crate::cpus::list::name_cpus;
 use crate::cpus::{self, Cpus, CpusError, FSROOT, Node, SPES_MAX, Source, WhyLeftOut};
+use crate::crew::Crew;
 use crate::layout::Layout;
 use crate::memory::Pages;
 use crate::pin::{self, Pinned};
@@ -28,6 +29,8 @@ use crate::pin::{self, Pinned};
 ///   What a program starts inherits this CPU: a thread of `std` (thus also another thread pool) and
 ///   a child process. There, as in the program, [`std::thread::available_parallelism`] is 1. Start
 ///   them in [`unpinned`](Self::unpinned), or before the run.
+/// - The OS threads of the SPEs wait for the next run, and end when the host is dropped. So a
+///   thread-local value of a program may be that of an earlier run.
 /// - A program and each cooperative thread has a stack of 256 KiB, and not the 8 MiB of a main
 ///   thread: see [`HostBuilder::stack_bytes`].
 /// - The programs on an OS thread share its floating-point control bits, such as the rounding mode
@@ -47,6 +50,7 @@ pub struct Host {
     pub(crate) cpus: Cpus,
     /// The CPU time of this host's threads, by seat (the index of an OS thread).
     pub(crate) cpu_time: Arc<CpuTime>,
+    pub(crate) crew: Arc<Crew>,
     pub(crate) layout: Layout,
     /// For each memory module, the NUMA node number of the operating system.
     pub(crate) nodes: Vec<u32>,
@@ -354,6 +358,7 @@ impl Host {
             source,
             cpus,
             cpu_time: Arc::new(CpuTime::new(1 + layout.workers.len())),
+            crew: Arc::new(Crew::new(layout.workers.len())),
             layout,
             nodes,
             places_memory,

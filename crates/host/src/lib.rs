@@ -58,6 +58,7 @@
 mod conditions;
 mod cpu_time;
 mod cpus;
+mod crew;
 mod described;
 mod engine;
 mod host;

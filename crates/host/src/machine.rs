@@ -192,7 +192,11 @@ fn run<'env>(host: &'env Host, main: Main<'_, 'env>) -> Result<(), RunError> {
     // The host has already reported a failure to pin threads.
     let pinned = Pinned::to(host.layout.ppe_cpu).ok();
     let before_ns = cpu_time_of_this_thread();
-    let ppe = Ppe::new(HostPpe::new(Arc::clone(&programs), &host.layout));
+    let ppe = Ppe::new(HostPpe::new(
+        Arc::clone(&programs),
+        &host.layout,
+        Arc::clone(&host.crew),
+    ));
 
     let main = catch_unwind(AssertUnwindSafe(|| {
         OWNER.run_without_core(|| {

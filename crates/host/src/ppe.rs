@@ -8,7 +8,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 
 use cellworks_machine::mailbox::{MailboxFull, Outbound};
 use cellworks_machine::memory::Translation;
@@ -20,6 +19,7 @@ use cellworks_machine::{
 };
 use cellworks_threads::Patience;
 
+use crate::crew::{Crew, Working};
 use crate::engine::Engine;
 use crate::layout::{Layout, WorkerLayout};
 use crate::parking::{Parking, Woken};
@@ -35,8 +35,9 @@ pub struct HostPpe {
     programs: Arc<Programs>,
     workers: Vec<WorkerLayout>,
     worker_of: Vec<usize>,
-    /// The OS threads of the workers, each started when the first program is spawned on the worker.
-    started: RefCell<Vec<Option<JoinHandle<()>>>>,
+    crew: Arc<Crew>,
+    /// The OS threads of the workers. Each begins when the first program is spawned on the worker.
+    working: RefCell<Vec<Option<Working>>>,
     translation: Translation,
     /// The proxy queues of the SPEs' MFCs, each made when its first command is issued.
     proxies: Vec<OnceCell<Engine<PROXY_QUEUE_ENTRIES>>>,
@@ -49,7 +50,7 @@ pub struct HostPpe {
 }
 
 impl HostPpe {
-    pub(crate) fn new(programs: Arc<Programs>, layout: &Layout) -> Self {
+    pub(crate) fn new(programs: Arc<Programs>, layout: &Layout, crew: Arc<Crew>) -> Self {
         let run = Arc::clone(programs.run());
         Self {
             programs,
@@ -61,7 +62,8 @@ impl HostPpe {
             patience: Patience::new(),
             workers: layout.workers.clone(),
             worker_of: layout.worker_of.clone(),
-            started: RefCell::new(layout.workers.iter().map(|_| None).collect()),
+            crew,
+            working: RefCell::new(layout.workers.iter().map(|_| None).collect()),
             spin: Spin::new(layout.workers.iter().position(|w| w.with_ppe).map(seat_of)),
         }
     }
@@ -93,16 +95,12 @@ impl HostPpe {
         );
     }
 
-    /// Waits until the workers' OS threads have ended. Call [`Run::end`] before.
+    /// Waits until the workers have ended. Call [`Run::end`] before.
     pub(crate) fn join_workers(&self) {
-        for worker in self
-            .started
-            .borrow_mut()
-            .iter_mut()
-            .filter_map(Option::take)
-        {
-            // The worker's thread has already reported a panic to the run.
-            let _ = worker.join();
+        for (worker, working) in self.working.borrow_mut().iter_mut().enumerate() {
+            if let Some(working) = working.take() {
+                self.crew.end(worker, working);
+            }
         }
     }
 
@@ -291,21 +289,21 @@ impl PpeCore for HostPpe {
 
     fn start(&self, at: SpeId, program: Program<HostSpe>) {
         let worker = self.worker_of[at.index()];
-        let mut started = self.started.borrow_mut();
-        if started[worker].is_none() {
+        let mut working = self.working.borrow_mut();
+        if working[worker].is_none() {
             let layout = self.workers[worker].clone();
             let programs = Arc::clone(&self.programs);
-            let thread = std::thread::Builder::new().name(format!("SPEs of CPU {}", layout.cpu));
-            self.run.parking.admit();
+            let name = format!("SPEs of CPU {}", layout.cpu);
             let first_spe = layout.spes[0];
-            let handle = thread.spawn(move || {
+            let work = move || {
                 let lived = catch_unwind(AssertUnwindSafe(|| {
                     serve::run_worker(&programs, seat_of(worker), layout);
                 }));
                 programs.run().worker_ended(first_spe, lived.err());
-            });
-            match handle {
-                Ok(handle) => started[worker] = Some(handle),
+            };
+            self.run.parking.admit();
+            match self.crew.begin(worker, name, Box::new(work)) {
+                Ok(begun) => working[worker] = Some(begun),
                 Err(error) => {
                     self.run.parking.dismiss();
                     self.run.end_without_thread(at, error);

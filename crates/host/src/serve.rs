@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cellworks_machine::{SpeId, Wait};
 use cellworks_threads as threads;
 
+use crate::cpu_time::cpu_time_of_this_thread;
 use crate::layout::WorkerLayout;
 use crate::pin::Pinned;
 use crate::programs::Programs;
@@ -19,6 +20,7 @@ use crate::worker::{NO_PROGRAM, OWNER, Worker};
 /// Runs a worker on its OS thread until the run ends.
 pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLayout) {
     let run = programs.run();
+    let before_ns = cpu_time_of_this_thread();
     // The host has already reported a failure to pin threads.
     let is_pinned = Pinned::to(layout.cpu).map(Pinned::for_good).is_ok();
     run.parking.take_seat(seat);
@@ -40,7 +42,7 @@ pub(crate) fn run_worker(programs: &Arc<Programs>, seat: usize, layout: WorkerLa
     // The error is ignored, because the run reports the cancelled threads.
     drop(served);
     if is_pinned {
-        run.cpu_time.add(seat, 0);
+        run.cpu_time.add(seat, before_ns);
     }
 }
 

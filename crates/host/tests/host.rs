@@ -1,8 +1,11 @@
 //! Properties of only the host: staging without copies, strict local stores, OS threads, and CPUs.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, available_parallelism};
 
 use cellworks_host::{Host, HostSpe};
@@ -202,6 +205,76 @@ fn a_run_may_start_in_a_run() {
         run_inner(1) + on_spe.join().unwrap()
     });
     assert_eq!(sum.unwrap(), 21);
+}
+
+/// Returns the OS threads that programs of two SPEs run on.
+fn os_threads(host: &Host) -> Vec<thread::ThreadId> {
+    let this = |_: &HostSpe| thread::current().id();
+    host.run(|ppe| {
+        let programs = [0, 1].map(|index| ppe.spawn(spe(index), this));
+        programs.map(|program| program.join().unwrap()).into()
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_os_threads_of_a_run_serve_the_next_run() {
+    let host = Host::builder().spes(2).build().unwrap();
+    let first = os_threads(&host);
+    for _ in 0..100 {
+        assert_eq!(os_threads(&host), first);
+    }
+    // A run in a run needs OS threads of its own, which then wait, too.
+    let goes_on = &AtomicBool::new(false);
+    let inside = host.run(|ppe| {
+        let waits = ppe.spawn(spe(0), move |spe: &HostSpe| {
+            spe.wait_until(&"the run inside", &mut || goes_on.load(Ordering::SeqCst));
+            thread::current().id()
+        });
+        let inside = os_threads(&host);
+        goes_on.store(true, Ordering::SeqCst);
+        ppe.notify(spe(0));
+        assert!(!inside.contains(&waits.join().unwrap()));
+        inside
+    });
+    let inside = inside.unwrap();
+    // Programs that panic, and runs that end in a deadlock, leave a thread that works.
+    for _ in 0..3 {
+        let panics = host.run(|ppe| drop(ppe.spawn(spe(1), |_: &HostSpe| panic!("on purpose"))));
+        panics.unwrap_err();
+        let waits = |spe: &HostSpe| spe.wait_until(&"nothing", &mut || false);
+        host.run(|ppe| drop(ppe.spawn(spe(0), waits))).unwrap_err();
+    }
+    let all: HashSet<_> = first.iter().chain(&inside).copied().collect();
+    assert!(os_threads(&host).iter().all(|thread| all.contains(thread)));
+}
+
+/// The thread-local value of a program is dropped when its OS thread ends.
+#[test]
+fn the_os_threads_of_a_host_end_with_it() {
+    struct SetsOnDrop(Arc<AtomicBool>);
+    impl Drop for SetsOnDrop {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    thread_local!(static VALUE: OnceCell<SetsOnDrop> = const { OnceCell::new() });
+    let host = Host::builder().spes(1).build().unwrap();
+    let is_dropped = Arc::new(AtomicBool::new(false));
+    let value = SetsOnDrop(Arc::clone(&is_dropped));
+    host.run(|ppe| {
+        let program = move |_: &HostSpe| VALUE.with(|cell| cell.set(value).is_ok());
+        assert!(ppe.spawn(spe(0), program).join().unwrap());
+    })
+    .unwrap();
+    let still_there = |_: &HostSpe| VALUE.with(|cell| cell.get().is_some());
+    assert!(
+        host.run(|ppe| ppe.spawn(spe(0), still_there).join().unwrap())
+            .unwrap()
+    );
+    assert!(!is_dropped.load(Ordering::SeqCst));
+    drop(host);
+    assert!(is_dropped.load(Ordering::SeqCst));
 }
 
 #[test]

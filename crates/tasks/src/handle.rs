@@ -79,7 +79,7 @@ impl<S: Spe> Handle<'_, S> {
             "task {node} belongs to another pool than the worker that waits for it: name the worker that the caller \
              was handed by the pool of the task"
         );
-        let end = node.announce_at(from.processor());
+        let end = node.announce_to(from.sleeper());
         let end = match end {
             Some(end) => end,
             None => {
@@ -89,7 +89,7 @@ impl<S: Spe> Handle<'_, S> {
                 let _waits = waits.transpose()?;
                 // No other program borrows from this wait, so a cancelled run may unwind it.
                 let why = format_args!("task {node} to end");
-                from.wait(&why, WokenBy::Notification, &mut || node.end().is_some());
+                from.wait(&why, WokenBy::Name, &mut || node.end().is_some());
                 node.end().unwrap_or(End::Failed)
             }
         };

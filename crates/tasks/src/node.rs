@@ -11,7 +11,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::sync::Arc;
 
-use cellworks_machine::{Payload, Processor, Spe};
+use cellworks_machine::{Payload, Sleeper, Spe};
 
 use crate::current::Current;
 use crate::discard::{discard, forgiving};
@@ -73,8 +73,8 @@ struct Others<S: Spe> {
     /// The tasks before this task. Empty after this task has ended.
     before: Vec<Arc<Node<S>>>,
     after: Vec<Arc<Node<S>>>,
-    /// The processors of the programs that wait for the task.
-    waiting: Vec<Processor>,
+    /// The threads that wait for the task.
+    waiting: Vec<Sleeper>,
     /// The task with which this task should share a worker. `None` after this task has ended,
     /// because in a chain of such tasks each one would keep all earlier ones.
     near: Option<Arc<Node<S>>>,
@@ -362,9 +362,9 @@ impl<S: Spe> Node<S> {
         locked(&self.others).end
     }
 
-    /// Registers a processor to be notified when the task ends. If the task has already ended,
-    /// returns its end instead.
-    pub(crate) fn announce_at(&self, waiting: Processor) -> Option<End> {
+    /// Registers a thread to be woken when the task ends. If the task has already ended, returns its
+    /// end instead.
+    pub(crate) fn announce_to(&self, waiting: Sleeper) -> Option<End> {
         let mut others = locked(&self.others);
         if others.end.is_none() {
             others.waiting.push(waiting);
@@ -373,13 +373,12 @@ impl<S: Spe> Node<S> {
     }
 
     /// Records the end of this submitted task, and gives back the task's lock. Calls `push` with
-    /// each task that is now ready, and `notify` with the processor of each program that waits for
-    /// this task.
+    /// each task that is now ready, and `wake` with each thread that waits for this task.
     pub(crate) fn end_with(
         &self,
         end: End,
         mut push: impl FnMut(Arc<Self>),
-        notify: impl Fn(Processor),
+        wake: impl Fn(Sleeper),
     ) {
         if let Some(lock) = &self.lock
             && self.has_its_lock()
@@ -403,7 +402,7 @@ impl<S: Spe> Node<S> {
                 push(task);
             }
         }
-        waiting.into_iter().for_each(notify);
+        waiting.into_iter().for_each(wake);
     }
 
     /// Drops a task that was taken out of a queue, because the run was cancelled. Also drops the
@@ -425,7 +424,7 @@ impl<S: Spe> Node<S> {
         if self.is_part() && !whole.release() {
             return;
         }
-        // In a cancelled run, waiting processors poll, so none needs to be woken.
+        // In a cancelled run, waiting threads poll, so none needs to be woken.
         whole.end_with(End::Failed, push, |_| {});
         // SAFETY: the task has not been counted as ended. The call of `end` below counts it.
         let phase = unsafe { &*whole.phase };

@@ -382,7 +382,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         }
         let end = if whole.is_dropped() { End::Failed } else { end };
         let push = |task| worker.push(Job::Task(task));
-        whole.end_with(end, push, |processor| worker.notify(processor));
+        whole.end_with(end, push, |waiting| self.spe.wake(waiting));
         job_ended();
         // SAFETY: the task has not been counted as ended: the next call counts it.
         self.task_ended(unsafe { &raw const (*whole.phase).scope });

@@ -153,6 +153,10 @@ struct MainStack {
 thread_local! {
     // A signal handler reads this value, so it has a constant initial value and no destructor.
     static MAIN_STACK: Cell<Option<MainStack>> = const { Cell::new(None) };
+
+    /// The stack of this OS thread, if it was looked up. For the first thread of a process the C
+    /// library reads `/proc/self/maps`, which takes some 20 us.
+    static OWN_STACK: Cell<Option<Option<MainStack>>> = const { Cell::new(None) };
 }
 
 impl MainStack {
@@ -192,7 +196,9 @@ pub(crate) fn with_main<R>(program: impl FnOnce() -> R) -> R {
         }
     }
     install_handler();
-    let _before = Before(MAIN_STACK.replace(MainStack::of_calling_thread()));
+    let own = OWN_STACK.get().unwrap_or_else(MainStack::of_calling_thread);
+    OWN_STACK.set(Some(own));
+    let _before = Before(MAIN_STACK.replace(own));
     program()
 }
 

@@ -1,5 +1,6 @@
 //! Memory for stacks, with a guard below each stack.
 
+use std::cell::RefCell;
 use std::io;
 use std::ops::Range;
 use std::ptr;
@@ -8,6 +9,30 @@ use std::sync::OnceLock;
 /// The size of the guard below every stack. One page would be enough for Rust code, which probes
 /// every page of a frame. A large frame of C code could skip such a small guard.
 const GUARD_BYTES: usize = 16 * 1024;
+
+/// The number of stacks that an OS thread keeps for its next run. To map a stack and to unmap it
+/// takes five times as long as to run an empty thread, and more if other OS threads run, because
+/// each of them must forget the addresses.
+const MOST_KEPT: usize = 8;
+
+/// The size of the largest stack that is kept. What a thread has touched stays in use.
+const LARGEST_KEPT_BYTES: usize = 512 * 1024;
+
+thread_local! {
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept(Vec::new())) };
+}
+
+/// The stacks that an OS thread keeps.
+struct Kept(Vec<Stack>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for stack in self.0.drain(..) {
+            // SAFETY: no run uses a stack that is kept, and it has no copy.
+            unsafe { stack.unmap() };
+        }
+    }
+}
 
 /// A mapping with the guard at its low end and the stack above the guard.
 pub(crate) struct Stack {
@@ -25,15 +50,58 @@ impl Stack {
         mapped_bytes: 0,
     };
 
-    /// Maps a stack of at least `bytes` bytes above a guard.
-    pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
+    /// Returns a stack of at least `bytes` bytes above a guard: one that this OS thread has kept, or
+    /// a new mapping.
+    pub(crate) fn take(bytes: usize) -> io::Result<Stack> {
+        let kept = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            let fits =
+                |stack: &Stack| Self::mapped_bytes(bytes).is_some_and(|b| b == stack.mapped_bytes);
+            let place = kept.0.iter().position(fits)?;
+            Some(kept.0.swap_remove(place))
+        });
+        match kept {
+            Ok(Some(stack)) => Ok(stack),
+            // An OS thread that ends keeps no stacks any more.
+            Ok(None) | Err(_) => Self::map(bytes),
+        }
+    }
+
+    /// Keeps the stack for the next run of this OS thread, or frees its memory.
+    ///
+    /// # Safety
+    ///
+    /// No code uses the stack any more, and `self` and its copies are not used again.
+    pub(crate) unsafe fn give_back(&self) {
+        let is_kept = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            let has_room = kept.0.len() < MOST_KEPT && self.mapped_bytes <= LARGEST_KEPT_BYTES;
+            if has_room {
+                kept.0.push(Stack { ..*self });
+            }
+            has_room
+        });
+        if !is_kept.unwrap_or(false) {
+            // SAFETY: by the contract of this function.
+            unsafe { self.unmap() };
+        }
+    }
+
+    /// Returns the size of the mapping of a stack of `bytes` bytes, or `None` if it is too large.
+    fn mapped_bytes(bytes: usize) -> Option<usize> {
         let page = page_bytes();
         let guard_bytes = GUARD_BYTES.next_multiple_of(page);
-        let mapped_bytes = bytes
+        bytes
             .checked_next_multiple_of(page)
             .and_then(|bytes| bytes.checked_add(guard_bytes))
             .filter(|&bytes| isize::try_from(bytes).is_ok())
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+    }
+
+    /// Maps a stack of at least `bytes` bytes above a guard.
+    pub(crate) fn map(bytes: usize) -> io::Result<Stack> {
+        let guard_bytes = GUARD_BYTES.next_multiple_of(page_bytes());
+        let mapped_bytes =
+            Self::mapped_bytes(bytes).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
         // SAFETY: the kernel chooses the address, so the call changes no memory in use.
         let mapping = unsafe {
             libc::mmap(

@@ -89,7 +89,7 @@ struct Shares {
 /// about 1 : 500.
 const SHARES_OF_A_HOST: Shares = Shares {
     fewest: ITEMS / 2,
-    runs: 5,
+    runs: 20,
 };
 
 /// On a simulated machine all runs are the same. When items that did not go through the ring ended

@@ -33,6 +33,10 @@ use standstill::Standstill;
 /// The time between two checks. A message is printed only if no thread runs in this time.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
+/// The longest time between two checks, when no thread has run for long. To wake up takes an idle
+/// process some 0.1 ms of CPU time.
+const CHECK_IDLE_EVERY: Duration = Duration::from_secs(4);
+
 const ADVICE: &str = "blocks its core, for example by a lock of std that another thread of the same \
     core holds across a yield, or by a channel of std; use what `Spe` offers instead. Programs that \
     have not ended:";
@@ -59,12 +63,18 @@ fn watch_for_ever() {
     let mut before = None;
     let mut switches_before = None;
     let mut warned_of: Option<Standstill> = None;
+    let mut pause = CHECK_EVERY;
     loop {
-        std::thread::sleep(CHECK_EVERY);
+        std::thread::sleep(pause);
         let switches = switches::of_other_threads();
+        let is_idle = switches.is_some() && switches == switches_before;
+        pause = match is_idle {
+            true => CHECK_IDLE_EVERY.min(2 * pause),
+            false => CHECK_EVERY,
+        };
         // A thread that has run and waits now has left its CPU. If no thread has, all of them still
         // do what they did, and an idle process need not read its files, which takes some 0.3 ms.
-        let now = match switches.is_some() && switches == switches_before {
+        let now = match is_idle {
             true => before.clone(),
             false => Standstill::read(&source),
         };

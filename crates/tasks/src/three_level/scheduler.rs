@@ -402,9 +402,9 @@ impl<'a, C: CellPpeCore> PpeScheduler<'a, C> {
         let is_last = !task.is_part() || whole.release();
         if is_last {
             // This task did not run. `End::Failed` drops the tasks that come after it.
-            let notify = |processor| self.core.notify(processor);
+            let wake = |waiting| self.core.wake(waiting);
             let is_ready = |task| self.ready.borrow_mut().push_back(task);
-            whole.end_with(End::Failed, is_ready, notify);
+            whole.end_with(End::Failed, is_ready, wake);
         }
         self.ended_jobs
             .set(self.ended_jobs.get() + usize::from(is_job));

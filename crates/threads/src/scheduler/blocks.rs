@@ -40,7 +40,7 @@ impl Drop for Blocks {
         for block in self.chunks.get_mut().iter().flatten() {
             // SAFETY: only the main thread is left. A `Thread` handle checks the serial number
             // before it accesses a block.
-            unsafe { block.stack.unmap() };
+            unsafe { block.stack.give_back() };
         }
     }
 }
@@ -113,7 +113,7 @@ impl Blocks {
         let stack = bytes
             .checked_add(above)
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
-            .and_then(Stack::map)
+            .and_then(Stack::take)
             .unwrap_or_else(|error| {
                 panic!(
                     "cannot map a stack of {bytes} bytes for {} beside {} others: {error}; \
