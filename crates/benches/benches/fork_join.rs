@@ -13,6 +13,8 @@
 //!   idle        the CPU time of a pool that has nothing to do
 //! ```
 //!
+//! Short calls are also measured in C++: with OpenMP and, if its headers are there, oneTBB.
+//!
 //! In one call of 64 (or of another number that it is given), chili's `join` offers its second half
 //! to other threads. In all other calls it calls both halves itself, and no other thread can take
 //! the second one. chili has no loops, and no closures that are started one by one.
@@ -23,6 +25,7 @@
 #[path = "channels/cpus.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
 mod cpus;
+mod peers;
 #[path = "channels/table.rs"]
 #[allow(dead_code, reason = "another benchmark uses the rest")]
 mod table;
@@ -34,11 +37,12 @@ use std::time::{Duration, Instant};
 use cellworks_host::Host;
 use cellworks_machine::{Machine, Spe};
 use cellworks_tasks::{Main, Pool, Worker};
+use peers::Cpp;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
 use rayon::slice::ParallelSliceMut;
-use table::{compare, system};
+use table::{System, compare, system};
 
 const N: u64 = 34;
 const LEVELS: u32 = 20;
@@ -356,6 +360,11 @@ impl Pools {
         let per_step = each(10_000_000, || _ = black_box(steps(10_000_000)));
         let steps_of = |us: f64| (us * 1e3 / per_step) as u64;
         let work = |count: u64| _ = black_box(steps(count));
+        let cpp = Cpp::short_calls();
+        let compare = |title: &str, mut systems: Vec<System<'_>>, what: &str, argument: u64| {
+            systems.extend(cpp.systems(what, argument));
+            compare(title, systems);
+        };
 
         let half = steps_of(5.0);
         compare(
@@ -370,6 +379,8 @@ impl Pools {
                     self.rayon.install(|| calls(join))
                 }),
             ],
+            "join",
+            half,
         );
 
         let eighth = steps_of(10.0 / 8.0);
@@ -387,6 +398,8 @@ impl Pools {
                     self.rayon.install(|| calls(scope))
                 }),
             ],
+            "closures",
+            eighth,
         );
 
         for us in [10.0, 116.0] {
@@ -403,6 +416,8 @@ impl Pools {
                         self.rayon.install(|| calls(items))
                     }),
                 ],
+                "items",
+                item,
             );
         }
 
@@ -435,6 +450,8 @@ impl Pools {
                         self.rayon.install(|| calls(items))
                     }),
                 ],
+                "axpy",
+                count as u64,
             );
         }
     }
