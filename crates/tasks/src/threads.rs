@@ -176,8 +176,12 @@ impl<S: Spe> WorkerProgram<'_, S> {
                     return false;
                 }
                 // By now the workers that could answer a request have not done so.
-                let stays_awake = is_last_check.is_some() && self.looks_after_others();
-                stays_awake || self.shared.sleepers.lie_down(self.number) && self.is_there_a_job()
+                let stays_awake = || is_last_check.is_some() && self.looks_after_others();
+                // A half that another worker adds from here on is offered by this worker, or by the
+                // other one, which finds that this worker sleeps.
+                stays_awake()
+                    || self.shared.sleepers.lie_down(self.number)
+                        && (self.is_there_a_job() || stays_awake())
             });
             self.shared.sleepers.get_up(self.number);
             self.is_idle_no_more(self.spe.now());

@@ -337,7 +337,8 @@ impl<S: Spe, I: Items<S>> Items<S> for Located<I> {
 
     fn split_off_first(&mut self, count: usize) -> Self {
         let first = Self(self.0.split_off_first(count), self.1);
-        self.1 += count;
+        // A chain may have more units than the greatest number.
+        self.1 = self.1.saturating_add(count);
         first
     }
 

@@ -83,8 +83,6 @@ pub(crate) fn drive<S: Spe, I: Items<S>, C: Consumer<S, I::Item>>(
     let units = items.units();
     let whole = Loop {
         units,
-        // A worker that sleeps takes no half that is not offered.
-        answers: units <= FEW || worker.do_others_sleep(),
         is_short: AtomicBool::new(false),
         consumer,
     };
@@ -94,9 +92,6 @@ pub(crate) fn drive<S: Spe, I: Items<S>, C: Consumer<S, I::Item>>(
 /// A loop over a number of units.
 struct Loop<'c, C> {
     units: usize,
-    /// Whether requests of other workers are answered before it is known that the loop is worth
-    /// sharing.
-    answers: bool,
     /// Whether a part has found that the loop is not worth sharing. Then other parts are not
     /// measured, which would take longer than a short part.
     is_short: AtomicBool,
@@ -140,7 +135,8 @@ impl<C> Loop<'_, C> {
         let first = items.split_off_first(first);
         let (first, second) = worker.join_quietly(
             |worker| {
-                if self.answers {
+                // A worker that sleeps takes no half that is not offered.
+                if self.units <= FEW || worker.do_others_sleep() {
                     worker.answer();
                 }
                 self.run_parts(worker, first, value, of_first)
@@ -199,13 +195,13 @@ impl<C> Loop<'_, C> {
             value = self.blocks(worker, items, value, (size, count), is_shared)?;
             let (now, still_left) = (worker.spe().now(), items.units());
             let (taken, units) = (now.since(begin).as_femtoseconds(), left - still_left);
-            let of_loop = taken * self.units as u128 / units.max(1) as u128;
+            let of_loop = taken.saturating_mul(self.units as u128) / units.max(1) as u128;
             let is_worth_sharing = of_loop >= WORTH_SHARING.as_femtoseconds();
             if taken < MEASURABLE.as_femtoseconds() {
                 // Not all that is left, because later items may take longer.
                 let most = (still_left / 2).clamp(FEW, LARGEST);
                 size = (8 * size).clamp(FEW, most);
-                size -= (size + units) % FEW;
+                size -= (size + units % FEW) % FEW;
             } else {
                 is_shared = is_worth_sharing;
                 let in_block = units as u128 * BLOCK.as_femtoseconds() / taken;

@@ -7,7 +7,7 @@ use cellworks_machine::Spe;
 
 use crate::iter::adaptors::Enumerate;
 use crate::iter::drive::{Consumer, drive};
-use crate::iter::items::{Items, Source};
+use crate::iter::items::Source;
 use crate::worker::Worker;
 
 /// Returns the items of an indexed source.
@@ -19,7 +19,8 @@ pub(crate) fn collect<S: Spe, I: Source<S, Item: Send>>(
     assert!(I::IS_INDEXED);
     let mut source = Enumerate(source);
     let items = source.items();
-    let length = items.units();
+    // The number of the indices, because the units of a source of a program may become fewer.
+    let length = items.0.end;
     let mut all = Vec::with_capacity(length);
     let places = Places(all.as_mut_ptr());
     let written = drive(worker, items, &places);
@@ -55,9 +56,10 @@ impl<S: Spe, T: Send> Consumer<S, (usize, T)> for Places<T> {
     fn block(
         &self,
         _: &Worker<'_, S>,
-        mut written: Written<T>,
+        before: Written<T>,
         items: impl Iterator<Item = (usize, T)>,
     ) -> ControlFlow<Written<T>, Written<T>> {
+        let mut written = Consumer::<S, (usize, T)>::identity(self);
         items.for_each(|(index, item)| {
             // SAFETY: by the invariant of `Places`.
             unsafe { written.places.add(index).write(item) };
@@ -66,13 +68,16 @@ impl<S: Spe, T: Send> Consumer<S, (usize, T)> for Places<T> {
             }
             written.count += 1;
         });
-        Continue(written)
+        Continue(before.and(written))
     }
 
     fn reduce(&self, first: Written<T>, second: Written<T>) -> Written<T> {
         first.and(second)
     }
 }
+
+/// The message for a source that is not of this crate.
+const MISSING: &str = "a source whose items have indices has fewer items than it says";
 
 /// Consecutive items in the memory of the vector. If the loop panics, they are dropped.
 struct Written<T> {
@@ -89,14 +94,17 @@ impl<T> Written<T> {
         if self.count == 0 {
             return other;
         }
-        assert!(other.count == 0 || other.first == self.first + self.count);
+        assert!(
+            other.count == 0 || other.first == self.first + self.count,
+            "{MISSING}"
+        );
         self.count += std::mem::take(&mut other.count);
         self
     }
 
     /// Leaves the items to the vector. Panics if they are not those at the indices below `length`.
     fn leave_all(mut self, length: usize) {
-        assert!(self.count == length && self.first == 0);
+        assert!(self.count == length && self.first == 0, "{MISSING}");
         self.count = 0;
     }
 }

@@ -297,7 +297,7 @@ impl<'s, S: Spe, T: Sync> Items<S> for Windows<'s, T> {
 
     #[inline]
     fn units(&self) -> usize {
-        (self.items.len() + 1).saturating_sub(self.size)
+        self.items.len().saturating_sub(self.size - 1)
     }
 
     #[inline]
@@ -305,7 +305,7 @@ impl<'s, S: Spe, T: Sync> Items<S> for Windows<'s, T> {
         // The pieces on both sides of the cut share items.
         let end = match count {
             0 => 0,
-            count => count + self.size - 1,
+            count => count + (self.size - 1),
         };
         let items = &self.items[..end];
         self.items = &self.items[count..];

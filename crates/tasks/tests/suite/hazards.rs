@@ -163,12 +163,20 @@ fn a_holder_of_a_lock_waits_for_a_task_that_needs_the_lock<M: Machine>(machine: 
         let ended = pool.run(|main| {
             main.phase(|phase| {
                 let (next, outcome) = (slot(), &outcome);
+                let holds = &*Box::leak(Box::new(AtomicBool::new(false)));
                 let lock = phase.lock();
                 let holder = phase.task("holder", Part(0..1), move |worker, _| {
+                    holds.store(true, Ordering::SeqCst);
                     let waited = handle_in(next, worker).wait(worker);
                     *outcome.lock().unwrap() = Some(waited);
                 });
                 phase.submit(main, holder.locked(&lock))?;
+                // Otherwise the next task could get the lock before the holder.
+                main.install(|worker| {
+                    while !holds.load(Ordering::SeqCst) {
+                        worker.spe().yield_now();
+                    }
+                });
                 let waiting = phase.task("next", Part(0..1), |_, _| ()).locked(&lock);
                 *next.lock().unwrap() = Some(phase.submit(main, waiting)?);
                 Ok(())

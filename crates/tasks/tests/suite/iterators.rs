@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_host::Host;
 use cellworks_machine::{Cycles, Machine, Spe};
-use cellworks_tasks::{Pool, Worker};
+use cellworks_tasks::{Indexed, IntoSource, Pool, Source, Worker};
 use proptest::prelude::{Strategy, any, prop};
 
 use crate::on;
@@ -24,11 +24,14 @@ crate::on_every_machine!(
     a_loop_that_ends_early_begins_no_other_item,
     results_end_a_loop_early,
     functions_are_given_their_worker,
+    more_items_than_the_greatest_length_lose_none,
     a_bridge_gives_each_item_once,
+    a_bridge_has_one_worker,
     items_of_a_vector_are_dropped_once,
     collected_items_are_dropped_after_a_panic,
     values_of_a_loop_are_few_and_never_shared,
     pieces_of_nothing_are_refused,
+    a_source_that_lies_about_its_length_is_refused,
 );
 
 /// Lengths around those at which a loop is split, and at which its blocks become larger.
@@ -396,6 +399,21 @@ fn functions_are_given_their_worker<M: Machine>(machine: &M) {
     });
 }
 
+fn more_items_than_the_greatest_length_lose_none<M: Machine>(machine: &M) {
+    const MOST: usize = usize::MAX;
+    static NOTHINGS: [(); MOST] = [(); MOST];
+    on(machine, |worker| {
+        let last = worker.par_iter(0..=u64::MAX).skip(MOST);
+        assert_eq!(last.collect::<Vec<_>>(), [u64::MAX]);
+        let last = worker.par_iter(0..=u64::MAX).skip(MOST - 1).skip(1);
+        assert_eq!(last.collect::<Vec<_>>(), [u64::MAX]);
+        let both = worker.par_iter(0..MOST).chain(0..MOST);
+        assert_eq!(both.find_first(|n| *n == 100_000), Some(100_000));
+        assert!(worker.par_windows(&NOTHINGS, 1).any(|_| true));
+        assert_eq!(worker.par_windows(&NOTHINGS, MOST - 1).count(), 2);
+    });
+}
+
 fn a_bridge_gives_each_item_once<M: Machine>(machine: &M) {
     on(machine, |worker| {
         for length in [0, 1, 5, 300] {
@@ -419,6 +437,14 @@ fn a_bridge_gives_each_item_once<M: Machine>(machine: &M) {
         assert!(counted.is_err());
         assert_eq!(calls.into_inner(), 41);
     });
+}
+
+fn a_bridge_has_one_worker<M: Machine>(machine: &M) {
+    let pool = || Pool::new(machine).workers(1);
+    for length in 0..50 {
+        let count = pool().run(|main| main.install(|worker| worker.par_bridge(0..length).count()));
+        assert_eq!(count.unwrap(), length);
+    }
 }
 
 /// A value that counts itself while it exists.
@@ -532,6 +558,51 @@ fn pieces_of_nothing_are_refused<M: Machine>(machine: &M) {
     });
 }
 
+/// A source of a program, which says of any items that they have indices.
+struct Lie<I>(I);
+
+impl<S: Spe, I: Source<S>> Source<S> for Lie<I> {
+    type Item = I::Item;
+    type Items<'a>
+        = I::Items<'a>
+    where
+        Self: 'a;
+    const IS_INDEXED: bool = true;
+
+    fn items(&mut self) -> I::Items<'_> {
+        self.0.items()
+    }
+}
+
+impl<S: Spe, I: Source<S>> Indexed<S> for Lie<I> {}
+
+impl<S: Spe, I: Source<S>> IntoSource<S> for Lie<I> {
+    type Item = I::Item;
+    type Source = Self;
+
+    fn into_source(self) -> Self {
+        self
+    }
+}
+
+fn a_source_that_lies_about_its_length_is_refused<M: Machine>(machine: &M) {
+    let living = AtomicUsize::new(0);
+    on(machine, |worker| {
+        let new = |_| Box::new(Counted::new(&living));
+        let few = worker.par_iter(0..5_000).filter(|n| n % 3 == 0).map(new);
+        let lie = Lie(few.into_source());
+        let collect = || worker.par_iter(lie).collect::<Vec<_>>();
+        let refused = catch_unwind(AssertUnwindSafe(collect));
+        let message = refused.err().unwrap().downcast::<String>().unwrap();
+        assert!(message.starts_with("a source whose items have indices has fewer items"));
+        assert_eq!(living.load(Ordering::Relaxed), 0);
+        let many = worker.par_iter(0..5_000).flat_map(|n| [n, n]).map(new);
+        let lie = Lie(many.into_source());
+        assert_eq!(worker.par_iter(lie).collect::<Vec<_>>().len(), 5_000);
+        assert_eq!(living.load(Ordering::Relaxed), 0);
+    });
+}
+
 /// Items that may be sent but not shared, and functions that are not cloned.
 #[test]
 fn items_need_not_be_shared() {
@@ -592,6 +663,32 @@ fn items_run_at_the_same_time_although_none_calls_the_pool() {
             }
         })
         .unwrap();
+}
+
+/// The other worker falls asleep after the loop has begun, and before it has parts.
+#[test]
+fn items_run_at_the_same_time_although_the_first_value_takes_long() {
+    let host = Host::builder().spes(2).build().unwrap();
+    let spes = || host.topology().spes();
+    let places = Vec::from_iter(spes().map(|spe| host.topology().place_of(spe)));
+    if places[0] == places[1] {
+        return;
+    }
+    on(&host, |worker| {
+        let came = [const { AtomicBool::new(false) }; 2];
+        let begin = Instant::now();
+        let first = || std::thread::sleep(Duration::from_millis(20));
+        let meet = |(), n: usize| {
+            if n.is_multiple_of(500) {
+                came[n / 500].store(true, Ordering::Relaxed);
+                while !came[1 - n / 500].load(Ordering::Relaxed) {
+                    assert!(begin.elapsed() < Duration::from_secs(60));
+                    std::hint::spin_loop();
+                }
+            }
+        };
+        worker.par_iter(0..1_000).fold(first, meet, |(), ()| ());
+    });
 }
 
 #[derive(Clone, Debug)]
