@@ -48,7 +48,8 @@
     doc = "| [`stats`] | what a machine's primitives cost | `stats` |"
 )]
 //!
-//! A feature adds its crate. A program that runs only on the host needs no feature.
+//! A feature adds its crate. The feature `async` adds ends of channels for tasks of async runtimes to
+//! [`csp`]. A program that runs only on the host needs no feature.
 
 /// Tests the code in the guide to memory latency.
 #[cfg(doctest)]

@@ -13,9 +13,9 @@ use crate::waits::{Entry, Known, Operation};
 /// A process that waited in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// The name of the process, or the name of the thread's [gate](crate::Network::gate).
+    /// The name of the process, or of the [gate](crate::Network::gate) of the thread or task.
     pub process: String,
-    /// Whether the process is an OS thread outside the machine.
+    /// Whether the process is an OS thread or an async task outside the machine.
     pub is_outside: bool,
     /// The operations that the process waited for: several only in an alternation.
     pub operations: Vec<String>,
@@ -152,7 +152,7 @@ impl fmt::Display for Stuck {
             false => write!(f, "the process `{process}` waits {operations} at {at}"),
             true => write!(
                 f,
-                "outside, the thread of the gate `{process}` waits {operations} at {at}"
+                "outside, the gate `{process}` waits {operations} at {at}"
             ),
         }
     }

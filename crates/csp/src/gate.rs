@@ -10,7 +10,11 @@
 //! ```
 
 use std::fmt;
+#[cfg(feature = "async")]
+use std::sync::Arc;
 
+#[cfg(feature = "async")]
+use crate::asynchronous::AsyncGate;
 use crate::outside::{GateError, OutsidePlace};
 use crate::process::Process;
 
@@ -117,9 +121,120 @@ impl<E> Gate<E> {
     /// calling thread runs processes of a network.
     pub fn enter(&mut self) -> Result<(&mut E, Process<'_, OutsidePlace>), GateError> {
         let place = &self.place;
-        let shared = place.enter()?;
+        let shared = place.seat.enter()?;
         let process = Process::numbered(place.number(), place, place.name(), shared, None);
         Ok((&mut self.ends, process))
+    }
+
+    /// Makes the gate of another thread in the same network, with ends of its own. Reports name the
+    /// thread `name`. The ends may be those of a [new](crate::Channel::new) channel.
+    ///
+    /// ```
+    /// use std::thread;
+    ///
+    /// use cellworks_csp::{Any, Channel, Gate, Writer};
+    ///
+    /// type Question = (u64, Writer<u64>);
+    ///
+    /// type Answer = thread::JoinHandle<Option<u64>>;
+    ///
+    /// /// Asks in one thread, and reads the answer in another one, which has no other end.
+    /// fn ask(mut gate: Gate<Writer<Question, Any>>, number: u64) -> Answer {
+    ///     let (answer, answered) = Channel::new().one_to_one();
+    ///     let mut answers = gate.with("answers", answered);
+    ///     let reading = thread::spawn(move || {
+    ///         let (answered, process) = answers.enter().ok()?;
+    ///         answered.read(&process).ok()
+    ///     });
+    ///     if let Ok((questions, process)) = gate.enter() {
+    ///         // After an error the other thread finds its channel closed.
+    ///         let _ = questions.write(&process, (number, answer));
+    ///     }
+    ///     reading
+    /// }
+    /// ```
+    pub fn with<F>(&self, name: impl Into<String>, ends: F) -> Gate<F> {
+        Gate::new(ends, self.place.another(name.into()))
+    }
+
+    /// Makes a gate of this one for a task of an async runtime, and returns it with the ends, which
+    /// may be turned into [async ends](crate::AsyncReader). Do this before the gate is dropped: an
+    /// end that is neither in a gate nor async is not counted, so a deadlock may be reported before
+    /// the end is dropped. For several tasks, clone the gate before this call.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network};
+    /// use cellworks_machine::SpeId;
+    ///
+    /// # let host = cellworks_host::Host::new().unwrap();
+    /// let (numbers, mut to_double) = Channel::new().one_to_one();
+    /// let (mut doubled, results) = Channel::new().one_to_one();
+    /// let mut network = Network::on(&host);
+    /// network.process("double", SpeId::new(0), move |process| {
+    ///     loop {
+    ///         let number: u32 = to_double.read(process)?;
+    ///         doubled.write(process, 2 * number)?;
+    ///     }
+    /// });
+    /// let (gate, (numbers, results)) = network.gate("client", (numbers, results)).into_async();
+    /// let (mut numbers, mut results) = (gate.writer(numbers), gate.reader(results));
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(move || {
+    ///         let client = async move {
+    ///             numbers.write(21).await.unwrap();
+    ///             assert_eq!(results.read().await, Ok(42));
+    ///         };
+    ///         // Any other runtime does as well.
+    ///         smol::block_on(client);
+    ///         drop(gate);
+    ///     });
+    ///     network.run()
+    /// })
+    /// .unwrap();
+    /// ```
+    #[cfg(feature = "async")]
+    pub fn into_async(self) -> (AsyncGate, E) {
+        let gate = AsyncGate::new(Arc::clone(&self.place.seat));
+        (gate, self.ends)
+    }
+}
+
+impl<A, B> Gate<(A, B)> {
+    /// Splits a gate into two for two threads, such as those that write to a socket and read from
+    /// it. Each thread has only its own ends. Reports name both threads as they named this one.
+    ///
+    /// ```
+    /// use std::io::{BufRead, BufReader, Write};
+    /// use std::net::TcpStream;
+    /// use std::thread;
+    ///
+    /// use cellworks_csp::{Gate, ProcessError, Reader, Writer};
+    ///
+    /// /// Passes lines of a socket to a network, and the lines of the network to the socket.
+    /// fn serve(
+    ///     gate: Gate<(Writer<String>, Reader<String>)>,
+    ///     socket: TcpStream,
+    /// ) -> Result<(), ProcessError> {
+    ///     let (mut lines, mut answers) = gate.split();
+    ///     let mut to_client = socket.try_clone()?;
+    ///     let answering = thread::spawn(move || -> Result<(), ProcessError> {
+    ///         let (answers, process) = answers.enter()?;
+    ///         answers.items(&process).try_for_each(|answer| to_client.write_all(answer.as_bytes()))?;
+    ///         Ok(())
+    ///     });
+    ///     let (writer, process) = lines.enter()?;
+    ///     for line in BufReader::new(socket).lines() {
+    ///         writer.write(&process, line?)?;
+    ///     }
+    ///     // The channel of the lines closes now, although the other thread still answers.
+    ///     drop(lines);
+    ///     answering.join().expect("the thread does not panic")
+    /// }
+    /// ```
+    pub fn split(self) -> (Gate<A>, Gate<B>) {
+        let (a, b) = self.ends;
+        let second = self.place.another(self.place.name().to_owned());
+        (Gate::new(a, self.place), Gate::new(b, second))
     }
 }
 
@@ -127,7 +242,7 @@ impl<E: Clone> Clone for Gate<E> {
     fn clone(&self) -> Self {
         Self {
             ends: self.ends.clone(),
-            place: self.place.another(),
+            place: self.place.another(self.place.name().to_owned()),
         }
     }
 }

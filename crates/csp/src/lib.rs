@@ -26,7 +26,8 @@
 //! - [`Network::starter`] lets processes start other processes while the network runs.
 //! - [`processes`] has standard processes, such as [`map`](processes::map).
 //! - [`OpenNetwork`] is a network of programs that run already, such as the tasks of a pool.
-//! - [`Gate`] lets an OS thread outside the machine communicate with a network.
+//! - [`Gate`] lets an OS thread outside the machine communicate with a network. With the feature
+//!   `async`, `Gate::into_async` does the same for a task of an async runtime.
 //! - [`ProcessError`] is the reason why a process ends before its work is done.
 //!
 //! Processes of one core share its floating-point control bits, such as the rounding mode. A
@@ -115,6 +116,8 @@
 //! Source: Skovhede, Larsen and Vinter, *Programming the CELL-BE using CSP* (CPA 2011).
 
 mod alternation;
+#[cfg(feature = "async")]
+mod asynchronous;
 mod cause;
 mod channel;
 mod deadlock;
@@ -137,6 +140,8 @@ mod partner;
 mod party;
 mod pending;
 mod place;
+#[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
+mod polled;
 mod prefetch;
 mod process;
 mod process_error;
@@ -158,6 +163,8 @@ mod waker;
 mod way;
 
 pub use alternation::{Alternation, AsGuard, Chosen, GuardEnded, ReadGuard, WriteGuard};
+#[cfg(feature = "async")]
+pub use asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
 pub use channel::{
     Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer,
 };

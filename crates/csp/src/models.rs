@@ -22,8 +22,11 @@ use crate::alternation::Alternation;
 use crate::channel::{Any, Channel, Reader, Writer};
 use crate::end::Ended;
 use crate::lock::Spin;
+use crate::parcel::Parcel;
 use crate::place::Place;
+use crate::polled::Polled;
 use crate::process::Process;
+use crate::protocol::Met;
 use crate::raw::RawChannel;
 use crate::shared::NetworkState;
 use crate::side::Side;
@@ -160,6 +163,10 @@ enum Way {
     Deadline,
     /// [`Plain`](Self::Plain) in a cancelled run, so that the party never waits.
     Cancelled,
+    /// Polls, as a task does, and sleeps while a poll is pending.
+    Polls,
+    /// [`Polls`](Self::Polls), but cancels the first poll of each item if it is pending.
+    Impatient,
 }
 const WAYS: [Way; 4] = [Way::Plain, Way::Guard, Way::Until, Way::Cancelled];
 
@@ -295,6 +302,20 @@ fn write<E>(
             let unsent = writer.write_all(process, items.by_ref()).err();
             given_back.extend(unsent.into_iter().flat_map(|unsent| unsent.item));
         }
+        Way::Polls | Way::Impatient => {
+            let channel = &*writer.end.channel;
+            let mut polled = Polled::new(Side::Writer);
+            for item in items.by_ref() {
+                let mut parcel = Some(process.pack(item, channel));
+                let met = poll(process, way, &mut polled, channel, &mut parcel);
+                // What was not written is still the writer's, and what was written is not.
+                assert_eq!(matches!(met, Met::Done), parcel.is_none());
+                if let Some(parcel) = parcel {
+                    given_back.push(parcel.item);
+                    break;
+                }
+            }
+        }
         Way::Turns => {
             let mut is_plain = true;
             for item in items.by_ref() {
@@ -354,6 +375,19 @@ fn read<E>(
                 }
             }
         }
+        Way::Polls | Way::Impatient => {
+            let channel = &*reader.end.channel;
+            let mut polled = Polled::new(Side::Reader);
+            while items.len() < limit {
+                let mut parcel = None;
+                let met = poll(process, way, &mut polled, channel, &mut parcel);
+                assert_eq!(matches!(met, Met::Done), parcel.is_some());
+                match parcel {
+                    Some(parcel) => items.push(parcel.item),
+                    None => break,
+                }
+            }
+        }
         Way::Batches => {
             while items.len() < limit
                 && reader
@@ -378,6 +412,36 @@ fn read<E>(
                 items.push(alternation.take(process, &guard));
             }
         }
+    }
+}
+
+/// Polls until an item was exchanged or the channel has ended.
+fn poll(
+    process: &Process<'_, Seats>,
+    way: Way,
+    polled: &mut Polled<Token>,
+    channel: &RawChannel<Token, Spin>,
+    parcel: &mut Option<Parcel<Token>>,
+) -> Met {
+    let side = match parcel {
+        Some(_) => Side::Writer,
+        None => Side::Reader,
+    };
+    let mut is_impatient = way == Way::Impatient;
+    loop {
+        let wake = |mut woken| process.wake(&mut woken);
+        let met = polled.poll(channel, parcel, *process.waker(), wake);
+        if !matches!(met, Met::NoPartner) {
+            return met;
+        }
+        if std::mem::take(&mut is_impatient) {
+            if polled.cancel(channel, parcel) {
+                return Met::Done;
+            }
+            continue;
+        }
+        let mut is_poked = || polled.is_poked();
+        process.wait_until(channel.waiting(side), None, false, &mut is_poked);
     }
 }
 
@@ -501,6 +565,66 @@ fn a_writer_and_a_reader_meet() {
 #[test]
 fn a_writer_and_a_reader_of_a_buffer_meet() {
     check_pairs(Some(2), 1, usize::MAX);
+}
+
+const POLLING: [Way; 2] = [Way::Polls, Way::Impatient];
+
+fn check_polls(preemptions: Option<usize>, capacity: usize, limit: usize) {
+    for way in POLLING {
+        for other in [Way::Plain, Way::Guard, Way::Until, Way::Deadline] {
+            check_pair(preemptions, capacity, way, other, limit);
+            check_pair(preemptions, capacity, other, way, limit);
+        }
+        for other in POLLING {
+            check_pair(preemptions, capacity, way, other, limit);
+        }
+    }
+}
+
+#[test]
+fn those_that_poll_meet() {
+    check_polls(Some(2), 0, usize::MAX);
+}
+
+#[test]
+fn those_that_poll_meet_at_a_buffer() {
+    check_polls(Some(2), 1, usize::MAX);
+}
+
+#[test]
+fn a_reader_that_ends_is_noticed_by_those_that_poll() {
+    check_polls(Some(2), 0, 1);
+    check_polls(Some(2), 1, 1);
+}
+
+#[test]
+fn the_end_of_a_channel_is_noticed_by_those_that_poll() {
+    for ending in [Ending::Poison, Ending::Close] {
+        for (write, read) in [
+            (Way::Impatient, Way::Plain),
+            (Way::Plain, Way::Impatient),
+            (Way::Polls, Way::Polls),
+        ] {
+            check_ending_of(ending, 0, write, read);
+        }
+    }
+}
+
+#[test]
+fn two_writers_that_poll_are_read_by_one() {
+    for read in [Way::Plain, Way::Guard, Way::Polls] {
+        check(Some(2), move || {
+            let (to, from) = Channel::new().any_to_one::<Token>();
+            let second = writer(Way::Polls, to.clone(), vec![2]);
+            let all = run(vec![
+                writer(Way::Impatient, to, vec![1]),
+                second,
+                reader(read, from, 3),
+            ]);
+            assert_conserved(&[1, 2], &all);
+            assert_eq!(all[2].read.len(), 2, "{all:?}");
+        });
+    }
 }
 
 /// Only for shuttle, because loom did not finish this model within ten minutes.
@@ -840,23 +964,27 @@ fn a_reader_of_a_ring_moves_to_another_thread() {
 fn check_ending(ending: Ending, capacity: usize) {
     for write in [Way::Plain, Way::Guard] {
         for read in [Way::Plain, Way::Guard] {
-            check(Some(2), move || {
-                let (to, from) = Channel::new().buffered(capacity).any_to_one::<Token>();
-                let other = to.clone();
-                let all = run(vec![
-                    writer(write, to, items(0)),
-                    reader(read, from, usize::MAX),
-                    ender(ending, other),
-                ]);
-                assert!(all[1].read.is_sorted(), "{all:?}");
-                if ending == Ending::Close {
-                    let owned = all[1].read.len() + all[0].given_back.len();
-                    assert_eq!(owned, items(0).len(), "{all:?}");
-                }
-                assert_conserved(&items(0), &all);
-            });
+            check_ending_of(ending, capacity, write, read);
         }
     }
+}
+
+fn check_ending_of(ending: Ending, capacity: usize, write: Way, read: Way) {
+    check(Some(2), move || {
+        let (to, from) = Channel::new().buffered(capacity).any_to_one::<Token>();
+        let other = to.clone();
+        let all = run(vec![
+            writer(write, to, items(0)),
+            reader(read, from, usize::MAX),
+            ender(ending, other),
+        ]);
+        assert!(all[1].read.is_sorted(), "{all:?}");
+        if ending == Ending::Close {
+            let owned = all[1].read.len() + all[0].given_back.len();
+            assert_eq!(owned, items(0).len(), "{all:?}");
+        }
+        assert_conserved(&items(0), &all);
+    });
 }
 
 #[test]

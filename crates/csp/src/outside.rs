@@ -5,11 +5,16 @@
 //!
 //! The machine reports a deadlock if all threads that it counts wait. It does not count an outside
 //! thread that waits, until a process wakes the thread and thereby makes the machine count it.
+//!
+//! An [async task](crate::asynchronous) has a seat, too. It does not sleep: to notify its seat
+//! wakes its runtime.
 
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cellworks_machine::{
     Outside, PpeCore, Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake,
@@ -27,13 +32,21 @@ use crate::waker::Waker;
 ///
 /// The place returns the PPE as its processor. Waits return false when the run is over.
 pub struct OutsidePlace {
+    pub(crate) seat: Arc<OwnSeat>,
+    /// A place belongs to one thread at a time.
+    not_sync: PhantomData<Cell<()>>,
+}
+
+/// The seat of an outside thread, or of an async task. The machine counts the seat until this value
+/// is dropped.
+pub(crate) struct OwnSeat {
     gates: Arc<Gates>,
     number: u32,
     name: String,
-    inside: OnceCell<Inside>,
+    inside: OnceLock<Inside>,
 }
 
-struct Inside {
+pub(crate) struct Inside {
     run: Arc<Run>,
     waker: Waker,
 }
@@ -68,6 +81,22 @@ struct Seat {
     /// Whether the thread waits and is not counted by the machine.
     is_dismissed: bool,
     notified: Arc<Condvar>,
+    /// The wakers of the futures that wait, by the numbers of their ends.
+    futures: Vec<(u64, std::task::Waker)>,
+    /// Whether the wait of a task was recorded for the report of a deadlock.
+    #[cfg(feature = "async")]
+    is_recorded: bool,
+}
+
+/// Wakes futures. The caller has no lock, because a waker may run any code.
+fn wake_all(futures: impl IntoIterator<Item = (u64, std::task::Waker)>) {
+    for (_, future) in futures {
+        // A panic belongs to the runtime of the task, and not to the process that wakes the task.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| future.wake())) {
+            // Its destructor may panic again.
+            std::mem::forget(payload);
+        }
+    }
 }
 
 /// The reasons why a thread cannot enter a gate.
@@ -152,6 +181,9 @@ impl OwnGates {
         });
         state.phase = Phase::Open(Arc::new(run));
         state.opened.notify_all();
+        let futures = state.take_futures();
+        drop(state);
+        wake_all(futures);
         Ok(())
     }
 }
@@ -173,9 +205,11 @@ impl Drop for OwnGates {
         for seat in state.seats.values() {
             seat.notified.notify_one();
         }
+        let futures = state.take_futures();
         // Dropped without the lock, because destructors may run any code.
         drop(state);
         drop(before);
+        wake_all(futures);
     }
 }
 
@@ -195,10 +229,54 @@ impl Gates {
         }
         seat.is_notified = true;
         seat.notified.notify_one();
+        let futures = std::mem::take(&mut seat.futures);
+        drop(state);
+        wake_all(futures);
+    }
+}
+
+impl State {
+    fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
+        let seats = self.seats.values_mut();
+        seats.flat_map(|seat| seat.futures.drain(..)).collect()
     }
 }
 
 impl OutsidePlace {
+    fn new(gates: &Arc<Gates>, name: String) -> Self {
+        Self {
+            seat: Arc::new(OwnSeat::new(gates, name)),
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Makes the place of another thread in the same network.
+    pub(crate) fn another(&self, name: String) -> Self {
+        Self::new(&self.seat.gates, name)
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.seat.number
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.seat.name
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.seat.is_over()
+    }
+
+    fn run(&self) -> &Run {
+        self.seat.run()
+    }
+
+    pub(crate) fn waker(&self) -> &Waker {
+        self.seat.waker()
+    }
+}
+
+impl OwnSeat {
     fn new(gates: &Arc<Gates>, name: String) -> Self {
         let mut state = gates.state();
         // Numbers of dropped gates are used again, because a run may make over 2^31 gates.
@@ -216,6 +294,9 @@ impl OutsidePlace {
             is_notified: false,
             is_dismissed: false,
             notified: Arc::default(),
+            futures: Vec::new(),
+            #[cfg(feature = "async")]
+            is_recorded: false,
         };
         state.seats.insert(number, seat);
         drop(state);
@@ -223,18 +304,17 @@ impl OutsidePlace {
             gates: Arc::clone(gates),
             number,
             name,
-            inside: OnceCell::new(),
+            inside: OnceLock::new(),
         }
     }
 
-    pub(crate) fn another(&self) -> Self {
-        Self::new(&self.gates, self.name.clone())
+    /// Makes the seat of another task in the same network.
+    #[cfg(feature = "async")]
+    pub(crate) fn another(&self, name: String) -> Self {
+        Self::new(&self.gates, name)
     }
 
-    pub(crate) fn number(&self) -> u32 {
-        self.number
-    }
-
+    #[cfg(feature = "async")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -273,6 +353,10 @@ impl OutsidePlace {
 
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.gates.state().phase, Phase::Over { .. })
+    }
+
+    fn now(&self) -> Time {
+        self.run().outside.now()
     }
 
     fn run(&self) -> &Run {
@@ -354,23 +438,131 @@ impl OutsidePlace {
     }
 }
 
-impl Drop for OutsidePlace {
+impl Drop for OwnSeat {
     fn drop(&mut self) {
         if let Some(Inside { run, .. }) = self.inside.get() {
             run.shared.names.creator_ended(self.number);
         }
         let mut state = self.gates.state();
-        state.seats.remove(&self.number);
+        let seat = state.seats.remove(&self.number);
         if let Phase::Open(run) = &state.phase {
+            // A future that was forgotten may have left the seat uncounted.
+            if seat.as_ref().is_some_and(|seat| seat.is_dismissed) {
+                run.outside.admit();
+            }
             run.outside.dismiss();
         }
+        // Dropped without the lock, because the destructor of a waker may run any code.
+        drop(state);
+        drop(seat);
+    }
+}
+
+/// What a task finds when it looks at its network.
+#[cfg(feature = "async")]
+#[derive(Clone, Copy)]
+pub(crate) enum Standing<'a> {
+    /// The network does not run yet.
+    Ahead,
+    Runs(&'a Inside),
+    Over,
+}
+
+#[cfg(feature = "async")]
+impl OwnSeat {
+    fn standing(&self, state: &State) -> Standing<'_> {
+        match &state.phase {
+            Phase::Ahead => Standing::Ahead,
+            Phase::Open(run) => Standing::Runs(self.inside.get_or_init(|| self.inside(run))),
+            Phase::Over { .. } => Standing::Over,
+        }
+    }
+
+    /// Begins a step of the task. The machine counts the task from now on, as a task that goes on
+    /// may wake processes.
+    pub(crate) fn begin(&self) -> Standing<'_> {
+        let mut state = self.gates.state();
+        let State { phase, seats, .. } = &mut *state;
+        if let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) {
+            seat.is_notified = false;
+            if std::mem::take(&mut seat.is_dismissed) {
+                run.outside.admit();
+            }
+            // In a cancelled run, the record may be needed for the report of a deadlock.
+            if seat.is_recorded && !run.outside.is_cancelled() {
+                seat.is_recorded = false;
+                run.shared.waits.forget(self.number);
+            }
+        }
+        self.standing(&state)
+    }
+
+    /// Sets the waker of the future that waits at the end `end`. After the run, does nothing.
+    pub(crate) fn listen(&self, end: u64, future: std::task::Waker) -> Standing<'_> {
+        let mut state = self.gates.state();
+        let standing = self.standing(&state);
+        let mut old = Some(future);
+        if !matches!(standing, Standing::Over)
+            && let (Some(seat), Some(future)) = (state.seats.get_mut(&self.number), old.take())
+        {
+            match seat.futures.iter_mut().find(|(of, _)| *of == end) {
+                Some((_, place)) => old = Some(std::mem::replace(place, future)),
+                None => seat.futures.push((end, future)),
+            }
+        }
+        // Dropped without the lock, because the destructor of a waker may run any code.
+        drop(state);
+        drop(old);
+        standing
+    }
+
+    /// Removes the waker of the end `end`.
+    pub(crate) fn ignore(&self, end: u64) {
+        let mut state = self.gates.state();
+        let futures = state.seats.get_mut(&self.number);
+        let futures = futures.map(|seat| &mut seat.futures);
+        let old = futures.and_then(|futures| {
+            let at = futures.iter().position(|(of, _)| *of == end)?;
+            Some(futures.swap_remove(at))
+        });
+        drop(state);
+        drop(old);
+    }
+
+    /// Called when the task waits for nothing but its ends. Unless it was notified since its last
+    /// step, calls `record` and stops counting it, which may report a deadlock.
+    pub(crate) fn dismiss(&self, record: impl FnOnce()) {
+        let mut state = self.gates.state();
+        let State { phase, seats, .. } = &mut *state;
+        let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) else {
+            return;
+        };
+        if seat.is_notified || seat.is_dismissed {
+            return;
+        }
+        record();
+        seat.is_recorded = true;
+        seat.is_dismissed = true;
+        run.outside.dismiss();
+    }
+}
+
+#[cfg(feature = "async")]
+impl Inside {
+    /// Returns the handle by which partners wake the task.
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker
+    }
+
+    pub(crate) fn shared(&self) -> &NetworkState {
+        &self.run.shared
     }
 }
 
 impl Wait for OutsidePlace {
     #[track_caller]
     fn wait_until(&self, _: &dyn fmt::Display, ready: &mut dyn FnMut() -> bool) -> bool {
-        self.wait(&|| (), None, ready)
+        self.seat.wait(&|| (), None, ready)
     }
 }
 
@@ -380,7 +572,7 @@ impl Wake for OutsidePlace {
     }
 
     fn now(&self) -> Time {
-        self.run().outside.now()
+        self.seat.now()
     }
 
     fn is_cancelled(&self) -> bool {
@@ -418,6 +610,6 @@ impl Wake for OutsidePlace {
         deadline: Time,
         ready: &mut dyn FnMut() -> bool,
     ) -> bool {
-        self.wait(&|| (), Some(deadline), ready)
+        self.seat.wait(&|| (), Some(deadline), ready)
     }
 }

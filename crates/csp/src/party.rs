@@ -9,6 +9,9 @@
 //!            └──────────────────┴──────────────────────────────────┘
 //! ```
 //!
+//! A party that *listens* waits, too, but other processes only poke it: it performs its guard
+//! itself. An end that [is polled](crate::polled) listens to write.
+//!
 //! While the alternation is active, only the alternation itself performs its guards, under the
 //! locks of their channels. While the alternation waits, another process at one of its channels may
 //! *take* the party by a compare-and-exchange of the state, to move an item into or out of a guard
@@ -27,6 +30,12 @@ const WAITING: u64 = 1;
 const TAKEN: u64 = 2;
 const POKED: u64 = 3;
 const CLAIMED: u64 = 4;
+const LISTENING: u64 = 5;
+
+/// The bit of the numbers of parties that listen. So [`Guard::takes`] is true for their guards, and
+/// false for the guard of an alternation that meets them: only the one that listens can act.
+#[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
+const LISTENERS: u64 = 1 << 63;
 
 const GUARD_BITS: u32 = 29;
 const GUARD_MASK: u64 = (1 << GUARD_BITS) - 1;
@@ -35,7 +44,8 @@ const WAIT_SHIFT: u32 = TAG_BITS + GUARD_BITS;
 pub(crate) struct Party {
     /// An identifier that no other alternation of the program ever has.
     pub number: u64,
-    /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to `CLAIMED`).
+    /// The wait's sequence number, the claimed guard's index, and the tag (`ACTIVE` to
+    /// `LISTENING`).
     state: AtomicU64,
     /// The waker of the process. Accessed by the alternation while it does not wait, or by a
     /// process that has taken the party.
@@ -79,19 +89,37 @@ impl Party {
         }
     }
 
+    /// Makes a party that only [listens](Self::listen).
+    #[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
+    pub(crate) fn new_listener() -> Self {
+        let mut party = Self::new();
+        party.number |= LISTENERS;
+        party
+    }
+
     pub(crate) fn is_opposed(&self) -> bool {
         self.is_opposed.load(Ordering::SeqCst)
     }
 
     /// Begins a wait, in which other processes may take the party.
     pub(crate) fn wait(&self, waker: Waker) {
+        self.begin(waker, WAITING);
+    }
+
+    /// Begins a wait, in which other processes may poke the party, but not perform its guard.
+    #[cfg(any(feature = "async", all(test, any(loom, shuttle))))]
+    pub(crate) fn listen(&self, waker: Waker) {
+        self.begin(waker, LISTENING);
+    }
+
+    #[inline(always)]
+    fn begin(&self, waker: Waker, tag: u64) {
         // SAFETY: the alternation calls this method and does not wait, so it has sole access.
         self.waker.with_mut(|place| unsafe { *place = Some(waker) });
         let wait = (self.state.load(Ordering::Relaxed) >> WAIT_SHIFT).wrapping_add(1);
         // Ready bits are also set and read with `SeqCst`. Therefore this alternation sees a new bit
         // in its next check, or the process that sets the bit sees that this alternation waits.
-        self.state
-            .store(wait << WAIT_SHIFT | WAITING, Ordering::SeqCst);
+        self.state.store(wait << WAIT_SHIFT | tag, Ordering::SeqCst);
     }
 
     #[inline]
@@ -112,7 +140,7 @@ impl Party {
             let active = state >> WAIT_SHIFT << WAIT_SHIFT | ACTIVE;
             match state & TAG_MASK {
                 TAKEN => backoff.snooze(),
-                WAITING => {
+                WAITING | LISTENING => {
                     let stopped = self.state.compare_exchange(
                         state,
                         active,
@@ -144,7 +172,12 @@ impl Party {
 
     #[inline(always)]
     fn take(&self, wait: u64) -> Option<Taken<'_>> {
-        let (waiting, taken) = (wait << WAIT_SHIFT | WAITING, wait << WAIT_SHIFT | TAKEN);
+        self.take_from(wait, WAITING)
+    }
+
+    #[inline(always)]
+    fn take_from(&self, wait: u64, tag: u64) -> Option<Taken<'_>> {
+        let (waiting, taken) = (wait << WAIT_SHIFT | tag, wait << WAIT_SHIFT | TAKEN);
         self.state
             .compare_exchange(waiting, taken, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
@@ -217,8 +250,20 @@ impl<T> Guard<T> {
         if self.ready.load(Ordering::SeqCst) & self.bit == 0 {
             self.ready.fetch_or(self.bit, Ordering::SeqCst);
         }
-        let wait = self.open_wait()?;
-        Some(self.party.take(wait)?.end(0, POKED))
+        let state = self.party.state.load(Ordering::SeqCst);
+        match state & TAG_MASK {
+            WAITING if self.enabled.load(Ordering::Acquire) => {
+                Some(self.party.take(state >> WAIT_SHIFT)?.end(0, POKED))
+            }
+            LISTENING => self.poke_listener(state >> WAIT_SHIFT),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poke_listener(&self, wait: u64) -> Option<Waker> {
+        Some(self.party.take_from(wait, LISTENING)?.end(0, POKED))
     }
 
     /// Marks the guard as not ready. The caller has the channel's lock.
@@ -233,8 +278,10 @@ impl<T> Guard<T> {
         self.enabled.load(Ordering::Acquire).then_some(wait)
     }
 
+    /// Returns whether the alternation waits or listens, so that it may be poked.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.open_wait().is_some()
+        let state = self.party.state.load(Ordering::SeqCst);
+        state & TAG_MASK == LISTENING || self.open_wait().is_some()
     }
 
     /// If the alternation waits to read with this guard, takes `parcel` and returns the waker.

@@ -59,6 +59,24 @@ pub(crate) struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
+    /// Returns the identity of a task outside the machine, which is polled and has no [`Process`].
+    #[cfg(feature = "async")]
+    pub(crate) fn of_task(name: &'a str, waker: Waker, shared: &'a NetworkState) -> Self {
+        Self {
+            name,
+            waker,
+            shared,
+        }
+    }
+
+    /// Records a wait for the report of a deadlock.
+    pub(crate) fn record(&self, why: &Waiting<'_>, at: &'static Location<'static>) {
+        let (waker, thread) = (&self.waker, self.waker.sleeper.thread());
+        self.shared
+            .waits
+            .record(waker.process, self.name, thread, why, at);
+    }
+
     /// Returns an identifier that no other process of any network has: the network number in the
     /// upper 32 bits, and the process number in the lower 32 bits.
     #[inline(always)]
@@ -491,7 +509,7 @@ impl<'a, P: Place> Process<'a, P> {
             at: Location::caller(),
         };
         if let Some(outside) = self.place.outside() {
-            let is_ready = outside.wait(&|| wait.record(), deadline, ready);
+            let is_ready = outside.seat.wait(&|| wait.record(), deadline, ready);
             std::mem::forget(wait);
             return is_ready;
         }
@@ -546,15 +564,7 @@ impl<W: Why> fmt::Display for ProcessWaits<'_, W> {
 
 impl<W: Why> ProcessWaits<'_, W> {
     fn record(&self) {
-        let Identity {
-            name,
-            waker,
-            shared,
-        } = *self.identity;
-        let (thread, why) = (waker.sleeper.thread(), self.why.waiting());
-        shared
-            .waits
-            .record(waker.process, name, thread, &why, self.at);
+        self.identity.record(&self.why.waiting(), self.at);
     }
 }
 

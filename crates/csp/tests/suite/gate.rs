@@ -516,7 +516,7 @@ fn a_deadlock_with_a_thread_outside_names_it() {
     assert_eq!(
         report(result),
         "deadlock: these two processes wait for each other\n  \
-         outside, the thread of the gate `client` waits to read the channel `answers`\n  \
+         outside, the gate `client` waits to read the channel `answers`\n  \
          the process `server` waits to read the channel `requests`"
     );
 }
@@ -549,7 +549,7 @@ fn a_deadlock_of_others_names_the_thread_outside_that_waits_for_them() {
          the process `left` waits to read the channel `b`\n  \
          the process `right` waits to read the channel `a`\n\
          besides,\n  \
-         outside, the thread of the gate `client` waits to read the channel `answers`"
+         outside, the gate `client` waits to read the channel `answers`"
     );
 }
 
@@ -705,6 +705,91 @@ fn a_gate_is_cloned_while_the_network_runs() {
 }
 
 #[test]
+fn the_threads_of_a_split_gate_have_their_own_ends() {
+    let host = host();
+    let mut network = Network::on(&host);
+    let (mut requests, mut answers) = successor(&mut network, 1).split();
+    let (result, ()) = beside(network, move || {
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let (requests, process) = requests.enter().unwrap();
+                (0..100).for_each(|number| requests.write(&process, number).unwrap());
+            });
+            let (answers, process) = answers.enter().unwrap();
+            // The channels close when the other thread has ended, as this one has no such end.
+            assert!(answers.items(&process).eq(1..=100));
+        });
+    });
+    result.unwrap();
+}
+
+#[test]
+fn a_gate_is_made_for_a_channel_that_is_made_during_the_run() {
+    let host = host();
+    let mut network = Network::on(&host);
+    let (requests, mut to_serve) = Channel::new().any_to_one::<(u32, Writer<u32>)>();
+    network.process("server", spe(0), move |process| {
+        loop {
+            let (number, mut answer) = to_serve.read(process)?;
+            answer.write(process, number + 1)?;
+        }
+    });
+    let gate = network.gate("client", requests);
+    let (result, ()) = beside(network, move || {
+        for number in 0..20 {
+            // As in a server of sockets, one thread asks and another one reads the answer.
+            let mut asking = gate.clone();
+            let (answer, answered) = Channel::new().one_to_one();
+            let mut answered = asking.with("answers", answered);
+            assert_eq!(format!("{answered:?}"), "Gate `answers`");
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    let (requests, process) = asking.enter().unwrap();
+                    requests.write(&process, (number, answer)).unwrap();
+                });
+                let (answers, process) = answered.enter().unwrap();
+                assert_eq!(answers.read(&process), Ok(number + 1));
+                assert_eq!(answers.read(&process), Err(Ended::Closed));
+            });
+        }
+    });
+    result.unwrap();
+}
+
+#[test]
+fn a_deadlock_names_both_threads_of_a_split_gate() {
+    let host = host();
+    let mut network = Network::on(&host);
+    let (requests, mut to_serve) = Channel::new().named("requests").one_to_one::<u32>();
+    let (mut results, answers) = Channel::new().named("answers").one_to_one::<u32>();
+    let (mut own, mut to_read) = Channel::new().named("own").one_to_one::<u32>();
+    network.process("server", spe(0), move |process| {
+        own.write(process, to_read.read(process)?)?;
+        results.write(process, to_serve.read(process)?)?;
+        Ok(())
+    });
+    let (mut requests, mut answers) = network.gate("client", (requests, answers)).split();
+    let (result, ()) = beside(network, move || {
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let (requests, process) = requests.enter().unwrap();
+                assert_eq!(requests.write(&process, 1).unwrap_err().item, 1);
+            });
+            let (answers, process) = answers.enter().unwrap();
+            assert_eq!(answers.read(&process), Err(Ended::Closed));
+        });
+    });
+    assert_eq!(
+        report(result),
+        "deadlock: this process waits for itself\n  \
+         the process `server` waits to read the channel `own`\n\
+         besides,\n  \
+         outside, the gate `client` waits to write to the channel `requests`\n  \
+         outside, the gate `client` waits to read the channel `answers`"
+    );
+}
+
+#[test]
 fn a_thousand_networks_serve_two_threads() {
     let host = Host::builder().spes(2).build().unwrap();
     for round in 0..1_000 {
@@ -744,7 +829,7 @@ fn a_thousand_networks_end_in_a_deadlock_with_two_threads() {
         });
         let text = report(result);
         let outside = text
-            .matches("outside, the thread of the gate `client` waits to read")
+            .matches("outside, the gate `client` waits to read")
             .count();
         assert_eq!(
             (outside, text.matches("the process `successor`").count()),

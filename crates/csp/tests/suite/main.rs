@@ -1,6 +1,7 @@
 //! Tests of channels and networks. Each test is written once and runs on every machine.
 
 mod alternation;
+mod asynchronous;
 mod channels;
 mod classics;
 mod defects;
