@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_machine::{
-    CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, SpeId, Time, Topology, Wait, Wake,
+    CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, Spe, SpeId, Time, Topology, Wait,
+    Wake,
 };
 
 use crate::clock;
@@ -89,8 +90,10 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
                 let clock_hz = clock::rate_hz(spe);
                 (start.wait)(spe, all_have_started);
                 let begin = spe.now();
+                spe.begin_window();
                 let result = program(spe, part);
                 let end = spe.now();
+                spe.end_window();
                 let mut ended = ended
                     .lock()
                     .expect("no thread panics while it has the lock");

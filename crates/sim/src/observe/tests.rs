@@ -67,7 +67,9 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
     assert!(observer.is_tracing());
     run(&mut observer);
-    observer.finish(ns(end_ns), Vec::new(), 0).unwrap();
+    observer
+        .finish(ns(end_ns), Vec::new(), Vec::new(), 0)
+        .unwrap();
     well_formed(&file.bytes());
     file.bytes()
 }
@@ -206,7 +208,7 @@ fn the_time_of_every_spe_adds_up() {
     }
     observer.activity(fs(900), Processor::Ppe, Activity::Computing);
     observer.program_ended(fs(1000), spe(0));
-    let counters = observer.finish(ns(300), Vec::new(), 7).unwrap();
+    let counters = observer.finish(ns(300), Vec::new(), Vec::new(), 7).unwrap();
 
     let span = |fs: u64| Span::from_femtoseconds(fs.into());
     assert_eq!(
@@ -254,7 +256,7 @@ fn commands_count_when_they_are_complete() {
     observer.command_issued(fs(1), spe(0), Issuer::Spu, 7, "get", 128);
     observer.command_issued(fs(2), spe(0), Issuer::Spu, 8, "put", 16);
     observer.command_complete(fs(3), spe(0), 8);
-    let counters = observer.finish(fs(4), Vec::new(), 0).unwrap();
+    let counters = observer.finish(fs(4), Vec::new(), Vec::new(), 0).unwrap();
     assert_eq!((counters.spes[0].commands, counters.spes[0].bytes), (1, 16));
 }
 
@@ -262,7 +264,9 @@ fn commands_count_when_they_are_complete() {
 fn counters_are_printed_as_tables() {
     let mut observer = untraced();
     double_buffered(&mut observer);
-    let mut counters = observer.finish(ns(400), vec![ring(40)], 1234).unwrap();
+    let mut counters = observer
+        .finish(ns(400), vec![ring(40)], Vec::new(), 1234)
+        .unwrap();
     counters.hazards = vec!["hazard at 1.50 us: two puts".to_owned()];
     counters.hazards_seen = 3;
     assert_eq!(
@@ -291,7 +295,7 @@ hazard at 1.50 us: two puts
 #[test]
 fn counters_of_an_empty_run_are_printed() {
     let counters = Observer::new("Test", 0, None)
-        .finish(fs(0), Vec::new(), 0)
+        .finish(fs(0), Vec::new(), Vec::new(), 0)
         .unwrap();
     assert_eq!(counters.to_string(), "simulated 0.0 ns in 0 events\n");
 }
@@ -299,7 +303,10 @@ fn counters_of_an_empty_run_are_printed() {
 fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
     let mut observer = untraced();
     run(&mut observer);
-    observer.finish(ns(1000), Vec::new(), 0).unwrap().trace_hash
+    observer
+        .finish(ns(1000), Vec::new(), Vec::new(), 0)
+        .unwrap()
+        .trace_hash
 }
 
 #[test]
@@ -311,7 +318,9 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
     observer.resources(ns(500), &[ring(1)]);
-    let traced = observer.finish(ns(1000), Vec::new(), 99).unwrap();
+    let traced = observer
+        .finish(ns(1000), Vec::new(), Vec::new(), 99)
+        .unwrap();
     assert_eq!(plain, traced.trace_hash);
 }
 
@@ -348,9 +357,12 @@ fn the_hash_depends_on_every_call_and_all_its_values() {
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Ppe, 1)),
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 1)),
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 2)),
-        untraced().finish(fs(1), Vec::new(), 0).unwrap().trace_hash,
         untraced()
-            .finish(fs(1), vec![ring(5)], 0)
+            .finish(fs(1), Vec::new(), Vec::new(), 0)
+            .unwrap()
+            .trace_hash,
+        untraced()
+            .finish(fs(1), vec![ring(5)], Vec::new(), 0)
             .unwrap()
             .trace_hash,
     ];
@@ -512,7 +524,10 @@ fn what_programs_name_is_not_in_the_hash() {
         let mut observer = untraced();
         observer.program_began(ns(0), spe(0), "named");
         activities(&mut observer, of);
-        observer.finish(ns(1), Vec::new(), 0).unwrap().trace_hash
+        observer
+            .finish(ns(1), Vec::new(), Vec::new(), 0)
+            .unwrap()
+            .trace_hash
     };
     let named = hash_of(|observer, of| observer.activity_begins(ns(0), of, 0, "set up"));
     assert_eq!(named, hash_of(|_, _| ()));
@@ -584,7 +599,9 @@ fn use_is_counted_from_sample_to_sample() {
     observer.resources(fs(0), &[ring(0)]);
     observer.resources(ns(100), &[ring(25)]);
     observer.resources(ns(200), &[ring(125)]);
-    observer.finish(ns(400), vec![ring(126)], 0).unwrap();
+    observer
+        .finish(ns(400), vec![ring(126)], Vec::new(), 0)
+        .unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "Cell 0, ring 0"),
         [(0, 25), (100, 100), (200, 1), (400, 0)]
@@ -606,7 +623,9 @@ fn a_trace_is_written_while_the_run_goes_on() {
             "nothing was written in round {round}"
         );
     }
-    observer.finish(fs(20_000), Vec::new(), 0).unwrap();
+    observer
+        .finish(fs(20_000), Vec::new(), Vec::new(), 0)
+        .unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "MFC queue").len(),
         10_000
@@ -646,7 +665,9 @@ fn a_trace_that_cannot_be_written_is_an_error_at_the_end() {
     for when_flushed in [false, true] {
         let mut observer = Observer::new("Test", 2, Some(Box::new(Full { when_flushed })));
         (0..100).for_each(|_| count_often(&mut observer));
-        let error = observer.finish(ns(1), Vec::new(), 0).unwrap_err();
+        let error = observer
+            .finish(ns(1), Vec::new(), Vec::new(), 0)
+            .unwrap_err();
         assert_eq!(error.to_string(), "the disk is full");
     }
 }

@@ -16,6 +16,7 @@
 //!   │  │  └─ proxy entry 0    ▐get──────────▌             issued by the PPE
 //!   │  ├─ MFC queue          the number of commands in the queue
 //!   │  └─ MFC proxy queue    the number of commands in the proxy queue, if it is used
+//!   ├─ window                ▐window──────────────────────▌  if the program or a setting has one
 //!   └─ use
 //!      ├─ Cell 0, ring 0     per cent since the last sample
 //!      └─ memory module 0
@@ -327,8 +328,19 @@ impl Tracer {
         }
     }
 
-    /// Ends all open slices, and writes the remaining packets.
-    pub fn finish(mut self, now: Moment, resources: &[ResourceCounters]) -> io::Result<()> {
+    /// Ends all open slices, writes the window if there is one, and writes the remaining packets.
+    pub fn finish(
+        mut self,
+        now: Moment,
+        resources: &[ResourceCounters],
+        window: Option<[Moment; 2]>,
+    ) -> io::Result<()> {
+        if let Some([began, ended]) = window {
+            let window = child(track::MACHINE, track::WINDOW, "window".to_owned(), 0);
+            self.packets.track(window);
+            self.packets.begin(began, track::WINDOW, "window");
+            self.packets.end(ended, track::WINDOW);
+        }
         self.resources(now, resources);
         for number in 0..resources.len() {
             self.packets.count(now, track::resource(number), 0);
@@ -415,6 +427,7 @@ mod track {
 
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
+    pub const WINDOW: u64 = 3;
 
     /// A rank above the numbers of all threads of a program.
     pub const RANK_OF_MFC: usize = 1 << 30;

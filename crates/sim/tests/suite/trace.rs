@@ -9,7 +9,13 @@ use cellworks_sim::{Description, Sim};
 
 /// A file that the test keeps.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl io::Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
