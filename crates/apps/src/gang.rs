@@ -73,9 +73,10 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on an SPE for each of the `parts`, after all SPEs have started.
+/// Runs `program` on an SPE for each of the `parts`, after all SPEs have started. Traces have `name`.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
+    name: &str,
     parts: Vec<P>,
     program: impl Fn(&M::Spe, P) -> R + Sync,
 ) -> Result<Gang<R>, RunError> {
@@ -91,7 +92,9 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
                 (start.wait)(spe, all_have_started);
                 let begin = spe.now();
                 spe.begin_window();
+                let activity = spe.activity(name);
                 let result = program(spe, part);
+                drop(activity);
                 let end = spe.now();
                 spe.end_window();
                 let mut ended = ended
@@ -143,5 +146,5 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
 ///
 /// Returns [`RunError`] if the run failed.
 pub(crate) fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
-    Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
+    Ok(run(machine, "clock", vec![()], |_, ()| ())?.clock_hz)
 }

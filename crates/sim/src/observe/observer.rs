@@ -169,7 +169,7 @@ impl Observer {
         self.hash.text(name);
         self.processors[spe.index() + 1].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_issued(now, spe, issuer, id, name);
+            tracer.command_issued(now, spe, issuer, id, name, bytes);
         }
     }
 

@@ -385,11 +385,11 @@ fn a_double_buffered_loop_shows_as_overlapping_slices() {
     );
     assert_eq!(
         of_track(&slices, "SPE 1/MFC/entry 0"),
-        [slice("get", 20, 120)]
+        [slice("get 4 KB", 20, 120)]
     );
     assert_eq!(
         of_track(&slices, "SPE 1/MFC/entry 1"),
-        [slice("get", 30, 170)]
+        [slice("get 4 KB", 30, 170)]
     );
     let second_get = slices.iter().find(|slice| slice.track.ends_with("entry 1"));
     let computing_on_first = slices.iter().find(|slice| slice.start_ns == 120);
@@ -421,6 +421,79 @@ fn flows_lead_from_the_issue_to_the_command_and_to_its_end() {
     assert_eq!(
         [through(1), through(2), through(3)],
         [way.to_vec(), way.to_vec(), vec![]]
+    );
+}
+
+#[test]
+fn processors_and_mfcs_are_threads_with_names_for_the_tables_of_perfetto() {
+    let packets = well_formed(&traced(double_buffered, 300));
+    let tracks: Vec<_> = packets
+        .iter()
+        .filter_map(|packet| packet.track_descriptor.as_ref())
+        .collect();
+    let threads = tracks.iter().filter_map(|track| track.thread.as_ref());
+    let threads: Vec<_> = threads
+        .map(|thread| (thread.pid(), thread.tid(), thread.thread_name()))
+        .collect();
+    assert_eq!(
+        threads,
+        [
+            (1, 1, "PPE"),
+            (1, 3, "SPE 0"),
+            (1, 4, "MFC of SPE 0"),
+            (1, 5, "SPE 1"),
+            (1, 6, "MFC of SPE 1"),
+        ]
+    );
+    // The nearest thread above a track gives its slices and counters a row in a table.
+    let owner = |name: &str| {
+        let by_uuid = |uuid| tracks.iter().find(|track| track.uuid() == uuid).unwrap();
+        let mut track = tracks.iter().rfind(|track| track.name() == name).unwrap();
+        while track.thread.is_none() {
+            track = by_uuid(track.parent_uuid());
+        }
+        track.thread.as_ref().unwrap().thread_name().to_owned()
+    };
+    assert_eq!(owner("MFC queue"), "MFC of SPE 1");
+    assert_eq!(owner("entry 1"), "MFC of SPE 1");
+}
+
+#[test]
+fn slices_have_words_of_the_program() {
+    let named = |path: &str| {
+        let observe = |observer: &mut Observer| {
+            observer.program_began(ns(0), spe(0), path);
+            observer.program_ended(ns(9), spe(0));
+        };
+        let slices = read_slices(&traced(observe, 10)).unwrap();
+        slices.last().unwrap().name.clone()
+    };
+    assert_eq!(named("sum"), "sum");
+    for (path, words) in [
+        ("shop::main::{{closure}}", "main"),
+        (
+            "shop::sums::two_passes<f32>::{{closure}}::{{closure}}",
+            "two passes",
+        ),
+        (
+            "<shop::Part<u8> as shop::Run>::run<alloc::vec::Vec<u8>>::{{closure}}",
+            "run",
+        ),
+        ("{{closure}}", "{{closure}}"),
+    ] {
+        assert_eq!(named(path), words);
+    }
+    let commands = |bytes: u64| {
+        let observe = |observer: &mut Observer| {
+            observer.command_issued(ns(0), spe(0), Issuer::Spu, 0, "typed put", bytes);
+            observer.command_complete(ns(1), spe(0), 0);
+        };
+        let slices = read_slices(&traced(observe, 10)).unwrap();
+        slices.last().unwrap().name.clone()
+    };
+    assert_eq!(
+        [0, 16, 1_024, 16_384, 1_040].map(commands),
+        ["put", "put 16 B", "put 1 KB", "put 16 KB", "put 1040 B"]
     );
 }
 
@@ -557,7 +630,7 @@ fn what_is_under_way_at_the_end_ends_there() {
             "running",
             "computing",
             "blocked",
-            "get"
+            "get 16 B"
         ]
     );
 }
@@ -588,7 +661,7 @@ fn nanoseconds_are_rounded_down() {
     );
     assert_eq!(
         of_track(&read_slices(&trace).unwrap(), "SPE 0/MFC/entry 0"),
-        [slice("get", 0, 2)]
+        [slice("get 16 B", 0, 2)]
     );
 }
 
@@ -639,7 +712,7 @@ fn equal_runs_have_equal_traces() {
     // This number must be the same on every computer and in every build profile.
     let mut hash = Hash::new();
     trace.iter().for_each(|&byte| hash.word(byte.into()));
-    assert_eq!(hash.value(), 0x2524_3367_132D_575B);
+    assert_eq!(hash.value(), 0x33FE_F637_1A88_4EA8);
 }
 
 /// A disk that is full from the start, or when the trace is flushed.

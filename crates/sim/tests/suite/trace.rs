@@ -54,7 +54,7 @@ const LONG_NS: u64 = 1_000;
 fn gets_beside_computing(slices: &[Slice]) -> usize {
     let gets: Vec<_> = slices
         .iter()
-        .filter(|slice| slice.track.contains("/MFC/") && slice.name == "typed get")
+        .filter(|slice| slice.track.contains("/MFC/") && slice.name == "get 4 KB")
         .collect();
     assert_eq!(gets.len(), TILES, "{slices:#?}");
     let computes = |slice: &&Slice| {
