@@ -24,10 +24,12 @@ Examples:
       The machines that are built in.
   cellworks machines qs20 > my.toml
       A description to edit.
+  cellworks machines new --spes 12 > my.toml
+      A description of a Cell with 12 SPEs.
   cellworks machines my.toml
       Whether it still describes a machine.
   cellworks machines diff qs20 my.toml
-      What is different about it.";
+      What is different about it, and what it changes.";
 
 const MACHINE_AFTER_HELP: &str = "\
 Examples:
@@ -321,7 +323,14 @@ pub(crate) struct MachinesArgs {
 /// Commands that work on several machines.
 #[derive(Subcommand)]
 pub(crate) enum MachinesCommand {
-    /// Lists the keys in which two descriptions differ, with the values of both
+    /// Prints a description to edit: one Cell on rings, with the numbers of the PlayStation 3
+    New {
+        /// The number of SPEs of the Cell, 1 to 1024
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+        spes: u16,
+    },
+    /// Lists the keys in which two descriptions differ, with the values of both, and what one SPE
+    /// and all SPEs get from memory on both machines
     Diff {
         /// The first machine: its name, or a file
         a: String,
