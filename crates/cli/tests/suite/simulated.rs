@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Run, cellworks, list, stats, stats_command};
+use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
 /// Runs `cellworks stats --machine qs20` with the given arguments.
@@ -242,6 +243,35 @@ fn counters_after_the_start_are_of_the_last_timed_loop() {
         let times = times.filter(|(name, _)| name.ends_with("_ns"));
         let sum: f64 = times.map(|(_, ns)| ns.as_f64().unwrap()).sum();
         assert!((sum - ns(&window, "elapsed_ns")).abs() < 1.0, "{spe}");
+    }
+}
+
+#[test]
+fn a_trace_has_words_of_the_program_and_the_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace");
+    let traced = |arguments: &str| {
+        let mut command = cellworks();
+        command.args(arguments.split(' ')).arg("--trace");
+        measured(&Run::of(command.arg(&file)));
+        read_slices(&fs::read(&file).unwrap()).unwrap()
+    };
+    let slices = traced("stats --machine ps3 -f dmaget -b 16k -i 5 -w 2 --after-start");
+    let of = |name: &'static str| slices.iter().filter(move |slice| slice.name == name);
+    assert_eq!(of("get 16 KB").count(), 2 + 5);
+    let gets = of("get 16 KB").filter(|get| get.track.starts_with("SPE 0/MFC/entry "));
+    assert_eq!(gets.count(), 2 + 5);
+    let window = of("window").next().unwrap();
+    let in_window = of("get 16 KB").filter(|get| get.overlaps(window));
+    assert_eq!(in_window.count(), 5);
+    assert!(
+        slices.iter().all(|slice| !slice.name.contains("::")),
+        "{slices:?}"
+    );
+
+    let slices = traced("run commstime --machine qs20 --spes 2 --rounds 5");
+    for name in ["process 0 of the ring", "process 1 of the ring"] {
+        assert!(slices.iter().any(|slice| slice.name == name), "{slices:?}");
     }
 }
 
