@@ -86,7 +86,7 @@ impl Program for Aes {
         expected.extend_from_slice(&buffer);
         encrypt(&cipher, &mut expected);
         let parts = shares(&mut buffer, self.block_bytes, self.spes);
-        let gang = gang::run(machine, parts, |spe: &M::Spe, part| {
+        let gang = gang::run(machine, Self::NAME, parts, |spe: &M::Spe, part| {
             let work = |block: &mut [u8]| {
                 encrypt(&cipher, block);
                 spe.compute(Cycles(cycles_of(block.len(), self.cycles_per_byte)));

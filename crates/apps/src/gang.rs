@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellworks_machine::{
-    CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, SpeId, Time, Topology, Wait, Wake,
+    CellMachine, CellSpe, Machine, OnCell, Ppe, RunError, Span, Spe, SpeId, Time, Topology, Wait,
+    Wake,
 };
 
 use crate::clock;
@@ -72,9 +73,10 @@ fn by_memory<M: Machine>() -> Start<M> {
     }
 }
 
-/// Runs `program` on an SPE for each of the `parts`, after all SPEs have started.
+/// Runs `program` on an SPE for each of the `parts`, after all SPEs have started. Traces have `name`.
 pub(crate) fn run<M: Machine, P: Send, R: Send>(
     machine: &M,
+    name: &str,
     parts: Vec<P>,
     program: impl Fn(&M::Spe, P) -> R + Sync,
 ) -> Result<Gang<R>, RunError> {
@@ -89,8 +91,12 @@ pub(crate) fn run<M: Machine, P: Send, R: Send>(
                 let clock_hz = clock::rate_hz(spe);
                 (start.wait)(spe, all_have_started);
                 let begin = spe.now();
+                spe.begin_window();
+                let activity = spe.activity(name);
                 let result = program(spe, part);
+                drop(activity);
                 let end = spe.now();
+                spe.end_window();
                 let mut ended = ended
                     .lock()
                     .expect("no thread panics while it has the lock");
@@ -140,5 +146,5 @@ pub(crate) fn check_spes(spes: usize, topology: &Topology) -> Result<(), Paramet
 ///
 /// Returns [`RunError`] if the run failed.
 pub(crate) fn clock_rate_hz<M: Machine>(machine: &M) -> Result<f64, RunError> {
-    Ok(run(machine, vec![()], |_, ()| ())?.clock_hz)
+    Ok(run(machine, "clock", vec![()], |_, ()| ())?.clock_hz)
 }

@@ -206,7 +206,7 @@ impl Lookup {
         look_up: &L,
         words: &[u64],
     ) -> Result<Vec<Quantity>, ProgramError> {
-        let gang = gang::run(machine, vec![()], |spe: &M::Spe, ()| {
+        let gang = gang::run(machine, Self::NAME, vec![()], |spe: &M::Spe, ()| {
             let begin = spe.now();
             let (sum, in_flight) = self.sum(spe, look_up, words)?;
             Ok::<_, ProgramError>((sum, in_flight, spe.now().since(begin)))

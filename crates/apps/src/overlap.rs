@@ -109,7 +109,7 @@ impl Program for Overlap {
         let mut buffer = room_for(self.bytes)?;
         buffer.resize(self.bytes, 0);
         let parts = shares(&mut buffer, self.block_bytes, self.spes);
-        let gang = gang::run(machine, parts, |spe: &M::Spe, part| {
+        let gang = gang::run(machine, Self::NAME, parts, |spe: &M::Spe, part| {
             let work = |block: &mut [u8]| {
                 spend(spe, cycles_of(block.len(), self.cycles_per_byte));
                 touch(block);

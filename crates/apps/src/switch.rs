@@ -82,7 +82,7 @@ impl Program for Switch {
         self.check(machine.topology())?;
         let each = self.yields / self.threads as u64;
         let all = each * self.threads as u64;
-        let gang = gang::run(machine, vec![()], |spe: &M::Spe, ()| {
+        let gang = gang::run(machine, Self::NAME, vec![()], |spe: &M::Spe, ()| {
             let sum = Cell::new(0_u64);
             let add = |number: u64| {
                 spe.compute(WORK);

@@ -24,10 +24,12 @@ Examples:
       The machines that are built in.
   cellworks machines qs20 > my.toml
       A description to edit.
+  cellworks machines new --spes 12 > my.toml
+      A description of a Cell with 12 SPEs.
   cellworks machines my.toml
       Whether it still describes a machine.
   cellworks machines diff qs20 my.toml
-      What is different about it.";
+      What is different about it, and what it changes.";
 
 const MACHINE_AFTER_HELP: &str = "\
 Examples:
@@ -139,6 +141,17 @@ pub(crate) struct SimulationArgs {
     #[arg(long)]
     pub counters: bool,
 
+    /// Counts only the work, after all programs have started: --counters are of the last timed loop of
+    /// `stats`, or of the program's own part of the run. Without this flag they are of the whole run.
+    /// In the trace, the slice `window` shows this time
+    #[arg(long)]
+    pub after_start: bool,
+
+    /// Names the part that limits the result, and the result without this part. The run is simulated
+    /// again for each part, with this part taking no time. Includes --counters and --after-start
+    #[arg(long)]
+    pub bottleneck: bool,
+
     /// The PPE reaches mailboxes and signals by library calls that enter the kernel, not by stores
     /// and loads. These are Mailbox-sc and Signal-sc in table 1 of the CellStats paper
     #[arg(long)]
@@ -157,11 +170,32 @@ impl SimulationArgs {
         self.single_run_flag().or_else(|| first_given(&of_many))
     }
 
+    /// Returns the first of the flags by which the result has counters.
+    pub fn counters_flag(&self) -> Option<&'static str> {
+        first_given(&[
+            (self.bottleneck, "--bottleneck"),
+            (self.counters, "--counters"),
+        ])
+    }
+
+    /// Fails if the window is chosen, but nothing shows it.
+    pub fn check_window(&self) -> Result<(), String> {
+        match self.counters_flag() {
+            None if self.after_start && self.trace.is_none() => Err(
+                "--after-start shows nothing by itself; add --counters, --bottleneck or --trace FILE"
+                    .to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the first of the flags for a single run that the user has given, or `None`.
     pub fn single_run_flag(&self) -> Option<&'static str> {
         first_given(&[
             (self.trace.is_some(), "--trace"),
+            (self.bottleneck, "--bottleneck"),
             (self.counters, "--counters"),
+            (self.after_start, "--after-start"),
         ])
     }
 }
@@ -289,7 +323,14 @@ pub(crate) struct MachinesArgs {
 /// Commands that work on several machines.
 #[derive(Subcommand)]
 pub(crate) enum MachinesCommand {
-    /// Lists the keys in which two descriptions differ, with the values of both
+    /// Prints a description to edit: one Cell on rings, with the numbers of the PlayStation 3
+    New {
+        /// The number of SPEs of the Cell, 1 to 1024
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+        spes: u16,
+    },
+    /// Lists the keys in which two descriptions differ, with the values of both, and what one SPE
+    /// and all SPEs get from memory on both machines
     Diff {
         /// The first machine: its name, or a file
         a: String,
@@ -397,11 +438,11 @@ impl CommonArgs {
     /// Fails if counters are wanted, but no output shows them.
     pub fn check_counters(&self) -> Result<(), Failure> {
         let is_shown = self.output.has_json() || self.output.html.is_some();
-        match self.output.format {
-            Format::Csv if self.simulation.counters && !is_shown => Err(Failure::Usage(
-                "--counters with --format csv: CSV has no counters; add --json FILE, or leave one of them out"
-                    .to_owned(),
-            )),
+        self.simulation.check_window().map_err(Failure::Usage)?;
+        match (self.output.format, self.simulation.counters_flag()) {
+            (Format::Csv, Some(flag)) if !is_shown => Err(Failure::Usage(format!(
+                "{flag} with --format csv: CSV has no counters; add --json FILE, or leave one of them out"
+            ))),
             _ => Ok(()),
         }
     }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::ResultFiles;
 use crate::parts;
 use crate::session::{End, Session, SessionOptions, Steps};
-use crate::simulated::{Simulated, identity, limits_of, load};
+use crate::simulated::{Sample, Simulated, identity, limits_of, load};
 use crate::surroundings::{self, Surroundings, this_computer};
 use crate::sweep::{Sweep, SweepArgs};
 
@@ -126,6 +126,12 @@ pub(crate) trait Job {
     /// Returns the reaction to hazards, such as overlapping transfers, if no flag sets it.
     fn hazards(&self) -> HazardWatch;
 
+    /// Runs a plan of one step again on another machine, and returns the number that says how fast it
+    /// was. `Err` has the reason why there is no number.
+    fn sample(_plan: Self::Plan, _machine: &dyn Runner) -> Result<Sample, String> {
+        Err("several results have no single number".to_owned())
+    }
+
     /// Runs the plan. After each run, calls `after` with the title of the run.
     fn run(
         plan: Self::Plan,
@@ -210,7 +216,18 @@ fn on_simulated<J: Job>(common: &CommonArgs, files: ResultFiles, job: &J) -> Res
     let steps = job.steps(&plan, machine.sim.topology());
     let options = SessionOptions::of(common, files).with(job.sweep(&plan, identified)?)?;
     let session = machine.session(steps, options);
-    machine.run(&session, |after| {
-        J::run(plan, simulated(&machine.sim), &session, after)
-    })
+    // A machine with a free part may exceed the data rates of the described machine.
+    let limits = Limits {
+        bandwidth_bytes_per_s_max: None,
+        ..limits
+    };
+    machine.run(
+        &session,
+        |after| J::run(plan, simulated(&machine.sim), &session, after),
+        |other| match job.plan(other.topology(), &limits) {
+            Ok(plan) => J::sample(plan, simulated(other)),
+            Err(Failure::Usage(why) | Failure::Run(why)) => Err(why),
+            Err(_) => Err("it cannot be planned".to_owned()),
+        },
+    )
 }

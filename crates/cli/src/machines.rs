@@ -1,10 +1,11 @@
 //! `cellworks machines`: the built-in simulated machines, and their descriptions.
 
-use cellworks_report::{Machines, SimulatedMachine, json, machines};
+use cellworks_report::{Machines, SimulatedMachine, json, machines, wrapped};
 use cellworks_sim::Description;
 
 use crate::args::{MachineArgs, MachinesArgs, MachinesCommand};
 use crate::describe;
+use crate::effects;
 use crate::failure::Failure;
 use crate::machine::Kind;
 use crate::output::{Format, print, width};
@@ -12,8 +13,13 @@ use crate::parts::kind_of;
 use crate::simulated::described;
 
 pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
-    if let Some(MachinesCommand::Diff { a, b }) = &arguments.command {
-        return print(&diff(a, b)?);
+    match &arguments.command {
+        Some(MachinesCommand::Diff { a, b }) => return print(&diff(a, b)?),
+        Some(MachinesCommand::New { spes }) => {
+            let text = Description::template(usize::from(*spes));
+            return print(&text.expect("clap checks the number"));
+        }
+        None => {}
     }
     match arguments.machine.as_deref() {
         Some(machine) if !Kind::of(machine).is_simulated() => {
@@ -37,18 +43,27 @@ pub(crate) fn run(arguments: &MachinesArgs) -> Result<(), Failure> {
     })
 }
 
-/// Returns a line for each key in which two descriptions differ, with the values of both.
+/// Returns a line for each key in which two descriptions differ, with the values of both, and the
+/// times and bandwidths of gets on both machines.
 fn diff(a: &str, b: &str) -> Result<String, Failure> {
     let read = |machine: &str| described(machine).map_err(Failure::Usage);
-    let differences = read(a)?.differences(&read(b)?);
+    let machines = [read(a)?, read(b)?];
+    let differences = machines[0].differences(&machines[1]);
     if differences.is_empty() {
         return Ok(format!("{a} and {b} describe the same machine\n"));
     }
     let rows = differences
         .into_iter()
         .map(|(key, a, b)| [key, a.unwrap_or_default(), b.unwrap_or_default()]);
-    let headings = ["key".to_owned(), a.to_owned(), b.to_owned()];
-    Ok(machines::rows([headings].into_iter().chain(rows), width()))
+    let headings = |first: &str| [first.to_owned(), a.to_owned(), b.to_owned()];
+    let keys = machines::rows([headings("key")].into_iter().chain(rows), width());
+    let effects = machines.each_ref().map(effects::of);
+    let rows = effects[0].rows.iter().zip(&effects[1].rows);
+    let rows = rows.map(|((what, a), (_, b))| [(*what).to_owned(), a.clone(), b.clone()]);
+    let table = machines::rows([headings("effect")].into_iter().chain(rows), width());
+    let reasons = effects.iter().flat_map(|effects| &effects.reasons);
+    let reasons: String = reasons.map(|reason| wrapped(reason, "", width())).collect();
+    Ok(format!("{keys}\n{table}\n{reasons}"))
 }
 
 /// Returns the TOML of a machine. The text of a built-in machine has comments.

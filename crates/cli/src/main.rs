@@ -4,6 +4,7 @@ mod args;
 mod cli;
 mod compare;
 mod describe;
+mod effects;
 mod failure;
 mod machine;
 mod machines;

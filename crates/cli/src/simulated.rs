@@ -3,10 +3,17 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cellworks_machine::{Machine, Topology};
-use cellworks_report::{Counters, MachineInfo, ResourceCounters, Simulation, SpeCounters};
-use cellworks_sim::{Description, HazardWatch, Interconnect, LoadError, PpeAccess, Sim, SimError};
+use cellworks_report::{
+    Bottleneck, Counters, FreePart, MachineInfo, PartCounters, ResourceCounters, Simulation,
+    SpeCounters,
+};
+use cellworks_sim::{
+    Description, HazardWatch, Interconnect, LoadError, Part, PpeAccess, Sim, SimBuilder, SimError,
+    Window,
+};
 use cellworks_stats::Limits;
 
 use crate::args::{Hazards, SimulationArgs, span};
@@ -33,7 +40,35 @@ pub(crate) struct Simulated {
     how: Simulation,
     trace: Option<Trace>,
     counters: bool,
+    /// The machine and the limit for the runs with a free part, if the bottleneck is wanted.
+    again: Option<(Description, Option<Duration>)>,
 }
+
+/// The number by which runs are compared to find the bottleneck.
+pub(crate) struct Sample {
+    /// The name of the number, such as `latency_ns`.
+    pub name: String,
+    pub value: f64,
+    /// The unit. A smaller number is better, except in bytes a second.
+    pub unit: String,
+}
+
+impl Sample {
+    fn is_rate(&self) -> bool {
+        self.unit == "bytes/s"
+    }
+
+    /// Returns the share of the time of this run that the run of `other` saves.
+    fn saved_by(&self, other: &Self) -> f64 {
+        match self.is_rate() {
+            true => 1.0 - self.value / other.value,
+            false => 1.0 - other.value / self.value,
+        }
+    }
+}
+
+/// A part is the bottleneck if at least this share of the time is saved without it.
+const SAVED_MIN: f64 = 0.01;
 
 /// Loads the description of a machine from its name or file.
 pub(crate) fn load(machine: &str) -> Result<Description, Failure> {
@@ -72,6 +107,8 @@ pub(crate) fn identity(description: &Description, flags: &SimulationArgs) -> Str
         // These flags do not change results.
         trace: _,
         counters: _,
+        after_start: _,
+        bottleneck: _,
     } = flags;
     let seed = seed.unwrap_or(0);
     format!(
@@ -128,22 +165,17 @@ impl Simulated {
             seed: flags.seed.unwrap_or(0),
             system_calls: flags.system_calls,
         };
-        let mut builder = Sim::builder(description)
-            .seed(how.seed)
-            .hazards(match flags.hazards {
-                None => usual,
-                Some(Hazards::Off) => HazardWatch::Off,
-                Some(Hazards::Warn) => HazardWatch::Warn,
-                Some(Hazards::Error) => HazardWatch::Error,
-            })
-            .ppe_access(if flags.system_calls {
-                PpeAccess::SystemCalls
-            } else {
-                PpeAccess::Direct
-            });
-        if let Some(limit) = flags.limit {
-            builder = builder.limit(span(limit));
-        }
+        let again = flags.bottleneck.then(|| (description.clone(), flags.limit));
+        let mut builder = builder(description, &how, flags.limit).hazards(match flags.hazards {
+            None => usual,
+            Some(Hazards::Off) => HazardWatch::Off,
+            Some(Hazards::Warn) => HazardWatch::Warn,
+            Some(Hazards::Error) => HazardWatch::Error,
+        });
+        builder = builder.window(match flags.after_start || flags.bottleneck {
+            true => Window::AfterStart,
+            false => Window::WholeRun,
+        });
         let mut trace = None;
         if let Some(path) = &flags.trace {
             let file = OutputFile::open("--trace", path)?;
@@ -157,7 +189,8 @@ impl Simulated {
             title,
             how,
             trace,
-            counters: flags.counters,
+            counters: flags.counters_flag().is_some(),
+            again,
         })
     }
 
@@ -181,21 +214,30 @@ impl Simulated {
     }
 
     /// Runs `work` on the machine, and ends the session. The argument of `work` is a function that
-    /// `work` calls after each run, with the title of the run.
+    /// `work` calls after each run, with the title of the run. `sample` runs the work again on
+    /// another machine, to find the bottleneck.
     pub fn run<S: Steps>(
         &self,
         session: &Session<S>,
         work: impl FnOnce(&mut dyn FnMut(&str)) -> End,
+        sample: impl Fn(&Sim) -> Result<Sample, String>,
     ) -> Result<(), Failure> {
         let mut hazards = HazardsSeen::default();
-        let end = work(&mut |title| hazards.look(title, &self.sim));
+        let mut end = work(&mut |title| hazards.look(title, &self.sim));
         session.record_warnings(hazards.warnings());
         let is_done = matches!(end, End::Done);
         if let (Some(trace), false) = (&self.trace, is_done) {
             session.record_warnings(trace.not_kept().into_iter().collect());
         }
         if let (true, Some(counters)) = (self.counters, self.sim.counters()) {
-            session.record_counters(to_report(&counters));
+            let mut counters = to_report(&counters);
+            if is_done {
+                match self.bottleneck(session, sample) {
+                    Ok(bottleneck) => counters.bottleneck = bottleneck,
+                    Err(without) => end = without,
+                }
+            }
+            session.record_counters(counters);
         }
         let end = session.conclude(end);
         match &self.trace {
@@ -203,6 +245,109 @@ impl Simulated {
             _ => end,
         }
     }
+}
+
+impl Simulated {
+    /// Runs the work on the machine, and on a machine for each part with this part free. Returns
+    /// `None` if the bottleneck is not wanted.
+    ///
+    /// # Errors
+    ///
+    /// Returns the end of the session if the user has pressed Ctrl-C, or if the run of the machine
+    /// itself failed.
+    fn bottleneck<S: Steps>(
+        &self,
+        session: &Session<S>,
+        sample: impl Fn(&Sim) -> Result<Sample, String>,
+    ) -> Result<Option<Bottleneck>, End> {
+        let Some((description, limit)) = &self.again else {
+            return Ok(None);
+        };
+        let run = |free: Option<Part>| {
+            let builder = builder(description.clone(), &self.how, *limit);
+            let mut builder = builder.window(Window::AfterStart);
+            if let Some(part) = free {
+                builder = builder.free(part);
+            }
+            let sim = builder.build().map_err(|error| error.to_string())?;
+            let sample = sample(&sim)?;
+            Ok::<_, String>((sample, sim.counters()))
+        };
+        let (whole, counters_of_whole) = run(None).map_err(End::Failed)?;
+        let all: Vec<Part> = Part::of(description).collect();
+        let (mut parts, mut warnings) = (Vec::new(), Vec::new());
+        for (at, part) in all.iter().enumerate() {
+            if let Some(end) = session.end_reason() {
+                return Err(end);
+            }
+            session.progress().at(at, all.len());
+            session.progress().about(format!("without {part}"));
+            match run(Some(*part)) {
+                Ok((without, counters)) => {
+                    let next = counters.as_ref().and_then(busiest);
+                    let of_whole = counters_of_whole.as_ref();
+                    let busy = of_whole.and_then(|counters| busy(counters, *part));
+                    parts.push(FreePart {
+                        kind: part.to_string(),
+                        busiest: busy.as_ref().map(|(name, _)| name.clone()),
+                        busy: busy.map(|(_, share)| share),
+                        value: without.value,
+                        saved: whole.saved_by(&without),
+                        next: next.as_ref().map(|(name, _)| name.clone()),
+                        next_busy: next.map(|(_, share)| share),
+                        advice: part.advice().to_owned(),
+                    });
+                }
+                Err(why) => warnings.push(format!(
+                    "what the run would take without {part} is not known: {why}"
+                )),
+            }
+        }
+        session.record_warnings(warnings);
+        parts.sort_by(|a, b| b.saved.total_cmp(&a.saved));
+        let limit = parts.first().filter(|first| first.saved >= SAVED_MIN);
+        Ok(Some(Bottleneck {
+            part: limit.map(|limit| limit.kind.clone()),
+            result: whole.name,
+            unit: whole.unit,
+            value: whole.value,
+            parts,
+        }))
+    }
+}
+
+/// Returns the settings of a machine that its first run and the runs with a free part share.
+fn builder(description: Description, how: &Simulation, limit: Option<Duration>) -> SimBuilder {
+    let builder = Sim::builder(description)
+        .seed(how.seed)
+        .ppe_access(if how.system_calls {
+            PpeAccess::SystemCalls
+        } else {
+            PpeAccess::Direct
+        });
+    match limit {
+        Some(limit) => builder.limit(span(limit)),
+        None => builder,
+    }
+}
+
+/// Returns the busiest part of a kind in the window of a run, and its share of the window.
+fn busy(counters: &cellworks_sim::Counters, kind: Part) -> Option<(String, f64)> {
+    let most = counters.busiest(kind)?;
+    let share = most.busy.as_seconds_f64() / counters.elapsed.as_seconds_f64();
+    Some((most.name.clone(), share))
+}
+
+/// Returns the busiest part of all kinds, and its share of the window.
+fn busiest(counters: &cellworks_sim::Counters) -> Option<(String, f64)> {
+    let all = working().filter_map(|kind| busy(counters, kind));
+    all.reduce(|most, one| if one.1 > most.1 { one } else { most })
+}
+
+/// Returns the kinds of parts that are not busy while they wait for others.
+fn working() -> impl Iterator<Item = Part> {
+    let all = Part::ALL.into_iter();
+    all.filter(|kind| !kind.is_busy_waiting())
 }
 
 /// The trace of a run. The simulation writes it to a file, which is kept if the run ends well.
@@ -339,10 +484,19 @@ fn to_report(counters: &cellworks_sim::Counters) -> Counters {
         bytes: resource.bytes,
         busy_ns: resource.busy.as_nanoseconds_f64(),
     };
+    let of_part = |part: &cellworks_sim::PartCounters| PartCounters {
+        kind: part.part.to_string(),
+        name: part.name.clone(),
+        busy_ns: part.busy.as_nanoseconds_f64(),
+    };
+    let busiest = working().filter_map(|kind| counters.busiest(kind));
     Counters {
+        began_ns: counters.began.as_nanoseconds_f64(),
         elapsed_ns: counters.elapsed.as_nanoseconds_f64(),
         spes: counters.spes.iter().map(of_spe).collect(),
         resources: counters.resources.iter().map(of_resource).collect(),
+        busiest: busiest.map(of_part).collect(),
         events: counters.events,
+        bottleneck: None,
     }
 }

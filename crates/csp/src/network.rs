@@ -292,6 +292,7 @@ fn run_on_spe<S: Spe>(
     let result = know_panic(name, Processor::Spe(at), is_cancelled, shared, || {
         let before = spe.set_task(Some(format!("the process `{name}`")));
         let _task = Task(spe, before);
+        let _activity = spe.activity(name);
         run_process(spe, name, body, shared, carrier)
     });
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {

@@ -1,23 +1,131 @@
 //! The counters of a simulated machine as rows of text, for the table and the page.
 
-use crate::text::{figures, size, time, whole};
-use crate::{Counters, ResourceCounters, SpeCounters};
+use std::collections::BTreeMap;
+
+use cellworks_stats::Finding;
+
+use crate::columns::columns;
+use crate::text::{
+    bold, figures, finding_value, in_words, size, time, whole, without_unit, wrapped,
+};
+use crate::{Bottleneck, Counters, FreePart, ResourceCounters, SpeCounters};
+
+/// Returns all that a table of results shows about counters. Titles contain ANSI styles.
+pub(crate) fn table(counters: &Counters, width: usize) -> String {
+    let mut text = format!("\n{}: {}\n", bold("Counters"), about(counters));
+    text += &tables(counters)
+        .map(|rows| columns(rows, |at| at == 0))
+        .join("\n");
+    if let Some(busiest) = busiest(counters) {
+        text += &format!("\nbusiest: {busiest}\n");
+    }
+    if let Some(rows) = free_parts(counters) {
+        text += &format!("\n{}\n", bold("Bottleneck"));
+        for sentence in sentences(counters) {
+            text += &wrapped(&sentence, "", width);
+        }
+        text.push('\n');
+        text += &columns(rows, |at| at == 0 || at == 3);
+    }
+    text
+}
 
 pub(crate) fn about(counters: &Counters) -> String {
+    let from = match counters.began_ns {
+        0.0 => String::new(),
+        began => format!(" from {} on", time(began)),
+    };
     format!(
-        "{} of simulated time, {} events",
+        "{} of simulated time{from}, {} events",
         time(counters.elapsed_ns),
         whole(counters.events as usize)
     )
 }
 
-/// Returns a table of the SPEs and a table of the shared parts. The first row of each table has the
-/// headings. Times are shares of the run. Unused columns and unused parts are left out.
-pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
-    let share = |ns: f64| match counters.elapsed_ns {
-        elapsed if elapsed > 0.0 => format!("{:.1} %", ns / elapsed * 100.0),
+/// Returns sentences about the part that limits the result. Empty if the user did not ask for it.
+pub(crate) fn sentences(counters: &Counters) -> Vec<String> {
+    let Some(bottleneck) = &counters.bottleneck else {
+        return Vec::new();
+    };
+    let result = in_words(without_unit(&bottleneck.result));
+    let first = bottleneck.parts.first();
+    let limit = first.filter(|first| bottleneck.part.as_ref() == Some(&first.kind));
+    let Some(limit) = limit else {
+        return vec![format!(
+            "No single part is the bottleneck: the {result} stays within 1 % without any of them, \
+             because others take their place."
+        )];
+    };
+    let busy = match (&limit.busiest, limit.busy) {
+        (Some(busiest), Some(busy)) => format!(": {busiest} is busy for {}", percent(busy)),
         _ => String::new(),
     };
+    let next = match (&limit.next, limit.next_busy) {
+        (Some(next), Some(busy)) => format!("; then {next} is the busiest, {}", percent(busy)),
+        _ => String::new(),
+    };
+    let value = |value| of_result(bottleneck, value);
+    vec![
+        format!("The bottleneck is {}{busy}.", limit.kind),
+        format!(
+            "Without this limit the {result} would be {} in place of {}{next}.",
+            value(limit.value),
+            value(bottleneck.value)
+        ),
+        limit.advice.clone(),
+    ]
+}
+
+/// Returns a table of the runs in which one part took no time. The first row has the headings.
+pub(crate) fn free_parts(counters: &Counters) -> Option<Vec<Vec<String>>> {
+    let bottleneck = counters.bottleneck.as_ref()?;
+    let result = in_words(without_unit(&bottleneck.result));
+    let headings = ["without", &result, "saved", "busiest of its kind", "busy"];
+    let row = |part: &FreePart| {
+        vec![
+            part.kind.clone(),
+            of_result(bottleneck, part.value),
+            percent(part.saved),
+            part.busiest.clone().unwrap_or_default(),
+            part.busy.map(percent).unwrap_or_default(),
+        ]
+    };
+    let headings = headings.map(str::to_owned).to_vec();
+    let rows = bottleneck.parts.iter().map(row);
+    Some([headings].into_iter().chain(rows).collect())
+}
+
+/// Returns the name of the busiest part of all, with its share of the window.
+pub(crate) fn busiest(counters: &Counters) -> Option<String> {
+    let parts = counters.busiest.iter();
+    let most = parts.max_by(|a, b| a.busy_ns.total_cmp(&b.busy_ns))?;
+    Some(format!("{}, {}", most.name, share(most.busy_ns, counters)))
+}
+
+fn of_result(bottleneck: &Bottleneck, value: f64) -> String {
+    finding_value(&Finding {
+        name: bottleneck.result.clone(),
+        value,
+        unit: bottleneck.unit.clone(),
+        parameters: BTreeMap::new(),
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn share(ns: f64, counters: &Counters) -> String {
+    match counters.elapsed_ns {
+        elapsed if elapsed > 0.0 => percent(ns / elapsed),
+        _ => String::new(),
+    }
+}
+
+/// Returns a table of the SPEs and a table of the shared parts. The first row of each table has the
+/// headings. Times are shares of the window. Unused columns and unused parts are left out.
+pub(crate) fn tables(counters: &Counters) -> [Vec<Vec<String>>; 2] {
+    let share = |ns: f64| share(ns, counters);
     type Column = (&'static str, fn(&SpeCounters) -> f64);
     let columns: [Column; 7] = [
         ("computing", |spe| spe.computing_ns),
@@ -74,6 +182,47 @@ fn moved(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bottleneck_is_a_sentence_with_numbers_and_a_table() {
+        let counters = made_up::counters_with_a_bottleneck();
+        assert_eq!(
+            about(&counters),
+            "1.00 ms of simulated time from 9.00 ms on, 12,345 events"
+        );
+        assert_eq!(
+            sentences(&counters),
+            [
+                "The bottleneck is the memory pins: memory module 0 is busy for 96.0 %.",
+                "Without this limit the latency would be 3.00 us in place of 4.00 us; then SPE 0 is the \
+                 busiest, 50.0 %.",
+                "Less of the memory pins.",
+            ]
+        );
+        let rows = free_parts(&counters).unwrap();
+        let rows: Vec<_> = rows.iter().map(|row| row.join("|")).collect();
+        assert_eq!(
+            rows,
+            [
+                "without|latency|saved|busiest of its kind|busy",
+                "the memory pins|3.00 us|25.0 %|memory module 0|96.0 %",
+                "the local stores|3.99 us|0.2 %||",
+            ]
+        );
+    }
+
+    #[test]
+    fn without_a_bottleneck_no_part_is_named() {
+        let mut counters = made_up::counters_with_a_bottleneck();
+        counters.bottleneck.as_mut().unwrap().part = None;
+        assert_eq!(
+            sentences(&counters),
+            [
+                "No single part is the bottleneck: the latency stays within 1 % without any of them, \
+                 because others take their place."
+            ]
+        );
+    }
     use crate::made_up;
 
     #[test]

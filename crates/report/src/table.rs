@@ -124,10 +124,7 @@ pub fn render(report: &Report, width: usize) -> String {
         text += &memory_matrix::table(matrix, machine, width);
     }
     if let Some(counters) = &report.counters {
-        text += &format!("\n{}: {}\n", bold("Counters"), counters::about(counters));
-        text += &counters::tables(counters)
-            .map(|table| columns(table, |at| at == 0))
-            .join("\n");
+        text += &counters::table(counters, width);
     }
     let two_states = text::two_states(&report.measurements).into_iter();
     text += &section("Two states", two_states.map(|line| words.say(&line)), width);

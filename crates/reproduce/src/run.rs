@@ -12,7 +12,7 @@ use std::thread;
 
 use cellworks_mapping::experiment::ExchangeRun;
 use cellworks_runner::simulated;
-use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim};
+use cellworks_sim::{Description, HazardWatch, PpeAccess, Sim, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::experiment::{Outcome, Program, Simulation};
@@ -175,8 +175,10 @@ fn make(name: &str, access: PpeAccess, descriptions: Descriptions<'_>) -> Result
     let description =
         descriptions(name).ok_or_else(|| format!("there is no machine called `{name}`"))?;
     let timebase_hz = description.clock.timebase_hz.value;
-    // The watch for hazards changes no result, but takes time for every element of a list.
+    // The watch for hazards changes no result, but takes time for every element of a list. Windows of
+    // the programs would leave out parts of the counters.
     let sim = Sim::builder(description)
+        .window(Window::WholeRun)
         .ppe_access(access)
         .hazards(HazardWatch::Off)
         .build()

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::clock::Clock;
 use crate::fabric::{Fabric, Token, Transaction};
 use crate::index::ThreadIndex;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
 use crate::words::Flights;
 
 pub(crate) struct Bus {
@@ -45,6 +45,10 @@ impl Bus {
     #[inline]
     pub fn keep(&self, done: Vec<Token>) {
         self.done.replace(done);
+    }
+
+    pub fn parts(&self) -> Vec<PartCounters> {
+        self.fabric.borrow().parts()
     }
 
     pub fn resources(&self) -> Vec<ResourceCounters> {

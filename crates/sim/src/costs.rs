@@ -19,6 +19,10 @@ impl Quantity {
 pub(crate) struct Costs {
     /// A cycle of the SPUs and the PPE. No call that a program makes takes less time.
     pub cycle: Femtoseconds,
+    /// The maximum of the cycles of a call of `compute` that count: all, unless the computation of
+    /// the SPUs or of the PPE is free.
+    pub spu_cycles_max: u64,
+    pub ppe_cycles_max: u64,
     /// The time in which the SPU issues an MFC command.
     pub issue: Femtoseconds,
     /// The time from the issue of an MFC command to its first bus request.
@@ -69,6 +73,8 @@ impl Costs {
         let bus_cycle = Femtoseconds::from_cycles(1, clock.bus_hz.value);
         Self {
             cycle,
+            spu_cycles_max: u64::MAX,
+            ppe_cycles_max: u64::MAX,
             issue: mfc.issue_cycles.value * cycle,
             start: mfc.start_cycles.value * cycle,
             request_interval: mfc.request_interval_bus_cycles.value * bus_cycle,

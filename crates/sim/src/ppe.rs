@@ -344,7 +344,16 @@ impl PpeCore for SimPpe {
 
     fn compute(&self, cycles: Cycles) {
         // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
-        self.world().compute(self.processor(), cycles.0.max(1));
+        let cycles = cycles.0.clamp(1, self.world().costs.ppe_cycles_max);
+        self.world().compute(self.processor(), cycles);
+    }
+
+    fn window_begins(&self) {
+        self.world().begin_window(self.processor());
+    }
+
+    fn window_ends(&self) {
+        self.world().end_window(self.processor());
     }
 
     fn are_spes_confined_to_local_store(&self) -> bool {

@@ -124,6 +124,9 @@ impl Programs {
             .observer
             .borrow_mut()
             .program_began(world.now(), id, name);
+        if world.observers.window_begins_with(id) {
+            world.begin_window_now();
+        }
         world
             .observers
             .pulse
@@ -138,6 +141,9 @@ impl Programs {
                     .observer
                     .borrow_mut()
                     .program_ended(world.now(), id);
+                if world.observers.window_ends_with_program() {
+                    world.end_window_now();
+                }
                 world.pass(processor, world.costs.end_program);
             }
         }));

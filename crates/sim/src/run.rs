@@ -19,6 +19,7 @@ use crate::index::PPE;
 use crate::mfc::{MfcState, Mfcs};
 use crate::observe::{Counters, Observer};
 use crate::observers::Observers;
+use crate::part::Part;
 use crate::ppe::SimPpe;
 use crate::programs::{Programs, is_cancellation};
 use crate::setup::Setup;
@@ -109,7 +110,14 @@ fn world_of(setup: &Setup, trace: Option<Trace>) -> World {
         local_stores,
     } = setup;
     let spes = topology.spes();
-    let costs = Costs::of(description);
+    let mut costs = Costs::of(description);
+    let mut fabric = Fabric::new(description);
+    match options.free {
+        Some(Part::Ports) => fabric.free_ports(),
+        Some(Part::Spus) => costs.spu_cycles_max = 1,
+        Some(Part::Ppe) => costs.ppe_cycles_max = 1,
+        _ => {}
+    }
     let mfc = |spe: SpeId| {
         let local_store = LocalStore::new(spe, local_stores[spe.index()].clone());
         let lines = costs.outstanding_requests;
@@ -124,13 +132,14 @@ fn world_of(setup: &Setup, trace: Option<Trace>) -> World {
         Observer::new(topology.name(), spes.len(), trace),
         Hazards::new(options.hazards, addresses.collect()),
         Pulse::new(topology.name(), spes.len()),
+        options.window,
     );
     World::new(
         topology.clone(),
         costs,
         mfcs,
         observers,
-        Fabric::new(description),
+        fabric,
         Clock::new(options.seed, setup.limit()),
     )
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::description::Description;
 use crate::hazard::HazardWatch;
+use crate::part::Part;
 use crate::time::Moment;
 
 pub(crate) struct Setup {
@@ -32,6 +33,26 @@ pub(crate) struct Options {
     pub ppe_access: PpeAccess,
     pub hazards: HazardWatch,
     pub stack_bytes: usize,
+    /// The part that takes no time.
+    pub free: Option<Part>,
+    pub window: Window,
+}
+
+/// The part of a run to which its counters refer: see
+/// [`Ppe::begin_window`](cellworks_machine::Ppe::begin_window).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// The part that the program chooses by its calls, or the whole run without a call.
+    #[default]
+    ByCalls,
+    /// As `ByCalls`, but without a call from the time at which a program has begun on every SPE
+    /// that runs programs, until the last program has ended.
+    ///
+    /// It is meant for programs that wait for each other at their beginning: one program starts
+    /// after the other, so a program that does not wait may have ended before the last one begins.
+    AfterStart,
+    /// The whole run, whatever the program calls.
+    WholeRun,
 }
 
 /// How the PPE reaches the registers of SPEs.

@@ -17,9 +17,10 @@ use crate::hazard::HazardWatch;
 use crate::memory::{PAGE_BYTES, Used, Zeroed};
 use crate::mfc::{LOCAL_STORE_STRIDE, LOCAL_STORES_AT};
 use crate::observe::Counters;
+use crate::part::Part;
 use crate::ppe::SimPpe;
 use crate::run::{Main, run};
-use crate::setup::{Options, PpeAccess, Setup};
+use crate::setup::{Options, PpeAccess, Setup, Window};
 use crate::spe::SimSpe;
 
 /// The lowest effective address of allocated regions.
@@ -142,13 +143,45 @@ impl SimBuilder {
         self
     }
 
+    /// Makes a part of the machine free: its work takes no time, or the shortest time that a
+    /// description allows. The difference to a run without this setting is what the part costs.
+    ///
+    /// ```
+    /// use cellworks_machine::{Cycles, Machine, Spe, SpeId};
+    /// use cellworks_sim::{Description, Part, Sim};
+    ///
+    /// let ps3 = || Sim::builder(Description::built_in("ps3").unwrap());
+    /// let took = |sim: Sim| {
+    ///     sim.run(|ppe| drop(ppe.spawn(SpeId::new(0), |spe| spe.compute(Cycles(3_200)))))?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(sim.counters().expect("it has run").elapsed)
+    /// };
+    /// // Nearly all of the time is the start of the program.
+    /// let whole = took(ps3().build()?)?;
+    /// assert!(took(ps3().free(Part::Programs).build()?)? < whole / 100);
+    /// assert!(took(ps3().free(Part::MemoryPins).build()?)? == whole);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn free(mut self, part: Part) -> Self {
+        self.options.free = Some(part);
+        self
+    }
+
+    /// Sets the part of each run to which its counters refer.
+    pub fn window(mut self, window: Window) -> Self {
+        self.options.window = window;
+        self
+    }
+
     /// Builds the machine.
     ///
     /// # Errors
     ///
     /// Returns [`SimError`] if this computer has not enough memory for the local stores.
     pub fn build(self) -> Result<Sim, SimError> {
-        let description = self.description;
+        let mut description = self.description;
+        if let Some(part) = self.options.free {
+            part.free_in(&mut description);
+        }
         let topology = topology_of(&description);
         let space = AddressSpace::new();
         let bytes = description.local_store.bytes.value as usize;
@@ -230,6 +263,8 @@ impl Sim {
                 ppe_access: PpeAccess::default(),
                 hazards: HazardWatch::default(),
                 stack_bytes: 256 * 1024,
+                free: None,
+                window: Window::default(),
             },
             trace: None,
         }

@@ -426,6 +426,14 @@ unsafe impl SpeCore for SimSpe {
         self.world.activity_ends(self.processor());
     }
 
+    fn window_begins(&self) {
+        self.world.begin_window(self.processor());
+    }
+
+    fn window_ends(&self) {
+        self.world.end_window(self.processor());
+    }
+
     fn catch_up(&self) {
         self.settle();
     }
@@ -556,7 +564,8 @@ impl Spe for SimSpe {
 
     fn compute(&self, cycles: Cycles) {
         // Even `compute(0)` takes a cycle, so that an endless loop ends at the time limit.
-        self.world.compute(self.processor(), cycles.0.max(1));
+        let cycles = cycles.0.clamp(1, self.world.costs.spu_cycles_max);
+        self.world.compute(self.processor(), cycles);
     }
 
     fn yield_now(&self) {

@@ -22,6 +22,7 @@ use crate::args::CommonArgs;
 use crate::failure::Failure;
 use crate::machine::{self, Job, on_machine};
 use crate::session::{End, Session};
+use crate::simulated::Sample;
 use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
@@ -149,6 +150,18 @@ impl Job for Runs<'_> {
 
     fn hazards(&self) -> HazardWatch {
         HazardWatch::Warn
+    }
+
+    fn sample(plan: Plan, machine: &dyn Runner) -> Result<Sample, String> {
+        let program = plan.programs.first().ok_or("there is no program")?;
+        let ran = machine.run_program(&**program, None);
+        let quantities = ran.map_err(|error| error.to_string())?;
+        let first = quantities.first().ok_or("the program has no results")?;
+        Ok(Sample {
+            name: first.name.to_owned(),
+            value: first.value,
+            unit: first.unit.to_owned(),
+        })
     }
 
     fn run(

@@ -19,6 +19,7 @@ use crate::args::span;
 use crate::failure::Failure;
 use crate::machine::{Job, on_machine};
 use crate::session::{End, Session};
+use crate::simulated::Sample;
 use args::Wanted;
 use found::Found;
 use work::{Work, title_of};
@@ -57,6 +58,16 @@ impl Job for Stats<'_> {
             Wanted::These(requests) if requests[0].function == Function::Memory => HazardWatch::Off,
             Wanted::These(_) => HazardWatch::Warn,
         }
+    }
+
+    fn sample(work: Work, machine: &dyn Runner) -> Result<Sample, String> {
+        let plan = work.plans.first().ok_or("there is no measurement")?;
+        let measured = machine.measure(plan).map_err(|error| error.to_string())?;
+        Ok(Sample {
+            name: "latency_ns".to_owned(),
+            value: measured.latency_ns.p50,
+            unit: "ns".to_owned(),
+        })
     }
 
     fn run(

@@ -242,6 +242,78 @@ fn two_machines_are_compared_key_by_key() {
     );
 }
 
+#[test]
+fn the_differences_have_their_effect() {
+    let out = printed(&["diff", "ps3", "qs20"]);
+    let row = |what: &str| {
+        let line = out.lines().find(|line| line.starts_with(what));
+        words(line.unwrap_or_else(|| panic!("{what}: {out}")))[1..].join(", ")
+    };
+    assert_eq!(row("effect"), "ps3, qs20");
+    assert_eq!(row("one SPE gets 16 KB"), "16.4 GB/s, 7.18 GB/s");
+    // The QS20 has eight SPEs in Cell 0.
+    assert_eq!(row("all SPEs of Cell 0"), "24.6 GB/s, 24.6 GB/s");
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for reason in [
+        "ps3: one SPE gets 16.4 GB/s because its MFC has 16 lines of 128 bytes under way",
+        "qs20: one SPE gets 7.18 GB/s because its MFC has 16 lines of 128 bytes under way",
+        "qs20: each line waits until the other Cell has answered its command",
+        "without the link one SPE would get 16.",
+    ] {
+        assert!(text.contains(reason), "{reason}: {out}");
+    }
+    assert!(!text.contains("ps3: each line waits"), "{out}");
+}
+
+#[test]
+fn a_template_is_a_machine_with_as_many_spes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, printed(&["new", "--spes", "12"])).unwrap();
+    let mut command = crate::common::stats_command("-f dmaget -n 12 -i 10 --machine");
+    let run = Run::of(command.arg(&file));
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert!(run.out.contains(": 12 SPEs, 1 Cell, "), "{}", run.out);
+    for spes in ["0", "1025", "many"] {
+        let run = machines(&["new", "--spes", spes]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(run.err.contains("--spes"), "{}", run.err);
+    }
+}
+
+#[test]
+fn more_spes_in_a_cell_take_one_round_of_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("twelve.toml");
+    let spes = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]";
+    let text = printed(&["ps3"]).replace("[1, 3, 5, 6, 4, 2]", spes);
+    fs::write(&file, &text).unwrap();
+    let run = machines(&[file.to_str().unwrap()]);
+    assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+    let about = [
+        "interconnect.elements misses \"SPE8\"",
+        "interconnect.elements misses \"SPE9\"",
+        "interconnect.elements misses \"SPE10\"",
+        "interconnect.elements misses \"SPE11\"",
+        "interconnect.hops_max is 6; allowed: 8 or more, because the farthest of 16 elements is 8 hops away",
+    ];
+    assert_eq!(run.err.lines().count(), about.len(), "{}", run.err);
+    for text in about {
+        assert!(run.err.contains(text), "{text}: {}", run.err);
+    }
+    // With what the errors say, the file describes a machine.
+    let text = text.replace(
+        "\"MIC\"]",
+        "\"MIC\", \"SPE8\", \"SPE9\", \"SPE10\", \"SPE11\"]",
+    );
+    fs::write(
+        &file,
+        text.replace("{ value = 6, sure", "{ value = 8, sure"),
+    )
+    .unwrap();
+    printed(&[file.to_str().unwrap()]);
+}
+
 /// A researcher's first experiment: a ring with more SPEs than a Cell has.
 #[test]
 fn a_ring_of_twelve_spes_is_simulated() {
@@ -272,7 +344,8 @@ fn the_keys_of_differences_stay_whole_on_a_narrow_terminal() {
             .env("COLUMNS", "80"),
     );
     assert_eq!(run.code, Some(0), "{}", run.err);
-    let keys: Vec<&str> = run.out.lines().map(|line| words(line)[0]).collect();
+    let lines = run.out.lines().filter(|line| !line.is_empty());
+    let keys: Vec<&str> = lines.map(|line| words(line)[0]).collect();
     assert!(
         keys.contains(&"memory[1].refresh_interval_ps"),
         "{}",

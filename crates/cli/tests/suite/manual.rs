@@ -15,7 +15,7 @@ const SUBCOMMANDS: [&str; 9] = [
 ];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 18] = [
+const FLAGS: [&str; 20] = [
     "load",
     "matrix",
     "polling",
@@ -28,6 +28,8 @@ const FLAGS: [&str; 18] = [
     "seed",
     "hazards",
     "counters",
+    "after-start",
+    "bottleneck",
     "system-calls",
     "format",
     "html",

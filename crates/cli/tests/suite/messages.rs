@@ -238,6 +238,10 @@ fn flags_that_would_do_nothing() {
                 "stats --machine qs20 -f dmaget --counters --format csv",
                 "--counters with --format csv: CSV has no counters; add --json FILE, or leave one of them out",
             ),
+            (
+                "stats --machine qs20 -f dmaget --bottleneck --format csv",
+                "--bottleneck with --format csv: CSV has no counters; add --json FILE, or leave one of them out",
+            ),
             ("stats --samples", &samples("dmaget")),
             ("stats --samples --csv all.csv", &samples("dmaget")),
             ("stats -f mailbox --samples", &samples("mailbox")),

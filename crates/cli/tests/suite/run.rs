@@ -136,6 +136,16 @@ fn a_page_has_curves_and_a_trace_is_of_one_run() {
 }
 
 #[test]
+fn the_bottleneck_of_a_program_is_found_by_its_first_number() {
+    let flags = format!("aes {SMALL} --buffering double --bottleneck --format json");
+    let report: serde_json::Value = serde_json::from_str(&printed(&flags)).unwrap();
+    let bottleneck = &report["counters"]["bottleneck"];
+    assert_eq!(bottleneck["result"], "time");
+    assert_eq!(bottleneck["value"], report["results"][0]["value"]);
+    assert_eq!(bottleneck["part"], "the SPUs");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_numbers() {
     let once = printed(&format!("aes {SMALL} --seed 5 --format csv"));
     assert_eq!(once, printed(&format!("aes {SMALL} --seed 5 --format csv")));

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::{Run, cellworks, list, stats, stats_command};
+use cellworks_sim::trace::read_slices;
 use serde_json::Value;
 
 /// Runs `cellworks stats --machine qs20` with the given arguments.
@@ -228,6 +229,123 @@ fn counters_are_in_the_table_in_json_and_on_the_page() {
 }
 
 #[test]
+fn counters_after_the_start_are_of_the_last_timed_loop() {
+    let of = |flags: &str| json(&format!("-f dmaget -n 4 -b 4k -i 20 {flags}"))["counters"].take();
+    let (all, window) = (of("--counters"), of("--counters --after-start"));
+    let ns = |counters: &Value, name: &str| counters[name].as_f64().unwrap();
+    assert_eq!(ns(&all, "began_ns"), 0.0);
+    // Each of the four programs takes more than a millisecond to start.
+    assert!(ns(&window, "began_ns") > 4e6, "{window}");
+    assert!(ns(&window, "elapsed_ns") < ns(&all, "elapsed_ns") / 50.0);
+    for spe in &list(&window, "spes")[..4] {
+        assert_eq!(spe["commands"], 20, "{spe}");
+        let times = spe.as_object().unwrap().iter();
+        let times = times.filter(|(name, _)| name.ends_with("_ns"));
+        let sum: f64 = times.map(|(_, ns)| ns.as_f64().unwrap()).sum();
+        assert!((sum - ns(&window, "elapsed_ns")).abs() < 1.0, "{spe}");
+    }
+}
+
+#[test]
+fn a_trace_has_words_of_the_program_and_the_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace");
+    let traced = |arguments: &str| {
+        let mut command = cellworks();
+        command.args(arguments.split(' ')).arg("--trace");
+        measured(&Run::of(command.arg(&file)));
+        read_slices(&fs::read(&file).unwrap()).unwrap()
+    };
+    let slices = traced("stats --machine ps3 -f dmaget -b 16k -i 5 -w 2 --after-start");
+    let of = |name: &'static str| slices.iter().filter(move |slice| slice.name == name);
+    assert_eq!(of("get 16 KB").count(), 2 + 5);
+    let gets = of("get 16 KB").filter(|get| get.track.starts_with("SPE 0/MFC/entry "));
+    assert_eq!(gets.count(), 2 + 5);
+    let window = of("window").next().unwrap();
+    let in_window = of("get 16 KB").filter(|get| get.overlaps(window));
+    assert_eq!(in_window.count(), 5);
+    assert!(
+        slices.iter().all(|slice| !slice.name.contains("::")),
+        "{slices:?}"
+    );
+
+    let slices = traced("run commstime --machine qs20 --spes 2 --rounds 5");
+    for name in ["process 0 of the ring", "process 1 of the ring"] {
+        assert!(slices.iter().any(|slice| slice.name == name), "{slices:?}");
+    }
+}
+
+#[test]
+fn the_part_that_limits_is_named_with_the_time_without_it() {
+    const MANY: &str = "-f dmaget -N 6 -b 16k -i 20 -w 5 --bottleneck";
+    let found = |machine: &str, flags: &str| {
+        let run = stats(&format!("--machine {machine} {flags} --format json"));
+        measured(&run);
+        let mut report = run.report();
+        let value = report["measurements"][0]["latency_ns"]["p50"].clone();
+        let bottleneck = report["counters"]["bottleneck"].take();
+        assert_eq!(bottleneck["value"], value, "the run is the same");
+        bottleneck
+    };
+    let of_kind = |bottleneck: &Value, kind: &str, name: &str| {
+        let mut parts = list(bottleneck, "parts").iter();
+        let part = parts.find(|part| part["kind"] == kind).unwrap();
+        part[name].as_f64().unwrap()
+    };
+
+    // The memory has the data rate of its port, but it loses time to refreshes.
+    let ps3 = found("ps3", MANY);
+    assert_eq!(ps3["part"], "the memory pins");
+    assert_eq!(ps3["parts"][0]["next"], "Cell 0, the port out of MIC");
+    assert!(of_kind(&ps3, "the memory pins", "busy") > 0.9, "{ps3}");
+
+    // Memory of twice the rate gains little, because the port of the controller limits.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("fast.toml");
+    let ps3_text = String::from_utf8(
+        cellworks()
+            .args(["machines", "ps3"])
+            .output()
+            .unwrap()
+            .stdout,
+    );
+    let fast = ps3_text
+        .unwrap()
+        .replace("{ value = 25_600_000_000", "{ value = 51_200_000_000");
+    fs::write(&file, fast).unwrap();
+    let fast = found(file.to_str().unwrap(), MANY);
+    assert_eq!(fast["part"], "the ports");
+    assert_eq!(fast["parts"][0]["busiest"], "Cell 0, the port out of MIC");
+    assert!(of_kind(&fast, "the ports", "busy") > 0.95, "{fast}");
+    assert!(of_kind(&fast, "the ports", "saved") > 0.1, "{fast}");
+
+    // One SPE of two Cells waits for the answers of the other Cell, with 16 requests under way.
+    let qs20 = found("qs20", "-f dmaget -b 16k -i 20 -w 5 --bottleneck");
+    assert_eq!(qs20["part"], "the MFCs' requests under way");
+    for kind in ["the MFCs' requests under way", "the link between Cells"] {
+        assert!(of_kind(&qs20, kind, "saved") > 0.5, "{qs20}");
+    }
+}
+
+#[test]
+fn the_bottleneck_is_in_the_table_and_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut command = stats_command("--machine ps3 -f dmaget -N 6 -b 16k -i 5 --bottleneck --html");
+    let run = Run::of(command.arg(&page));
+    let page = fs::read_to_string(page).unwrap();
+    for text in [
+        "The bottleneck is the memory pins: memory module 0 is busy for ",
+        "Without this limit the latency would be ",
+        "Move fewer bytes",
+        "the start of programs",
+    ] {
+        assert!(measured(&run).contains(text), "{text}: {}", run.out);
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
 fn the_ppe_takes_longer_by_system_calls() {
     let median = |flags: &str| {
         let report = json(&format!("-f signal -i 10 {flags}"));
@@ -338,6 +456,8 @@ fn flags_of_simulated_machines_are_refused_on_this_computer() {
         ("--seed", " 1"),
         ("--hazards", " off"),
         ("--counters", ""),
+        ("--after-start", ""),
+        ("--bottleneck", ""),
         ("--system-calls", ""),
     ] {
         stats(&format!("-f dmaget {flag}{value}")).refused(&format!(
@@ -354,7 +474,10 @@ fn flags_that_make_no_sense_on_a_simulated_machine() {
          measured, so there is nothing to share out; leave it out, or end long runs with --limit\n  \
          example: cellworks stats --machine qs20 --limit 1s\n",
     );
-    for flag in ["--trace t", "--counters"] {
+    qs20("-f dmaget --after-start").refused(
+        "error: --after-start shows nothing by itself; add --counters, --bottleneck or --trace FILE\n",
+    );
+    for flag in ["--trace t", "--counters", "--bottleneck"] {
         let name = flag.split(' ').next().unwrap();
         qs20(flag).refused(&format!(
             "error: {name} without -f: it is of one run, and everything has many; name a function\n  \

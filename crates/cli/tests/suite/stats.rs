@@ -864,6 +864,8 @@ fn help_has_the_flags_and_examples() {
         "--seed",
         "--hazards",
         "--counters",
+        "--after-start",
+        "--bottleneck",
         "--system-calls",
         "--format",
         "--html",

@@ -24,6 +24,10 @@ pub trait PpeCore: Wake {
     fn topology(&self) -> &Topology;
     /// See [`Ppe::compute`](crate::Ppe::compute).
     fn compute(&self, cycles: Cycles);
+    /// See [`Ppe::begin_window`](crate::Ppe::begin_window).
+    fn window_begins(&self) {}
+    /// See [`Ppe::end_window`](crate::Ppe::end_window).
+    fn window_ends(&self) {}
     /// See [`Spe::is_confined_to_local_store`].
     fn are_spes_confined_to_local_store(&self) -> bool;
     /// Starts a program on an SPE, after the programs that were started earlier on the same SPE.

@@ -197,6 +197,23 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         self.core.compute(cycles);
     }
 
+    /// Begins the window of the run: the time to which the counters of a simulated machine refer,
+    /// and which its trace shows as a slice. Each call, also on an SPE, begins the window anew, so
+    /// the window begins at the last call. It takes no simulated time. A real machine does nothing.
+    ///
+    /// Without a call, the window is the whole run, with the start of the programs, one after the
+    /// other. A main program that has spawned all programs begins the window before it sends them
+    /// the word for which they wait.
+    pub fn begin_window(&self) {
+        self.core.window_begins();
+    }
+
+    /// Ends the window that a call of [`begin_window`](Self::begin_window) has begun. The last call
+    /// counts. Without a call, the window ends with the run.
+    pub fn end_window(&self) {
+        self.core.window_ends();
+    }
+
     /// Starts `program` on an SPE, after the programs that were started there earlier. The program
     /// may borrow values that outlive the [run](Machine::run). At its start, the MFC queue is
     /// empty, and the SPE has no reservation and no reserved part of the local store. The bytes of

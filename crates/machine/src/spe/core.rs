@@ -88,6 +88,14 @@ pub unsafe trait SpeCore: Wake + Sized + 'static {
     #[inline(always)]
     fn activity_ends(&self) {}
 
+    /// See [`Spe::begin_window`](crate::Spe::begin_window).
+    #[inline(always)]
+    fn window_begins(&self) {}
+
+    /// See [`Spe::end_window`](crate::Spe::end_window).
+    #[inline(always)]
+    fn window_ends(&self) {}
+
     /// Returns how long the program may run without a call of [`look_outside`](Self::look_outside).
     /// Returns `None` if another thread of the SPE is ready, or if slices are not read in place
     /// (directly in main memory). So a returned time permits [`hold_in_place`](Self::hold_in_place)

@@ -83,6 +83,19 @@ pub trait Spe: SpeCore {
         Activity::begin(self, name)
     }
 
+    /// Begins the window of the run: see [`Ppe::begin_window`](crate::Ppe::begin_window). If every
+    /// program calls this method, the window begins when the last program calls it.
+    #[inline(always)]
+    fn begin_window(&self) {
+        self.window_begins();
+    }
+
+    /// Ends the window of the run: see [`Ppe::end_window`](crate::Ppe::end_window).
+    #[inline(always)]
+    fn end_window(&self) {
+        self.window_ends();
+    }
+
     /// Returns the free bytes of the calling thread's real stack. On a simulated machine, the real
     /// stack is larger than the stack's part of the local store.
     fn free_stack_bytes(&self) -> usize;

@@ -3,7 +3,7 @@
 use cellworks_stats::Measurement;
 use maud::{Markup, html};
 
-use crate::counters::{about, tables as rows_of};
+use crate::counters::{about, busiest, free_parts, sentences, tables as rows_of};
 use crate::text::{
     FixedColumn, added_ns, buffers, columns_of, ends, figures, finding_name, finding_parameters,
     finding_value, interval_percent, notes_of, pages, size, whole,
@@ -114,20 +114,30 @@ fn grouped(group: &[Measurement]) -> Markup {
 pub(crate) fn counters(counters: &Counters) -> Markup {
     html! {
         p.note { (about(counters)) "; times are shares of it." }
-        @for rows in rows_of(counters) {
-            div.wide {
-                table {
-                    thead {
-                        tr { @for (at, heading) in rows[0].iter().enumerate() {
-                            th class=[(at == 0).then_some("left")] scope="col" { (heading) }
+        @for rows in rows_of(counters) { (of_rows(&rows, |at| at == 0)) }
+        @if let Some(busiest) = busiest(counters) { p.note { "Busiest: " (busiest) "." } }
+        @if let Some(rows) = free_parts(counters) {
+            h3 { "Bottleneck" }
+            @for sentence in sentences(counters) { p { (sentence) } }
+            (of_rows(&rows, |at| at == 0 || at == 3))
+        }
+    }
+}
+
+fn of_rows(rows: &[Vec<String>], is_text: impl Fn(usize) -> bool) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead {
+                    tr { @for (at, heading) in rows[0].iter().enumerate() {
+                        th class=[is_text(at).then_some("left")] scope="col" { (heading) }
+                    } }
+                }
+                tbody {
+                    @for row in &rows[1..] {
+                        tr { @for (at, value) in row.iter().enumerate() {
+                            td class=[is_text(at).then_some("left")] { (value) }
                         } }
-                    }
-                    tbody {
-                        @for row in &rows[1..] {
-                            tr { @for (at, value) in row.iter().enumerate() {
-                                td class=[(at == 0).then_some("left")] { (value) }
-                            } }
-                        }
                     }
                 }
             }

@@ -7,7 +7,7 @@ use cellworks_stats::Finding;
 use serde_json::Value;
 
 use super::ProgramReport;
-use crate::columns::{columns, columns_within};
+use crate::columns::columns_within;
 use crate::csv::quoted;
 use crate::table::{cautions, head, not_measured, section};
 use crate::text::{bandwidth, bold, figures, size, time, wrapped};
@@ -45,10 +45,7 @@ pub fn table(report: &ProgramReport, width: usize) -> String {
         text += &aligned(block, words, width);
     }
     if let Some(counters) = &report.counters {
-        let about = crate::counters::about(counters);
-        text += &format!("\n{}: {about}\n", bold("Counters"));
-        let tables = crate::counters::tables(counters);
-        text += &tables.map(|rows| columns(rows, |at| at == 0)).join("\n");
+        text += &crate::counters::table(counters, width);
     }
     let missing = not_measured(&report.not_measured).into_iter();
     text += &section("Not measured", missing.map(|line| words.say(&line)), width);

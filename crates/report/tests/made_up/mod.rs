@@ -20,7 +20,9 @@ use cellworks_stats::{
 use serde_json::json;
 
 pub use matrices::{captured, matrix, pair, times};
-pub use programs::{counters, explanation, machines, placement, program, sweep};
+pub use programs::{
+    counters, counters_with_a_bottleneck, explanation, machines, placement, program, sweep,
+};
 pub use reproductions::{reproduction, speed_ups, two_papers};
 
 /// A report with a value in every field.

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use cellworks_report::{
-    Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement, ExplanationReport,
-    FigureAxis, FigureCurve, FixedTask, LinkLoad, Machines, MappingTimes, PlacementProblem,
-    PlacementReport, PlacementTrial, PlacementTrials, ProgramFigure, ProgramReport,
-    ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo, SweepReport,
+    Bottleneck, Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement,
+    ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
+    MappingTimes, PartCounters, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
+    ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo,
+    SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -248,11 +249,50 @@ pub fn counters() -> Counters {
         bytes: 128 * packets,
         busy_ns: 125_000.0,
     };
+    let busiest = |kind: &str, name: &str, busy_ns| PartCounters {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        busy_ns,
+    };
     Counters {
+        began_ns: 0.0,
         elapsed_ns: 1_000_000.0,
         spes: vec![busy, idle],
         resources: vec![ring("Cell 0, ring 0", 0), ring("Cell 0, ring 1", 128_000)],
+        busiest: vec![
+            busiest("the memory pins", "memory module 0", 125_000.0),
+            busiest("the SPUs", "SPE 0", 250_000.0),
+        ],
         events: 12_345,
+        bottleneck: None,
+    }
+}
+
+/// The counters, with a bottleneck that is the pins of the memory.
+pub fn counters_with_a_bottleneck() -> Counters {
+    let free = |kind: &str, value, saved, next: Option<&str>| FreePart {
+        kind: kind.to_owned(),
+        busiest: next.map(|_| "memory module 0".to_owned()),
+        busy: next.map(|_| 0.96),
+        value,
+        saved,
+        next: next.map(str::to_owned),
+        next_busy: next.map(|_| 0.5),
+        advice: format!("Less of {kind}."),
+    };
+    Counters {
+        began_ns: 9_000_000.0,
+        bottleneck: Some(Bottleneck {
+            result: "latency_ns".to_owned(),
+            unit: "ns".to_owned(),
+            value: 4_000.0,
+            part: Some("the memory pins".to_owned()),
+            parts: vec![
+                free("the memory pins", 3_000.0, 0.25, Some("SPE 0")),
+                free("the local stores", 3_990.0, 0.0025, None),
+            ],
+        }),
+        ..counters()
     }
 }
 

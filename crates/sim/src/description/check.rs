@@ -12,6 +12,9 @@ pub(super) const SPES_MAX: usize = 1_024;
 pub(super) fn check(machine: &Description, file: &File<'_>) {
     cells(machine, file);
     modules(machine, file);
+    if !file.is_there(&["interconnect.kind", "cell", "memory"]) {
+        return;
+    }
     match &machine.interconnect {
         Interconnect::Rings(rings) => on_rings(machine, rings, file),
         Interconnect::Mesh(mesh) => on_a_mesh(machine, mesh, file),
@@ -26,12 +29,14 @@ fn cells(machine: &Description, file: &File<'_>) {
         Interconnect::Rings(_) => 2,
         _ => 1,
     };
-    if cells > cells_max {
+    let is_known = file.is_there(&["interconnect.kind", "cell"]);
+    if cells > cells_max && is_known {
         let allowed = "two at the most with rings, one with a mesh, a crossbar or a matrix";
         let problem = format!("is one [[cell]] too many; allowed: {allowed}");
         file.problem(&format!("cell[{cells_max}]"), problem);
     }
     match (&machine.link, cells) {
+        _ if !file.is_there(&["link", "cell"]) => {}
         (None, 2) => {
             let problem = "is missing; allowed: a [link], because there are two Cells";
             file.problem("link", problem);
@@ -43,17 +48,19 @@ fn cells(machine: &Description, file: &File<'_>) {
         _ => {}
     }
     for (index, cell) in machine.cells.iter().enumerate() {
+        let path = format!("cell[{index}].spes");
+        let is_known = file.is_there(&[&path]);
         for (place, spe) in cell.spes.iter().enumerate() {
-            if cell.spes[..place].contains(spe) {
-                let path = format!("cell[{index}].spes[{place}]");
+            let path = format!("{path}[{place}]");
+            if is_known && cell.spes[..place].contains(spe) && file.is_there(&[&path]) {
                 let problem = format!("is {spe} again; allowed: each SPE of a Cell once");
                 file.problem(&path, problem);
             }
         }
         let modules = machine.modules.len();
         let module = cell.nearest_module;
-        if usize::from(module) >= modules {
-            let path = format!("cell[{index}].nearest_module");
+        let path = format!("cell[{index}].nearest_module");
+        if usize::from(module) >= modules && file.is_there(&[&path, "memory"]) {
             let problem = format!("is {module}; allowed: {}", numbers(modules, "[[memory]]"));
             file.problem(&path, problem);
         }
@@ -76,12 +83,14 @@ fn modules(machine: &Description, file: &File<'_>) {
     let cells = machine.cells.len();
     let on_a_mesh = matches!(machine.interconnect, Interconnect::Mesh(_));
     for (index, module) in machine.modules.iter().enumerate() {
-        let refused = |key, problem: &str| file.problem(&format!("memory[{index}].{key}"), problem);
-        if usize::from(module.cell) >= cells {
+        let path = |key| format!("memory[{index}].{key}");
+        let refused = |key, problem: &str| file.problem(&path(key), problem);
+        if usize::from(module.cell) >= cells && file.is_there(&[&path("cell"), "cell"]) {
             let allowed = numbers(cells, "[[cell]]");
             refused("cell", &format!("is {}; allowed: {allowed}", module.cell));
         }
         match (on_a_mesh, module.tile) {
+            _ if !file.is_there(&[&path("tile"), "interconnect.kind"]) => {}
             (true, None) => {
                 let problem =
                     "is missing; allowed: the column and row where it is attached, such as [0, 2]";
@@ -96,7 +105,8 @@ fn modules(machine: &Description, file: &File<'_>) {
             _ => {}
         }
         let (refresh, interval) = (module.refresh_ps.value, module.refresh_interval_ps.value);
-        if refresh >= interval {
+        let are_known = file.is_sound(&[&path("refresh_ps"), &path("refresh_interval_ps")]);
+        if refresh >= interval && are_known {
             let problem = format!(
                 "is {refresh}; allowed: less than refresh_interval_ps, which is {interval}"
             );
@@ -106,12 +116,19 @@ fn modules(machine: &Description, file: &File<'_>) {
 }
 
 fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
-    let mut is_wrong = false;
+    if !file.is_there(&["interconnect.elements"]) {
+        return;
+    }
+    let mut wrong = BTreeSet::new();
     for (place, element) in rings.elements.iter().enumerate() {
+        let path = format!("interconnect.elements[{place}]");
+        if !file.is_there(&[&path]) {
+            wrong.insert(place);
+            continue;
+        }
         let mut refused = |problem: String| {
-            let path = format!("interconnect.elements[{place}]");
             file.problem(&path, problem);
-            is_wrong = true;
+            wrong.insert(place);
         };
         if !is_element(element) {
             let allowed = "PPE, SPE0, SPE1 and so on, MIC, IOIF0, IOIF1";
@@ -121,33 +138,31 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
             refused(format!("is {element:?} again; allowed: each element once"));
         }
     }
-    if is_wrong {
-        // A wrong name may be meant for a missing element, so no missing element is reported.
-        return;
-    }
-    let missing = |element: &str, why: String| {
-        let problem = format!("misses {element:?}; allowed: with it, because {why}");
-        file.problem("interconnect.elements", problem);
-    };
+    let mut missing: Vec<(String, String)> = Vec::new();
     let has = |element: &str| rings.elements.iter().any(|other| other == element);
     if !has("PPE") {
-        missing("PPE", "every Cell has a PPE".to_owned());
+        missing.push(("PPE".to_owned(), "every Cell has a PPE".to_owned()));
     }
     let mut missed = BTreeSet::new();
     for (index, cell) in machine.cells.iter().enumerate() {
-        for spe in &cell.spes {
+        let is_known = file.is_sound(&[&format!("cell[{index}].spes")]);
+        for spe in cell.spes.iter().filter(|_| is_known) {
             let element = format!("SPE{spe}");
             if !has(&element) && missed.insert(*spe) {
-                missing(&element, format!("cell[{index}].spes has {spe}"));
+                missing.push((element, format!("cell[{index}].spes has {spe}")));
             }
         }
     }
     for (index, module) in machine.modules.iter().enumerate() {
         if !has("MIC") && index == 0 {
-            missing("MIC", format!("memory[{index}] is attached there"));
+            missing.push((
+                "MIC".to_owned(),
+                format!("memory[{index}] is attached there"),
+            ));
         }
         let others = &machine.modules[..index];
-        if others.iter().any(|other| other.cell == module.cell) {
+        let is_known = file.is_there(&[&format!("memory[{index}].cell")]);
+        if is_known && others.iter().any(|other| other.cell == module.cell) {
             let problem = format!(
                 "is {} again; allowed: one [[memory]] for each Cell on rings",
                 module.cell
@@ -156,9 +171,19 @@ fn on_rings(machine: &Description, rings: &Rings, file: &File<'_>) {
         }
     }
     if machine.cells.len() == 2 && !has("IOIF0") {
-        missing("IOIF0", "the link to the other Cell is there".to_owned());
+        let why = "the link to the other Cell is there".to_owned();
+        missing.push(("IOIF0".to_owned(), why));
     }
-    reaches_every_element(rings, file)
+    // A wrong name may be meant for a missing element. So missing elements are reported only if
+    // there are more of them than wrong names.
+    if missing.len() > wrong.len() {
+        for (element, why) in &missing {
+            let problem = format!("misses {element:?}; allowed: with it, because {why}");
+            file.problem("interconnect.elements", problem);
+        }
+    }
+    let right = rings.elements.len() - wrong.len();
+    reaches_every_element(rings, right + missing.len(), file)
 }
 
 fn is_element(name: &str) -> bool {
@@ -172,9 +197,16 @@ fn is_element(name: &str) -> bool {
     is_spe || matches!(name, "PPE" | "MIC" | "IOIF0" | "IOIF1")
 }
 
-fn reaches_every_element(rings: &Rings, file: &File<'_>) {
+/// Records a problem if a way between two of `elements` elements is longer than `hops_max`.
+fn reaches_every_element(rings: &Rings, elements: usize, file: &File<'_>) {
+    let numbers = ["clockwise", "counterclockwise", "hops_max"];
+    let numbers = numbers.map(|key| format!("interconnect.{key}"));
+    let [clockwise, counterclockwise, hops_max] = &numbers;
+    if !file.is_sound(&[clockwise, counterclockwise, hops_max]) {
+        return;
+    }
     let (clockwise, counterclockwise) = (rings.clockwise.value, rings.counterclockwise.value);
-    let elements = rings.elements.len() as u64;
+    let elements = elements as u64;
     // If all rings have the same direction, the farthest element is the one just behind the sender.
     let farthest = match (clockwise, counterclockwise) {
         (0, 0) => {
@@ -195,10 +227,14 @@ fn reaches_every_element(rings: &Rings, file: &File<'_>) {
 }
 
 fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) {
+    if !file.is_sound(&["interconnect.columns", "interconnect.rows"]) {
+        return;
+    }
     let (columns, rows) = (mesh.columns.value, mesh.rows.value);
     let tiles = columns * rows;
     let on_the_mesh = |path: &str, [column, row]: [u16; 2]| {
-        if u64::from(column) < columns && u64::from(row) < rows {
+        let is_on = u64::from(column) < columns && u64::from(row) < rows;
+        if is_on || !file.is_sound(&[path]) {
             return;
         }
         let problem = format!(
@@ -215,12 +251,13 @@ fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) {
         }
     }
     for (place, spe) in machine.cells[0].spes.iter().enumerate() {
-        if u64::from(*spe) >= tiles {
+        let path = format!("cell[0].spes[{place}]");
+        if u64::from(*spe) >= tiles && file.is_there(&[&path]) {
             let problem = format!(
                 "is {spe}; allowed: 0 to {}, because {columns} x {rows} tiles hold {tiles} SPEs",
                 tiles - 1
             );
-            file.problem(&format!("cell[0].spes[{place}]"), problem);
+            file.problem(&path, problem);
         }
     }
 }
@@ -228,7 +265,7 @@ fn on_a_mesh(machine: &Description, mesh: &Mesh, file: &File<'_>) {
 fn with_a_matrix(machine: &Description, matrix: &Matrix, file: &File<'_>) {
     let spes = machine.spes().count();
     let fits = |path: &str, what: &str, length: usize| {
-        if length == spes {
+        if length == spes || !file.is_there(&[path, "cell[0].spes"]) {
             return;
         }
         let problem = format!("has {length} {what}; allowed: {spes}, one for each SPE");

@@ -23,6 +23,8 @@ pub(super) struct File<'t> {
     missing: RefCell<BTreeMap<String, Option<DescriptionError>>>,
     /// The paths of made-up values, which replace wrong values. Problems in them are not reported.
     made_up: RefCell<Vec<String>>,
+    /// The paths of wrong values, and of values that stand for missing or unreadable ones.
+    doubtful: RefCell<Vec<String>>,
 }
 
 impl<'t> File<'t> {
@@ -41,6 +43,7 @@ impl<'t> File<'t> {
             problems: RefCell::default(),
             missing: RefCell::default(),
             made_up: RefCell::default(),
+            doubtful: RefCell::default(),
         };
         let table = DeTable::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
@@ -52,6 +55,7 @@ impl<'t> File<'t> {
 
     /// Records that the value at `path` is wrong. Reading continues.
     pub fn wrong(&self, path: &str, error: DescriptionError) {
+        self.doubt(path);
         if !self.is_made_up(path) {
             self.problems.borrow_mut().push(error);
         }
@@ -59,16 +63,38 @@ impl<'t> File<'t> {
 
     /// Returns whether the value at `path` is made up or part of a made-up value.
     fn is_made_up(&self, path: &str) -> bool {
-        let is_in = |whole: &String| {
-            let rest = path.strip_prefix(whole.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
+        let is_in = |whole: &String| is_within(path, whole);
         self.made_up.borrow().iter().any(is_in) || self.missing.borrow().keys().any(is_in)
     }
 
     /// Clears the list of made-up values, after all values have been read.
     pub fn is_read(&self) {
         self.made_up.take();
+        let missing = self.missing.borrow();
+        self.doubtful.borrow_mut().extend(missing.keys().cloned());
+    }
+
+    /// Records that the value at `path` is not what the file should have.
+    pub fn doubt(&self, path: &str) {
+        self.doubtful.borrow_mut().push(path.to_owned());
+    }
+
+    /// Returns whether the values at `paths` are those of the file, with all that is in them. A
+    /// problem of values that do not fit together is only reported for such values.
+    pub fn is_sound(&self, paths: &[&str]) -> bool {
+        let doubtful = self.doubtful.borrow();
+        let is_doubtful = |path: &&str| {
+            let mut all = doubtful.iter();
+            all.any(|doubtful| is_within(path, doubtful) || is_within(doubtful, path))
+        };
+        !paths.iter().any(is_doubtful)
+    }
+
+    /// Returns whether the values at `paths` are those of the file. Values in them may be wrong.
+    pub fn is_there(&self, paths: &[&str]) -> bool {
+        let doubtful = self.doubtful.borrow();
+        let is_doubtful = |path: &&str| doubtful.iter().any(|doubtful| is_within(path, doubtful));
+        !paths.iter().any(is_doubtful)
     }
 
     pub fn problem(&self, path: &str, problem: impl Display) {
@@ -85,6 +111,7 @@ impl<'t> File<'t> {
         let error = (!self.is_made_up(&path)).then_some(error);
         self.problems.take();
         self.made_up.take();
+        self.doubtful.take();
         self.missing.borrow_mut().insert(path, error);
     }
 
@@ -149,4 +176,10 @@ impl<'t> File<'t> {
         }
         line
     }
+}
+
+/// Returns whether `path` is `whole`, or the path of a value in it.
+fn is_within(path: &str, whole: &str) -> bool {
+    let rest = path.strip_prefix(whole);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }

@@ -17,8 +17,8 @@ const HEAD: &str = "\
 # Descriptions of machines
 
 A TOML file describes a simulated machine. `cellworks machines qs20 > mine.toml` writes a file to start from, and `cellworks
-machines mine.toml` checks a file and lists all its errors. `cellworks machines diff qs20 mine.toml` lists the differences between
-two machines, and `cellworks machine mine.toml --html mine.html` draws a machine.
+machines mine.toml` checks a file and lists all its errors. `cellworks machines new --spes 12 > mine.toml` writes one Cell with 12 SPEs.
+`cellworks machines diff qs20 mine.toml` lists the differences between two machines with their effect, and `cellworks machine mine.toml --html mine.html` draws a machine.
 
 A quantity is a table such as `{ value = 8, source = \"Krolak 2005\", sure = \"stated\" }`, or only a number such as `8`. `source`
 names the origin of the number. `sure` is `stated`, `derived`, `uncertain` or `fitted`. A fitted number also has `fitted_to`, the

@@ -66,6 +66,77 @@ impl Description {
         Some(committed(text, name))
     }
 
+    /// Returns the TOML text of a machine to edit: one Cell with `spes` SPEs on rings, and the numbers
+    /// of the built-in machine `ps3`. Returns `None` without an SPE, and for more than 1,024.
+    ///
+    /// ```
+    /// # use cellworks_sim::Description;
+    /// let text = Description::template(12).unwrap();
+    /// let machine = Description::from_toml(&text, "mine.toml")?;
+    /// assert_eq!(machine.spes().count(), 12);
+    /// # Ok::<(), cellworks_sim::DescriptionError>(())
+    /// ```
+    pub fn template(spes: usize) -> Option<String> {
+        if !(1..=check::SPES_MAX).contains(&spes) {
+            return None;
+        }
+        // The order of the Cell: the odd numbers on one side, the even numbers on the other side.
+        let spe = |number: usize| format!("SPE{number}");
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let odd = (1..spes).step_by(2).map(spe);
+        let even = (0..spes).step_by(2).rev().map(spe);
+        let ring = names(&["PPE"]).into_iter().chain(odd);
+        let ring = ring.chain(names(&["IOIF1", "IOIF0"])).chain(even);
+        let ring: Vec<_> = ring.chain(names(&["MIC"])).collect();
+        let hops = ring.len() / 2;
+        let numbers: Vec<_> = (0..spes).collect();
+        let lines = [
+            ("name ", "\"mine\"".to_owned()),
+            ("title ", format!("\"A Cell with {spes} SPEs\"")),
+            ("spes ", format!("{numbers:?}")),
+            ("elements ", format!("{ring:?}")),
+            (
+                "elements_source ",
+                "\"made up: as in the Cell/B.E., with another number of SPEs\"".to_owned(),
+            ),
+            (
+                "hops_max ",
+                format!(
+                    "{{ value = {hops}, sure = \"derived\", source = \"half way round {} elements\" }}",
+                    ring.len()
+                ),
+            ),
+        ];
+        let ps3 = Self::built_in_text("ps3")?;
+        // The first lines and the comment on `spes` are about the PlayStation 3.
+        let about_ps3 = |line: &&str| {
+            let comments = [
+                "# Sony",
+                "# What was fitted",
+                "# Eight are",
+                "# the neighbours",
+            ];
+            !comments.iter().any(|comment| line.starts_with(comment))
+        };
+        let changed = ps3.lines().filter(about_ps3).map(|line| {
+            let change = lines.iter().find(|(key, _)| line.starts_with(key));
+            match change.zip(line.split_once('=')) {
+                Some(((_, value), (key, _))) => format!("{key}= {value}\n"),
+                None => format!("{line}\n"),
+            }
+        });
+        let head = format!(
+            "# A machine to change: one Cell with {spes} SPEs, and the numbers of the PlayStation 3 \
+             (cellworks machines ps3).\n"
+        );
+        Some(head + &changed.collect::<String>())
+    }
+
     /// Loads a built-in machine by its name, or a machine from a TOML file by its path. A path that
     /// ends in `.csv` is a measured matrix.
     ///

@@ -29,8 +29,8 @@ impl Description {
     /// # Errors
     ///
     /// Returns the first syntax error of TOML. If there is none, returns all unknown keys, missing
-    /// keys and values that are not allowed, or else all values that do not fit together. Each
-    /// message has the file, the line, the key, the value and the allowed values.
+    /// keys, values that are not allowed, and values that do not fit together. Each message has the
+    /// file, the line, the key, the value and the allowed values.
     pub fn from_toml(text: &str, file: &str) -> Result<Self, DescriptionError> {
         let file = File::parse(text, file)?;
         let root = || Entry {
@@ -52,7 +52,6 @@ impl Description {
                 Err(_) => unreachable!("it is known where it is"),
             }
         };
-        file.finish()?;
         file.is_read();
         check::check(&description, &file);
         file.finish()?;
@@ -129,6 +128,7 @@ impl<'f> Entry<'f> {
                         if !table.is_some_and(|table| table.contains_key(near)) {
                             // The misspelt key is reported, so the missing key `near` is not.
                             self.file.make_up(&self.path_of(near));
+                            self.file.doubt(&self.path_of(near));
                         }
                         format!("did you mean {near}? ")
                     }
@@ -373,6 +373,7 @@ impl<'de> Deserializer<'de> for Entry<'_> {
         if kind.value.get_ref().as_str() != Some(word) {
             // If the kind is wrong, the other keys cannot be checked.
             self.file.make_up(&self.path);
+            self.file.doubt(&self.path);
         }
         let entry = Entry {
             tag: Some(TAG),

@@ -469,9 +469,11 @@ fn rings_that_cannot_be() {
     );
     for element in ["SPE", "SPE01", "SPE+1", "SPE65536", "SPU0", "spe0"] {
         refused(
-            &elements(&format!("\"PPE\", {element:?}")),
+            &elements(&format!(
+                "\"PPE\", \"IOIF0\", \"SPE0\", \"MIC\", {element:?}"
+            )),
             &format!(
-                "45: interconnect.elements[1] is {element:?}; allowed: PPE, SPE0, SPE1 and so on, MIC, IOIF0, \
+                "45: interconnect.elements[4] is {element:?}; allowed: PPE, SPE0, SPE1 and so on, MIC, IOIF0, \
                  IOIF1"
             ),
         );
@@ -664,6 +666,29 @@ fn all_problems_are_reported_at_once() {
     ];
     assert_eq!(lines, expected, "{error}");
 
+    // Values that do not fit together are reported beside values that are wrong by themselves, but
+    // not if a wrong or a missing value is one of them.
+    let text = changed("banks = 16", "banks = 0");
+    let text = text.replacen("refresh_ps = 30_000", "refresh_ps = \"long\"", 1);
+    let text = text.replacen("spes = [0, 1]", "spes = [0, 1, 2, 3]", 1);
+    let text = text.replacen("nearest_module = 1\n", "", 1);
+    let error = Description::from_toml(&text, "my.toml")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "my.toml:9: cell[1].nearest_module is missing; allowed: 0 to 65_535\n\
+         my.toml:18: memory[0].banks is 0; allowed: 1 to 1_024\n\
+         my.toml:25: memory[0].refresh_ps is \"long\"; allowed: whole numbers, 0 to 1_000_000_000_000\n\
+         my.toml:44: interconnect.elements misses \"SPE2\"; allowed: with it, because cell[0].spes has 2\n\
+         my.toml:44: interconnect.elements misses \"SPE3\"; allowed: with it, because cell[0].spes has 3\n\
+         my.toml:51: interconnect.hops_max is 2; allowed: 3 or more, because the farthest of 7 elements is 3 hops away"
+    );
+    // Of more missing elements than wrong names, all are reported.
+    let text = changed("\"SPE1\", \"IOIF0\", \"SPE0\"", "\"SPE-1\", \"IOIF0\"");
+    let error = Description::from_toml(&text, "my.toml").unwrap_err();
+    assert_eq!(error.to_string().lines().count(), 3, "{error}");
+
     // These values are allowed, but do not fit together.
     let text = changed("nearest_module = 0", "nearest_module = 7");
     let text = text.replacen("spes = [1, 0]", "spes = [1, 1]", 1);
@@ -677,6 +702,31 @@ fn all_problems_are_reported_at_once() {
          my.toml:10: cell[1].spes[1] is 1 again; allowed: each SPE of a Cell once\n\
          my.toml:52: interconnect.hops_max is 1; allowed: 2 or more, because the farthest of 5 elements is 2 hops away"
     );
+}
+
+#[test]
+fn a_template_has_any_number_of_spes() {
+    for spes in [1, 2, 8, 12, check::SPES_MAX] {
+        let text = Description::template(spes).unwrap();
+        let machine = Description::from_toml(&text, "mine.toml").unwrap();
+        assert_eq!(machine.spes().count(), spes);
+        assert!(!text.contains("Sony"), "{text}");
+    }
+    // With eight SPEs, the elements are in the order of the Cell.
+    let Interconnect::Rings(eight) = Description::from_toml(&Description::template(8).unwrap(), "")
+        .unwrap()
+        .interconnect
+    else {
+        panic!("a template has rings");
+    };
+    let Interconnect::Rings(cell) = Description::built_in("ps3").unwrap().interconnect else {
+        panic!("a PlayStation 3 has rings");
+    };
+    assert_eq!(eight.elements, cell.elements);
+    assert_eq!(eight.hops_max.value, cell.hops_max.value);
+    for spes in [0, check::SPES_MAX + 1] {
+        assert_eq!(Description::template(spes), None);
+    }
 }
 
 #[test]

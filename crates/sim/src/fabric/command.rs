@@ -9,6 +9,8 @@
 // buffers in 663 ns (CellStats: equal times).
 
 use crate::description::{Description, Quantity};
+use crate::observe::PartCounters;
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Debug)]
@@ -21,6 +23,9 @@ pub(super) struct CommandBus {
     /// The time of the next free slot of each Cell's bus.
     free_at: Vec<Moment>,
     coherent_free_at: Moment,
+    /// The number of commands of each Cell, and of the ordered commands of all Cells.
+    commands: Vec<u64>,
+    coherent_commands: u64,
 }
 
 impl CommandBus {
@@ -34,6 +39,8 @@ impl CommandBus {
             coherent_interval: several.then(|| bus(&command.coherent_interval_bus_cycles)),
             free_at: vec![Moment::START; description.cells.len()],
             coherent_free_at: Moment::START,
+            commands: vec![0; description.cells.len()],
+            coherent_commands: 0,
         }
     }
 
@@ -42,6 +49,7 @@ impl CommandBus {
     pub fn slot(&mut self, now: Moment, cell: usize) -> Moment {
         let slot = now.max(self.free_at[cell]);
         self.free_at[cell] = slot + self.interval;
+        self.commands[cell] += 1;
         slot
     }
 
@@ -55,6 +63,20 @@ impl CommandBus {
         };
         let ordered = slot.max(self.coherent_free_at);
         self.coherent_free_at = ordered + interval;
+        self.coherent_commands += 1;
         ordered
+    }
+
+    /// Returns the time of the slots of each bus, and of the order of the coherent commands.
+    pub fn parts(&self) -> impl Iterator<Item = PartCounters> {
+        let buses = self.commands.iter().enumerate().map(|(cell, &commands)| {
+            let name = format!("Cell {cell}, the slots of commands");
+            PartCounters::new(Part::CommandBus, name, commands * self.interval)
+        });
+        let order = self.coherent_interval.map(|interval| {
+            let name = "the order of the commands of both Cells".to_owned();
+            PartCounters::new(Part::CommandBus, name, self.coherent_commands * interval)
+        });
+        buses.chain(order)
     }
 }

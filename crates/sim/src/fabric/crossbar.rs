@@ -2,7 +2,7 @@
 
 use super::ports::Ports;
 use crate::description::Crossbar as Parameters;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Debug)]
@@ -29,6 +29,10 @@ impl Crossbar {
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         let latency = self.latency;
         self.ports.arrival(ready_at, from, to, bytes, latency)
+    }
+
+    pub fn parts(&self) -> Vec<PartCounters> {
+        self.ports.parts()
     }
 
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {

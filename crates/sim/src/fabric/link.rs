@@ -6,7 +6,8 @@
 
 use super::usage::Usage;
 use crate::description::Description;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 /// The link between Cell 0 and Cell 1.
@@ -68,6 +69,15 @@ impl Link {
         direction.usage.packets += 1;
         direction.usage.bytes += u64::from(bytes);
         direction.take(now, span) + span + self.latency
+    }
+
+    /// Returns the time of each direction.
+    pub fn parts(&self) -> impl Iterator<Item = PartCounters> {
+        self.resources().map(|direction| PartCounters {
+            part: Part::Link,
+            name: direction.name,
+            busy: direction.busy,
+        })
     }
 
     /// Returns the counters of each direction. Commands and responses only add to the busy time.

@@ -6,7 +6,7 @@
 
 use super::ports::Ports;
 use crate::description::Matrix as Parameters;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Debug)]
@@ -54,6 +54,10 @@ impl Matrix {
             latency = latency.saturating_sub(self.beside);
         }
         self.ports.arrival(ready_at, from, to, bytes, latency)
+    }
+
+    pub fn parts(&self) -> Vec<PartCounters> {
+        self.ports.parts()
     }
 
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {

@@ -42,7 +42,8 @@ use std::collections::VecDeque;
 
 use super::usage::Usage;
 use crate::description::MemoryModule;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 /// The size in bytes of a cache line. Each line is in one bank.
@@ -91,11 +92,18 @@ pub(super) struct Memory {
 #[derive(Debug, Default)]
 struct Bank {
     free_at: Moment,
+    busy: Femtoseconds,
     reads: VecDeque<Request>,
     writes: VecDeque<Request>,
 }
 
 impl Bank {
+    #[inline]
+    fn occupy(&mut self, now: Moment, span: Femtoseconds) {
+        self.free_at = now + span;
+        self.busy += span;
+    }
+
     fn queue(&mut self, direction: Direction) -> &mut VecDeque<Request> {
         match direction {
             Direction::Read => &mut self.reads,
@@ -226,6 +234,20 @@ impl Memory {
     /// Returns the counters of the pins. A short write counts as two lines: its read and its write.
     pub fn resources(&self, number: usize) -> ResourceCounters {
         self.usage.counters(format!("memory module {number}"))
+    }
+
+    /// Returns the times of the pins and of each bank.
+    pub fn parts(&self, number: usize) -> impl Iterator<Item = PartCounters> {
+        let module = format!("memory module {number}");
+        let pins = PartCounters::new(Part::MemoryPins, module.clone(), self.usage.busy);
+        let banks = self.banks.iter().enumerate().map(move |(bank, state)| {
+            PartCounters::new(
+                Part::MemoryBanks,
+                format!("{module}, bank {bank}"),
+                state.busy,
+            )
+        });
+        [pins].into_iter().chain(banks)
     }
 
     /// Moves writes into the write queue while it has room.
@@ -369,7 +391,7 @@ impl Memory {
         match direction {
             Direction::Read => {
                 self.reads -= 1;
-                self.banks[bank].free_at = now + self.bank_read;
+                self.banks[bank].occupy(now, self.bank_read);
                 let time = now + self.access;
                 if let Some(transaction) = request.reader {
                     self.usage.bytes += u64::from(request.bytes);
@@ -381,7 +403,7 @@ impl Memory {
             }
             Direction::Write => {
                 self.writes -= 1;
-                self.banks[bank].free_at = now + self.bank_write;
+                self.banks[bank].occupy(now, self.bank_write);
                 self.usage.bytes += u64::from(request.bytes);
                 self.accepted -= 1;
                 self.accept(now, outcomes);

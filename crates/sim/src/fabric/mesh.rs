@@ -14,7 +14,8 @@
 
 use super::ports::Lane;
 use crate::description::Mesh as Parameters;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub(super) struct Mesh {
     into: Vec<Lane>,
     /// The links from each tile, by [`Direction`]. Tiles are numbered along the rows.
     links: Vec<[Lane; 4]>,
+    /// Whether any number of packets pass a port at once.
+    has_free_ports: bool,
     /// The links of the packet that `arrival` sends, in order. Kept to avoid allocations.
     way: Vec<(usize, Direction)>,
 }
@@ -84,6 +87,7 @@ impl Mesh {
             out: lanes(),
             into: lanes(),
             links: (0..columns * rows).map(|_| Default::default()).collect(),
+            has_free_ports: false,
             way: Vec::with_capacity((columns + rows) as usize),
             elements,
         }
@@ -94,14 +98,19 @@ impl Mesh {
     pub fn arrival(&mut self, ready_at: Moment, from: usize, to: usize, bytes: u32) -> Moment {
         self.find_way(self.elements[from].tile, self.elements[to].tile);
         let body = Femtoseconds::of_transfer(u64::from(bytes), self.link_bytes_per_s);
-        let start = ready_at.max(self.out[from].free_at);
+        let port_free = |port: &Lane| match self.has_free_ports {
+            true => Moment::START,
+            false => port.free_at,
+        };
+        let start = ready_at.max(port_free(&self.out[from]));
+        let sink_free = port_free(&self.into[to]);
         // The time at which the head reaches the next link.
         let mut next = start;
         for &(tile, direction) in &self.way {
             let link = &self.links[tile][direction as usize];
             next = next.max(link.free_at) + self.hop;
         }
-        let arrival_of_head = next.max(self.into[to].free_at);
+        let arrival_of_head = next.max(sink_free);
         self.into[to].hold(arrival_of_head, arrival_of_head + body, bytes);
 
         // When the head has arrived, the rest of the packet follows without waiting. So the last
@@ -153,6 +162,28 @@ impl Mesh {
             link_name(from, to.expect("the way stays on the mesh"))
         };
         self.way.iter().map(name).collect()
+    }
+
+    /// Lets any number of packets pass a port at once.
+    pub fn free_ports(&mut self) {
+        self.has_free_ports = true;
+    }
+
+    /// Returns the times of all links and ports.
+    pub fn parts(&self) -> Vec<PartCounters> {
+        let links = self.resources().map(|link| PartCounters {
+            part: Part::Ways,
+            name: link.name,
+            busy: link.busy,
+        });
+        let ports = self.elements.iter().zip(self.out.iter().zip(&self.into));
+        let ports = ports.flat_map(|(Attached { name, .. }, (out, into))| {
+            [
+                out.part(Part::Ports, format!("the port out of {name}")),
+                into.part(Part::Ports, format!("the port into {name}")),
+            ]
+        });
+        links.chain(ports).collect()
     }
 
     /// Returns the counters of each link between tiles. A waiting packet keeps its links busy.

@@ -76,7 +76,7 @@ mod usage;
 mod way;
 
 use crate::description::{Description, Quantity};
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
 use crate::queue::{Event, Kind, Queue};
 use crate::time::{Femtoseconds, Moment};
 pub(crate) use transaction::{Access, Node, Place, Token, Transaction, WORD_BYTES};
@@ -382,6 +382,23 @@ impl Fabric {
             .flat_map(|(cell, network)| network.resources(cell))
             .chain(modules.map(|(number, module)| module.resources(number)))
             .chain(self.link.iter().flat_map(Link::resources))
+            .collect()
+    }
+
+    /// Lets any number of packets pass a port at once.
+    pub fn free_ports(&mut self) {
+        self.networks.iter_mut().for_each(Network::free_ports);
+    }
+
+    /// Returns the times of all parts that a run uses.
+    pub fn parts(&self) -> Vec<PartCounters> {
+        let networks = self.networks.iter().enumerate();
+        let modules = self.modules.iter().enumerate();
+        modules
+            .flat_map(|(number, module)| module.parts(number))
+            .chain(networks.flat_map(|(cell, network)| network.parts(cell)))
+            .chain(self.command.parts())
+            .chain(self.link.iter().flat_map(Link::parts))
             .collect()
     }
 

@@ -8,7 +8,7 @@ use super::rings::Rings;
 use cellworks_machine::memory::LINE_BYTES;
 
 use crate::description::{Description, Interconnect, Quantity};
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +108,25 @@ impl Network {
             Self::Rings(_) | Self::Mesh(_) => None,
             Self::Crossbar(crossbar) => Some(crossbar.latency()),
             Self::Matrix(matrix) => Some(matrix.latency(from.into(), to.into())),
+        }
+    }
+
+    /// Lets any number of packets pass a port at once. A crossbar and a matrix have fast ports
+    /// by their description instead: see `Part::free_in`.
+    pub fn free_ports(&mut self) {
+        match self {
+            Self::Rings(rings) => rings.free_ports(),
+            Self::Mesh(mesh) => mesh.free_ports(),
+            Self::Crossbar(_) | Self::Matrix(_) => {}
+        }
+    }
+
+    pub fn parts(&self, cell: usize) -> Vec<PartCounters> {
+        match self {
+            Self::Rings(rings) => rings.parts(cell),
+            Self::Mesh(mesh) => mesh.parts(),
+            Self::Crossbar(crossbar) => crossbar.parts(),
+            Self::Matrix(matrix) => matrix.parts(),
         }
     }
 

@@ -8,7 +8,8 @@
 //! ```
 
 use super::usage::Usage;
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 /// A port or a link, which carries one packet at a time.
@@ -31,6 +32,10 @@ impl Lane {
 
     pub fn counters(&self, name: String) -> ResourceCounters {
         self.usage.counters(name)
+    }
+
+    pub fn part(&self, part: Part, name: String) -> PartCounters {
+        PartCounters::new(part, name, self.usage.busy)
     }
 }
 
@@ -72,6 +77,17 @@ impl Ports {
         let head = (start + latency).max(into.free_at);
         into.hold(head, head + body, bytes);
         head + body
+    }
+
+    pub fn parts(&self) -> Vec<PartCounters> {
+        let ports = self.names.iter().zip(self.out.iter().zip(&self.into));
+        let both = ports.flat_map(|(name, (out, into))| {
+            [
+                out.part(Part::Ports, format!("the port out of {name}")),
+                into.part(Part::Ports, format!("the port into {name}")),
+            ]
+        });
+        both.collect()
     }
 
     pub fn resources(&self) -> impl Iterator<Item = ResourceCounters> {

@@ -52,12 +52,15 @@ use std::ops::Range;
 use super::packet::Packet;
 use super::usage::Usage;
 use crate::description::{Quantity, Rings as Parameters};
-use crate::observe::ResourceCounters;
+use crate::observe::{PartCounters, ResourceCounters};
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 #[derive(Debug)]
 pub(super) struct Rings {
+    /// How long a packet occupies a segment. `port` is the same for a port.
     packet: Femtoseconds,
+    port: Femtoseconds,
     hop: Femtoseconds,
     start_interval: Femtoseconds,
     /// The rings, with the clockwise rings first.
@@ -75,6 +78,11 @@ pub(super) struct Rings {
     grants: u64,
     memory_controller: usize,
     wake_at: Moment,
+    /// The names of the elements.
+    names: Vec<String>,
+    /// The number of packets of each ring from each source to each sink, at the index
+    /// `(ring * elements + source) * elements + sink`. Their times follow from it.
+    carried: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -149,6 +157,7 @@ impl Rings {
         granted[memory_controller] = 0;
         Self {
             packet: bus(&description.packet_bus_cycles),
+            port: bus(&description.packet_bus_cycles),
             hop,
             start_interval: bus(&description.start_interval_bus_cycles),
             rings: (0..rings).map(|_| ring()).collect(),
@@ -160,6 +169,8 @@ impl Rings {
             grants: count as u64,
             memory_controller,
             wake_at: Moment::NEVER,
+            names: description.elements.clone(),
+            carried: vec![0; rings * count * count],
         }
     }
 
@@ -222,6 +233,48 @@ impl Rings {
     pub fn resources(&self, cell: usize) -> impl Iterator<Item = ResourceCounters> {
         let named = self.rings.iter().enumerate();
         named.map(move |(number, ring)| ring.usage.counters(format!("Cell {cell}, ring {number}")))
+    }
+
+    /// Lets any number of packets pass a port at once.
+    pub fn free_ports(&mut self) {
+        self.port = Femtoseconds::ZERO;
+    }
+
+    /// Returns the times of all segments and ports. A packet over n hops holds its segments for
+    /// `packet` and n hops, as in `grant`.
+    pub fn parts(&self, cell: usize) -> Vec<PartCounters> {
+        let count = self.elements.len();
+        let mut out = vec![0; count];
+        let mut into = vec![0; count];
+        let mut busy = vec![Femtoseconds::ZERO; self.rings.len() * count];
+        for (index, &packets) in self.carried.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let (ring, from, to) = (index / count / count, index / count % count, index % count);
+            out[from] += packets;
+            into[to] += packets;
+            let clockwise = ring < self.clockwise;
+            let mut ways = self.ways[from * count + to].iter().flatten();
+            let way = ways.find(|way| way.clockwise == clockwise);
+            let way = *way.expect("a packet went this way");
+            let held = self.packet + way.hops as u64 * self.hop;
+            for segment in segments(from, way, count) {
+                busy[ring * count + segment] += packets * held;
+            }
+        }
+        let segments = busy.into_iter().enumerate().map(|(index, busy)| {
+            let (ring, segment) = (index / count, index % count);
+            let (from, to) = (&self.names[segment], &self.names[(segment + 1) % count]);
+            let name = format!("Cell {cell}, ring {ring}, the segment from {from} to {to}");
+            PartCounters::new(Part::Ways, name, busy)
+        });
+        let ports = |packets: Vec<u64>, way: &'static str| {
+            let all = packets.into_iter().zip(&self.names);
+            all.map(move |(packets, element)| {
+                let name = format!("Cell {cell}, the port {way} {element}");
+                PartCounters::new(Part::Ports, name, packets * self.port)
+            })
+        };
+        let out = ports(out, "out of");
+        segments.chain(out).chain(ports(into, "into")).collect()
     }
 
     /// Returns the element that sends next, among those whose first packet may start now.
@@ -325,8 +378,7 @@ impl Rings {
             let head = start.time + hops as u64 * self.hop;
             (other.time + other_hops as u64 * self.hop).saturating_since(head)
         };
-        if sink(source) == sink(other_source) && later(start.way.hops, other.way.hops) < self.packet
-        {
+        if sink(source) == sink(other_source) && later(start.way.hops, other.way.hops) < self.port {
             return true;
         }
         if start.ring != other.ring {
@@ -390,7 +442,7 @@ impl Rings {
     fn grant(&mut self, from: usize, Start { time, ring, way }: Start) -> (Moment, Packet) {
         let source = &mut self.elements[from];
         let packet = source.packets.pop_front().expect("a packet was granted");
-        source.out_free_at = time + self.packet;
+        source.out_free_at = time + self.port;
         self.next[from] = match source.packets.front() {
             Some(next) => next.ready_at.max(source.out_free_at),
             None => Moment::NEVER,
@@ -400,13 +452,16 @@ impl Rings {
             self.granted[from] = self.grants;
         }
 
+        let count = self.elements.len();
+        let to = usize::from(packet.to);
+        self.carried[(ring * count + from) * count + to] += 1;
         let ring = &mut self.rings[ring];
         ring.next_start = time + self.start_interval;
         let passed = time + self.packet + way.hops as u64 * self.hop;
         for segment in segments(from, way, ring.free_at.len()) {
             ring.free_at[segment] = passed;
         }
-        self.elements[usize::from(packet.to)].in_free_at = passed;
+        self.elements[to].in_free_at = time + self.port + way.hops as u64 * self.hop;
 
         ring.usage.packets += 1;
         ring.usage.bytes += u64::from(packet.bytes);

@@ -158,6 +158,7 @@ impl World {
                     element,
                     effect,
                 };
+                mfc.requests_time -= i128::from(now.as_femtoseconds());
                 mfc.next_request_at = now + self.costs.request_interval;
                 let token = Owner::Line {
                     spe: spe as u32,
@@ -197,6 +198,7 @@ impl World {
             effect,
         } = mfc.lines[line];
         mfc.free_lines.push(line as u32);
+        mfc.requests_time += i128::from(self.now().as_femtoseconds());
         let place = mfc.work.iter().position(|other| other.id == work);
         let place = place.expect("a command is there until all its lines are");
         let delivered = match effect {

@@ -12,7 +12,7 @@ use cellworks_machine::{LocalBuffer, LocalStore, Payload, ProblemStateRegister, 
 use crate::fabric::{Node, WORD_BYTES};
 use crate::hazard::{Hazard, Issue};
 use crate::issuer::Issuer;
-use crate::time::Moment;
+use crate::time::{Femtoseconds, Moment};
 
 /// The effective address of the first local store, above all regions and below the problem-state
 /// areas (the registers of SPEs).
@@ -70,6 +70,9 @@ pub(crate) struct MfcState {
     pub(super) work: Vec<Work>,
     pub(super) lines: Vec<Line>,
     pub(super) free_lines: Vec<u32>,
+    /// The sum of the ends of all completed requests, less the starts of all requests, in
+    /// femtoseconds. Requests under way have no end yet.
+    pub(super) requests_time: i128,
     /// The earliest time of the next bus request.
     pub(super) next_request_at: Moment,
     /// The time of the queued event that sends the next bus request.
@@ -244,6 +247,7 @@ impl MfcState {
             work: Vec::with_capacity(SPU_QUEUE_ENTRIES),
             lines: vec![nothing; outstanding_requests],
             free_lines: (0..outstanding_requests as u32).rev().collect(),
+            requests_time: 0,
             next_request_at: Moment::START,
             wake_up_at: None,
             serial: 0,
@@ -258,6 +262,14 @@ impl MfcState {
     /// Returns whether the MFC has no incomplete command of its SPE and no reserved line.
     pub fn is_as_new(&self) -> bool {
         self.spu.queue.is_empty() && self.typed.is_empty() && self.reservation.is_none()
+    }
+
+    /// Returns the time that a request was under way, divided by the number of requests that may be
+    /// under way at once. It is the whole time if all of them always were.
+    pub fn busy_with_requests(&self, now: Moment) -> Femtoseconds {
+        let under_way = (self.lines.len() - self.free_lines.len()) as i128;
+        let sum = self.requests_time + under_way * i128::from(now.as_femtoseconds());
+        Femtoseconds((sum / self.lines.len() as i128) as u64)
     }
 
     /// Returns whether the MFC has no bus request of its SPE.

@@ -5,6 +5,8 @@ use std::fmt;
 use cellworks_machine::Span;
 
 use super::activity::{Activity, Cause};
+use crate::issuer::Issuer;
+use crate::part::Part;
 use crate::time::{Femtoseconds, Moment};
 
 /// The times of an SPE, which add up to [`Counters::elapsed`], and the use of its MFC.
@@ -32,6 +34,23 @@ pub struct SpeCounters {
     pub bytes: u64,
 }
 
+impl SpeCounters {
+    /// Returns the counters from `earlier` on.
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            computing: less(self.computing, earlier.computing),
+            waiting_for_dma: less(self.waiting_for_dma, earlier.waiting_for_dma),
+            waiting_for_mailbox: less(self.waiting_for_mailbox, earlier.waiting_for_mailbox),
+            waiting_for_signal: less(self.waiting_for_signal, earlier.waiting_for_signal),
+            waiting_for_lock: less(self.waiting_for_lock, earlier.waiting_for_lock),
+            waiting_for_other: less(self.waiting_for_other, earlier.waiting_for_other),
+            idle: less(self.idle, earlier.idle),
+            commands: self.commands - earlier.commands,
+            bytes: self.bytes - earlier.bytes,
+        }
+    }
+}
+
 /// The use of a ring, a memory module or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceCounters {
@@ -46,21 +65,95 @@ pub struct ResourceCounters {
     pub busy: Span,
 }
 
-/// The counters of a run.
+impl ResourceCounters {
+    /// Returns the counters from `earlier` on.
+    fn since(self, earlier: &Self) -> Self {
+        Self {
+            packets: self.packets - earlier.packets,
+            bytes: self.bytes - earlier.bytes,
+            busy: less(self.busy, earlier.busy),
+            name: self.name,
+        }
+    }
+}
+
+/// Subtracts spans. A part is busy from the start of a packet on, which may lie in the future of a
+/// window's beginning, so the result is at least 0.
+fn less(span: Span, earlier: Span) -> Span {
+    let (span, earlier) = (span.as_femtoseconds(), earlier.as_femtoseconds());
+    Span::from_femtoseconds(span.saturating_sub(earlier))
+}
+
+/// All counters from the start of a run until a point in time.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub at: Moment,
+    pub spes: Vec<SpeCounters>,
+    pub resources: Vec<ResourceCounters>,
+    pub parts: Vec<PartCounters>,
+}
+
+impl Snapshot {
+    /// Returns the counters of the window from `begin`, or from the start of the run if it is
+    /// `None`, to this point.
+    pub fn window(self, begin: Option<Self>) -> Self {
+        let Some(begin) = begin else { return self };
+        let spes = self.spes.iter().zip(&begin.spes);
+        let resources = self.resources.into_iter().zip(&begin.resources);
+        let parts = self.parts.into_iter().zip(&begin.parts);
+        Self {
+            at: self.at,
+            spes: spes.map(|(end, begin)| end.since(begin)).collect(),
+            resources: resources.map(|(end, begin)| end.since(begin)).collect(),
+            parts: parts
+                .map(|(end, begin)| PartCounters {
+                    busy: less(end.busy, begin.busy),
+                    ..end
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The time of one of the parts of a machine, such as a memory bank, a port or the MFC of an SPE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartCounters {
+    /// The kind of the part.
+    pub part: Part,
+    /// The name, such as `memory module 0, bank 3` or `Cell 0, the port out of MIC`.
+    pub name: String,
+    /// The time in which the part worked. The requests of an MFC count with the share of those that
+    /// may be under way at once, the commands of an MFC while it has at least one command.
+    pub busy: Span,
+}
+
+impl PartCounters {
+    pub(crate) fn new(part: Part, name: String, busy: Femtoseconds) -> Self {
+        let busy = busy.into();
+        Self { part, name, busy }
+    }
+}
+
+/// The counters of a run, or of its window: see
+/// [`Ppe::begin_window`](cellworks_machine::Ppe::begin_window).
 ///
 /// The format `{}` prints a table of the times of the SPEs, in per cent of the run, and a table of
 /// the packets and bytes of the resources. The format `{:?}` adds the hash of the trace.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// The length of the run in simulated time.
+    /// The time from the start of the run to the beginning of the window, 0 without a window.
+    pub began: Span,
+    /// The length of the window, or of the run without a window, in simulated time.
     pub elapsed: Span,
     /// The counters of each SPE.
     pub spes: Vec<SpeCounters>,
     /// The counters of the rings, memory modules and links.
     pub resources: Vec<ResourceCounters>,
-    /// The number of simulated events.
+    /// The times of all parts that have times, in the order of [`Part::ALL`] within a kind.
+    pub parts: Vec<PartCounters>,
+    /// The number of simulated events of the whole run.
     pub events: u64,
-    /// A hash of all observed actions and their times. Equal runs have equal hashes on every
+    /// A hash of all observed actions of the whole run and their times. Equal runs have equal hashes on every
     /// computer, in every build profile, and with or without a trace.
     pub trace_hash: u64,
     /// The hazards that [`HazardWatch::Warn`](crate::HazardWatch::Warn) collects, at most
@@ -68,6 +161,16 @@ pub struct Counters {
     pub hazards: Vec<String>,
     /// The number of all hazards, including those that are not in `hazards`.
     pub hazards_seen: u64,
+}
+
+impl Counters {
+    /// Returns the part of a kind that was busy for the longest time, or `None` if no part of this
+    /// kind has a time, as for latencies.
+    pub fn busiest(&self, part: Part) -> Option<&PartCounters> {
+        let of_kind = self.parts.iter().filter(|one| one.part == part);
+        // Of several equal ones, the first.
+        of_kind.reduce(|most, one| if one.busy > most.busy { one } else { most })
+    }
 }
 
 impl fmt::Display for Counters {
@@ -161,11 +264,39 @@ fn table<const COLUMNS: usize>(
     Ok(())
 }
 
+/// The time in which an MFC has at least one command.
+#[derive(Debug, Default)]
+pub(super) struct MfcCount {
+    /// The number of commands in each queue, by issuer.
+    depths: [usize; 2],
+    since: Moment,
+    busy: Femtoseconds,
+}
+
+impl MfcCount {
+    #[inline]
+    pub fn depth(&mut self, now: Moment, issuer: Issuer, entries: usize) {
+        self.busy = self.until(now);
+        self.since = now;
+        self.depths[issuer as usize] = entries;
+    }
+
+    /// Returns the time until `now`.
+    #[inline]
+    pub fn until(&self, now: Moment) -> Femtoseconds {
+        match self.depths {
+            [0, 0] => self.busy,
+            _ => self.busy + now.saturating_since(self.since),
+        }
+    }
+}
+
 /// The counters of an SPE during a run.
 #[derive(Debug)]
 pub(super) struct SpeCount {
-    /// The present activity, as [`Activity::index`].
+    /// The present activity, as [`Activity::index`]. `before` is the activity until `since`.
     activity: usize,
+    before: usize,
     since: Moment,
     /// The time of each activity, by [`Activity::index`].
     spent: [Femtoseconds; Activity::COUNT],
@@ -176,9 +307,10 @@ pub(super) struct SpeCount {
 }
 
 impl SpeCount {
-    pub fn new() -> Self {
+    pub fn new(activity: Activity) -> Self {
         Self {
-            activity: Activity::Idle.index(),
+            activity: activity.index(),
+            before: activity.index(),
             since: Moment::START,
             spent: [Femtoseconds::ZERO; Activity::COUNT],
             commands: 0,
@@ -192,6 +324,7 @@ impl SpeCount {
         debug_assert!(now >= self.since, "the time of one SPE never goes back");
         self.spent[self.activity] += now - self.since;
         self.since = now;
+        self.before = self.activity;
         self.activity = activity.index();
     }
 
@@ -209,9 +342,14 @@ impl SpeCount {
         self.bytes += bytes;
     }
 
-    pub fn finish(mut self, now: Moment) -> SpeCounters {
-        self.activity(now, Activity::Idle);
-        let spent = |activity: Activity| Span::from(self.spent[activity.index()]);
+    /// Returns the counters until `now`.
+    pub fn until(&self, now: Moment) -> SpeCounters {
+        let mut times = self.spent;
+        times[self.activity] += now.saturating_since(self.since);
+        // The times of an SPE may be ahead of the clock by the lag of its program.
+        let ahead = self.since.saturating_since(now);
+        times[self.before] = times[self.before].saturating_sub(ahead);
+        let spent = |activity: Activity| Span::from(times[activity.index()]);
         SpeCounters {
             computing: spent(Activity::Computing),
             waiting_for_dma: spent(Activity::Waiting(Cause::Dma)),

@@ -21,7 +21,7 @@ mod tests;
 mod trace;
 
 pub use activity::Cause;
-pub use counters::{Counters, ResourceCounters, SpeCounters};
+pub use counters::{Counters, PartCounters, ResourceCounters, SpeCounters};
 pub use read::{ReadTraceError, Slice, read_slices};
 
 pub(crate) use activity::Activity;

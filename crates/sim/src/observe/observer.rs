@@ -1,12 +1,13 @@
-use std::io;
+use std::{io, mem};
 
 use cellworks_machine::{Processor, SpeId};
 
 use super::activity::{Activity, Cause};
-use super::counters::{Counters, ResourceCounters, SpeCount};
+use super::counters::{Counters, MfcCount, PartCounters, ResourceCounters, Snapshot, SpeCount};
 use super::hash::Hash;
 use super::trace::Tracer;
 use crate::issuer::Issuer;
+use crate::part::Part;
 use crate::time::Moment;
 
 /// The kind of a call, as a number for the hash.
@@ -27,7 +28,11 @@ enum Call {
 }
 
 pub(crate) struct Observer {
-    spes: Vec<SpeCount>,
+    /// The PPE at index 0, then the SPEs.
+    processors: Vec<SpeCount>,
+    mfcs: Vec<MfcCount>,
+    /// The beginning and the end of the window.
+    window: [Option<Snapshot>; 2],
     hash: Hash,
     tracer: Option<Box<Tracer>>,
 }
@@ -36,7 +41,14 @@ impl Observer {
     /// Makes the observer of a machine. If `trace` is given, writes a trace to it in large blocks.
     pub fn new(machine: &str, spes: usize, trace: Option<Box<dyn io::Write + Send>>) -> Self {
         Self {
-            spes: (0..spes).map(|_| SpeCount::new()).collect(),
+            // The main program runs from the start.
+            processors: [Activity::Computing]
+                .into_iter()
+                .chain((0..spes).map(|_| Activity::Idle))
+                .map(SpeCount::new)
+                .collect(),
+            mfcs: (0..spes).map(|_| MfcCount::default()).collect(),
+            window: [None, None],
             hash: Hash::new(),
             tracer: trace.map(|to| Box::new(Tracer::new(machine, spes, to))),
         }
@@ -52,7 +64,7 @@ impl Observer {
     pub fn program_began(&mut self, now: Moment, spe: SpeId, name: &str) {
         self.record(Call::ProgramBegan, now, Processor::Spe(spe), 0);
         self.hash.text(name);
-        self.spes[spe.index()].activity(now, Activity::Computing);
+        self.processors[spe.index() + 1].activity(now, Activity::Computing);
         if let Some(tracer) = &mut self.tracer {
             tracer.program_began(now, spe, name);
         }
@@ -61,7 +73,7 @@ impl Observer {
     /// Records that the program of an SPE ends, and that the SPE is idle.
     pub fn program_ended(&mut self, now: Moment, spe: SpeId) {
         self.record(Call::ProgramEnded, now, Processor::Spe(spe), 0);
-        self.spes[spe.index()].activity(now, Activity::Idle);
+        self.processors[spe.index() + 1].activity(now, Activity::Idle);
         if let Some(tracer) = &mut self.tracer {
             tracer.program_ended(now, spe);
         }
@@ -155,9 +167,9 @@ impl Observer {
         self.record(call, now, Processor::Spe(spe), bytes as u32);
         self.hash.word(id);
         self.hash.text(name);
-        self.spes[spe.index()].issued(id, bytes);
+        self.processors[spe.index() + 1].issued(id, bytes);
         if let Some(tracer) = &mut self.tracer {
-            tracer.command_issued(now, spe, issuer, id, name);
+            tracer.command_issued(now, spe, issuer, id, name, bytes);
         }
     }
 
@@ -166,7 +178,7 @@ impl Observer {
     pub fn command_complete(&mut self, now: Moment, spe: SpeId, id: u64) {
         self.record(Call::CommandComplete, now, Processor::Spe(spe), 0);
         self.hash.word(id);
-        self.spes[spe.index()].complete(id);
+        self.processors[spe.index() + 1].complete(id);
         if let Some(tracer) = &mut self.tracer {
             tracer.command_complete(now, spe, id);
         }
@@ -181,6 +193,7 @@ impl Observer {
             Issuer::Ppe => Call::ProxyQueueDepth,
         };
         self.record(call, now, of, entries as u32);
+        self.mfcs[spe.index()].depth(now, issuer, entries);
         if let Some(tracer) = &mut self.tracer {
             tracer.queue_depth(now, spe, issuer, entries);
         }
@@ -194,11 +207,65 @@ impl Observer {
         }
     }
 
+    /// Begins the window anew. `parts` are the times of the parts that this observer does not count.
+    pub fn begin_window(
+        &mut self,
+        now: Moment,
+        resources: Vec<ResourceCounters>,
+        parts: Vec<PartCounters>,
+    ) {
+        self.window = [Some(self.snapshot(now, resources, parts)), None];
+    }
+
+    /// Ends the window, if it has begun. A later end takes the place of an earlier one.
+    pub fn end_window(
+        &mut self,
+        now: Moment,
+        resources: Vec<ResourceCounters>,
+        parts: Vec<PartCounters>,
+    ) {
+        if self.window[0].is_some() {
+            self.window[1] = Some(self.snapshot(now, resources, parts));
+        }
+    }
+
+    fn snapshot(
+        &self,
+        at: Moment,
+        resources: Vec<ResourceCounters>,
+        mut parts: Vec<PartCounters>,
+    ) -> Snapshot {
+        let processors: Vec<_> = self.processors.iter().map(|one| one.until(at)).collect();
+        let (ppe, spes) = processors.split_first().expect("a machine has a PPE");
+        for (spe, (mfc, did)) in self.mfcs.iter().zip(spes).enumerate() {
+            let name = format!("the MFC of {}", SpeId::new(spe as u16));
+            parts.push(PartCounters::new(Part::MfcCommands, name, mfc.until(at)));
+            parts.push(PartCounters {
+                part: Part::Spus,
+                name: SpeId::new(spe as u16).to_string(),
+                busy: did.computing,
+            });
+        }
+        parts.push(PartCounters {
+            part: Part::Ppe,
+            name: "the PPE".to_owned(),
+            busy: ppe.computing,
+        });
+        parts.sort_by_key(|one| one.part);
+        Snapshot {
+            at,
+            spes: spes.to_vec(),
+            resources,
+            parts,
+        }
+    }
+
     /// Ends the observation. Returns the counters without hazards, or the error of the trace.
     pub fn finish(
         mut self,
         now: Moment,
         resources: Vec<ResourceCounters>,
+        parts: Vec<PartCounters>,
         events: u64,
     ) -> io::Result<Counters> {
         self.record(Call::Finish, now, Processor::Ppe, 0);
@@ -207,13 +274,21 @@ impl Observer {
             self.hash.word(resource.bytes);
             self.hash.word(resource.busy.as_femtoseconds() as u64);
         }
-        if let Some(tracer) = self.tracer {
-            tracer.finish(now, &resources)?;
+        let [begin, end] = mem::take(&mut self.window);
+        let began = begin.as_ref().map(|begin| begin.at);
+        let ended = end.as_ref().map_or(now, |end| end.at);
+        if let Some(tracer) = self.tracer.take() {
+            tracer.finish(now, &resources, began.map(|began| [began, ended]))?;
         }
+        let end = end.unwrap_or_else(|| self.snapshot(now, resources, parts));
+        let window = end.window(begin);
+        let began = began.unwrap_or(Moment::START);
         Ok(Counters {
-            elapsed: (now - Moment::START).into(),
-            spes: self.spes.into_iter().map(|spe| spe.finish(now)).collect(),
-            resources,
+            began: (began - Moment::START).into(),
+            elapsed: ended.saturating_since(began).into(),
+            spes: window.spes,
+            resources: window.resources,
+            parts: window.parts,
             events,
             trace_hash: self.hash.value(),
             hazards: Vec::new(),
@@ -223,9 +298,11 @@ impl Observer {
 
     #[inline]
     fn count(&mut self, now: Moment, of: Processor, activity: Activity) {
-        if let Processor::Spe(spe) = of {
-            self.spes[spe.index()].activity(now, activity);
-        }
+        let processor = match of {
+            Processor::Ppe => 0,
+            Processor::Spe(spe) => spe.index() + 1,
+        };
+        self.processors[processor].activity(now, activity);
     }
 
     /// Adds a call to the hash: its kind, time, processor and a detail.

@@ -1,8 +1,8 @@
 //! The messages and fields of Perfetto's trace format that this crate uses. The format is defined
 //! in <https://github.com/google/perfetto>, in `protos/perfetto/trace`: `trace.proto`,
 //! `trace_packet.proto`, `interned_data/interned_data.proto`, and `track_event.proto`,
-//! `track_descriptor.proto`, `process_descriptor.proto` and `counter_descriptor.proto` in
-//! `track_event`.
+//! `track_descriptor.proto`, `process_descriptor.proto`, `thread_descriptor.proto` and
+//! `counter_descriptor.proto` in `track_event`.
 
 use prost::Message;
 
@@ -88,6 +88,8 @@ pub(crate) struct TrackDescriptor {
     pub name: Option<String>,
     #[prost(message, optional, tag = "3")]
     pub process: Option<ProcessDescriptor>,
+    #[prost(message, optional, tag = "4")]
+    pub thread: Option<ThreadDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
@@ -112,6 +114,17 @@ pub(crate) struct ProcessDescriptor {
     pub pid: Option<i32>,
     #[prost(string, optional, tag = "6")]
     pub process_name: Option<String>,
+}
+
+/// A thread of a process. The tracks below its track belong to it, too.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ThreadDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pub pid: Option<i32>,
+    #[prost(int64, optional, tag = "2")]
+    pub tid: Option<i64>,
+    #[prost(string, optional, tag = "5")]
+    pub thread_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

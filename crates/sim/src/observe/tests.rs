@@ -67,7 +67,9 @@ fn traced(run: impl FnOnce(&mut Observer), end_ns: u64) -> Vec<u8> {
     let mut observer = Observer::new("Test", 2, Some(Box::new(file.clone())));
     assert!(observer.is_tracing());
     run(&mut observer);
-    observer.finish(ns(end_ns), Vec::new(), 0).unwrap();
+    observer
+        .finish(ns(end_ns), Vec::new(), Vec::new(), 0)
+        .unwrap();
     well_formed(&file.bytes());
     file.bytes()
 }
@@ -206,7 +208,7 @@ fn the_time_of_every_spe_adds_up() {
     }
     observer.activity(fs(900), Processor::Ppe, Activity::Computing);
     observer.program_ended(fs(1000), spe(0));
-    let counters = observer.finish(ns(300), Vec::new(), 7).unwrap();
+    let counters = observer.finish(ns(300), Vec::new(), Vec::new(), 7).unwrap();
 
     let span = |fs: u64| Span::from_femtoseconds(fs.into());
     assert_eq!(
@@ -254,7 +256,7 @@ fn commands_count_when_they_are_complete() {
     observer.command_issued(fs(1), spe(0), Issuer::Spu, 7, "get", 128);
     observer.command_issued(fs(2), spe(0), Issuer::Spu, 8, "put", 16);
     observer.command_complete(fs(3), spe(0), 8);
-    let counters = observer.finish(fs(4), Vec::new(), 0).unwrap();
+    let counters = observer.finish(fs(4), Vec::new(), Vec::new(), 0).unwrap();
     assert_eq!((counters.spes[0].commands, counters.spes[0].bytes), (1, 16));
 }
 
@@ -262,7 +264,9 @@ fn commands_count_when_they_are_complete() {
 fn counters_are_printed_as_tables() {
     let mut observer = untraced();
     double_buffered(&mut observer);
-    let mut counters = observer.finish(ns(400), vec![ring(40)], 1234).unwrap();
+    let mut counters = observer
+        .finish(ns(400), vec![ring(40)], Vec::new(), 1234)
+        .unwrap();
     counters.hazards = vec!["hazard at 1.50 us: two puts".to_owned()];
     counters.hazards_seen = 3;
     assert_eq!(
@@ -291,7 +295,7 @@ hazard at 1.50 us: two puts
 #[test]
 fn counters_of_an_empty_run_are_printed() {
     let counters = Observer::new("Test", 0, None)
-        .finish(fs(0), Vec::new(), 0)
+        .finish(fs(0), Vec::new(), Vec::new(), 0)
         .unwrap();
     assert_eq!(counters.to_string(), "simulated 0.0 ns in 0 events\n");
 }
@@ -299,7 +303,10 @@ fn counters_of_an_empty_run_are_printed() {
 fn hash_of(run: impl FnOnce(&mut Observer)) -> u64 {
     let mut observer = untraced();
     run(&mut observer);
-    observer.finish(ns(1000), Vec::new(), 0).unwrap().trace_hash
+    observer
+        .finish(ns(1000), Vec::new(), Vec::new(), 0)
+        .unwrap()
+        .trace_hash
 }
 
 #[test]
@@ -311,7 +318,9 @@ fn the_hash_is_the_same_for_equal_runs_with_a_trace_or_without() {
     let mut observer = Observer::new("Test", 2, Some(Box::new(io::sink())));
     double_buffered(&mut observer);
     observer.resources(ns(500), &[ring(1)]);
-    let traced = observer.finish(ns(1000), Vec::new(), 99).unwrap();
+    let traced = observer
+        .finish(ns(1000), Vec::new(), Vec::new(), 99)
+        .unwrap();
     assert_eq!(plain, traced.trace_hash);
 }
 
@@ -348,9 +357,12 @@ fn the_hash_depends_on_every_call_and_all_its_values() {
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Ppe, 1)),
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 1)),
         hash_of(|o| o.queue_depth(fs(1), spe(0), Issuer::Spu, 2)),
-        untraced().finish(fs(1), Vec::new(), 0).unwrap().trace_hash,
         untraced()
-            .finish(fs(1), vec![ring(5)], 0)
+            .finish(fs(1), Vec::new(), Vec::new(), 0)
+            .unwrap()
+            .trace_hash,
+        untraced()
+            .finish(fs(1), vec![ring(5)], Vec::new(), 0)
             .unwrap()
             .trace_hash,
     ];
@@ -373,11 +385,11 @@ fn a_double_buffered_loop_shows_as_overlapping_slices() {
     );
     assert_eq!(
         of_track(&slices, "SPE 1/MFC/entry 0"),
-        [slice("get", 20, 120)]
+        [slice("get 4 KB", 20, 120)]
     );
     assert_eq!(
         of_track(&slices, "SPE 1/MFC/entry 1"),
-        [slice("get", 30, 170)]
+        [slice("get 4 KB", 30, 170)]
     );
     let second_get = slices.iter().find(|slice| slice.track.ends_with("entry 1"));
     let computing_on_first = slices.iter().find(|slice| slice.start_ns == 120);
@@ -409,6 +421,79 @@ fn flows_lead_from_the_issue_to_the_command_and_to_its_end() {
     assert_eq!(
         [through(1), through(2), through(3)],
         [way.to_vec(), way.to_vec(), vec![]]
+    );
+}
+
+#[test]
+fn processors_and_mfcs_are_threads_with_names_for_the_tables_of_perfetto() {
+    let packets = well_formed(&traced(double_buffered, 300));
+    let tracks: Vec<_> = packets
+        .iter()
+        .filter_map(|packet| packet.track_descriptor.as_ref())
+        .collect();
+    let threads = tracks.iter().filter_map(|track| track.thread.as_ref());
+    let threads: Vec<_> = threads
+        .map(|thread| (thread.pid(), thread.tid(), thread.thread_name()))
+        .collect();
+    assert_eq!(
+        threads,
+        [
+            (1, 1, "PPE"),
+            (1, 3, "SPE 0"),
+            (1, 4, "MFC of SPE 0"),
+            (1, 5, "SPE 1"),
+            (1, 6, "MFC of SPE 1"),
+        ]
+    );
+    // The nearest thread above a track gives its slices and counters a row in a table.
+    let owner = |name: &str| {
+        let by_uuid = |uuid| tracks.iter().find(|track| track.uuid() == uuid).unwrap();
+        let mut track = tracks.iter().rfind(|track| track.name() == name).unwrap();
+        while track.thread.is_none() {
+            track = by_uuid(track.parent_uuid());
+        }
+        track.thread.as_ref().unwrap().thread_name().to_owned()
+    };
+    assert_eq!(owner("MFC queue"), "MFC of SPE 1");
+    assert_eq!(owner("entry 1"), "MFC of SPE 1");
+}
+
+#[test]
+fn slices_have_words_of_the_program() {
+    let named = |path: &str| {
+        let observe = |observer: &mut Observer| {
+            observer.program_began(ns(0), spe(0), path);
+            observer.program_ended(ns(9), spe(0));
+        };
+        let slices = read_slices(&traced(observe, 10)).unwrap();
+        slices.last().unwrap().name.clone()
+    };
+    assert_eq!(named("sum"), "sum");
+    for (path, words) in [
+        ("shop::main::{{closure}}", "main"),
+        (
+            "shop::sums::two_passes<f32>::{{closure}}::{{closure}}",
+            "two passes",
+        ),
+        (
+            "<shop::Part<u8> as shop::Run>::run<alloc::vec::Vec<u8>>::{{closure}}",
+            "run",
+        ),
+        ("{{closure}}", "{{closure}}"),
+    ] {
+        assert_eq!(named(path), words);
+    }
+    let commands = |bytes: u64| {
+        let observe = |observer: &mut Observer| {
+            observer.command_issued(ns(0), spe(0), Issuer::Spu, 0, "typed put", bytes);
+            observer.command_complete(ns(1), spe(0), 0);
+        };
+        let slices = read_slices(&traced(observe, 10)).unwrap();
+        slices.last().unwrap().name.clone()
+    };
+    assert_eq!(
+        [0, 16, 1_024, 16_384, 1_040].map(commands),
+        ["put", "put 16 B", "put 1 KB", "put 16 KB", "put 1040 B"]
     );
 }
 
@@ -512,7 +597,10 @@ fn what_programs_name_is_not_in_the_hash() {
         let mut observer = untraced();
         observer.program_began(ns(0), spe(0), "named");
         activities(&mut observer, of);
-        observer.finish(ns(1), Vec::new(), 0).unwrap().trace_hash
+        observer
+            .finish(ns(1), Vec::new(), Vec::new(), 0)
+            .unwrap()
+            .trace_hash
     };
     let named = hash_of(|observer, of| observer.activity_begins(ns(0), of, 0, "set up"));
     assert_eq!(named, hash_of(|_, _| ()));
@@ -542,7 +630,7 @@ fn what_is_under_way_at_the_end_ends_there() {
             "running",
             "computing",
             "blocked",
-            "get"
+            "get 16 B"
         ]
     );
 }
@@ -573,7 +661,7 @@ fn nanoseconds_are_rounded_down() {
     );
     assert_eq!(
         of_track(&read_slices(&trace).unwrap(), "SPE 0/MFC/entry 0"),
-        [slice("get", 0, 2)]
+        [slice("get 16 B", 0, 2)]
     );
 }
 
@@ -584,7 +672,9 @@ fn use_is_counted_from_sample_to_sample() {
     observer.resources(fs(0), &[ring(0)]);
     observer.resources(ns(100), &[ring(25)]);
     observer.resources(ns(200), &[ring(125)]);
-    observer.finish(ns(400), vec![ring(126)], 0).unwrap();
+    observer
+        .finish(ns(400), vec![ring(126)], Vec::new(), 0)
+        .unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "Cell 0, ring 0"),
         [(0, 25), (100, 100), (200, 1), (400, 0)]
@@ -606,7 +696,9 @@ fn a_trace_is_written_while_the_run_goes_on() {
             "nothing was written in round {round}"
         );
     }
-    observer.finish(fs(20_000), Vec::new(), 0).unwrap();
+    observer
+        .finish(fs(20_000), Vec::new(), Vec::new(), 0)
+        .unwrap();
     assert_eq!(
         counter(&well_formed(&file.bytes()), "MFC queue").len(),
         10_000
@@ -620,7 +712,7 @@ fn equal_runs_have_equal_traces() {
     // This number must be the same on every computer and in every build profile.
     let mut hash = Hash::new();
     trace.iter().for_each(|&byte| hash.word(byte.into()));
-    assert_eq!(hash.value(), 0x2524_3367_132D_575B);
+    assert_eq!(hash.value(), 0x33FE_F637_1A88_4EA8);
 }
 
 /// A disk that is full from the start, or when the trace is flushed.
@@ -646,7 +738,9 @@ fn a_trace_that_cannot_be_written_is_an_error_at_the_end() {
     for when_flushed in [false, true] {
         let mut observer = Observer::new("Test", 2, Some(Box::new(Full { when_flushed })));
         (0..100).for_each(|_| count_often(&mut observer));
-        let error = observer.finish(ns(1), Vec::new(), 0).unwrap_err();
+        let error = observer
+            .finish(ns(1), Vec::new(), Vec::new(), 0)
+            .unwrap_err();
         assert_eq!(error.to_string(), "the disk is full");
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!   QS20                              the process: the machine
 //!   ├─ PPE                   ▐computing▌▐waiting for a mailbox▌▐computing▌
-//!   ├─ SPE 0                 ▐program────────────────────────────────────▌
+//!   ├─ SPE 0                 ▐sum────────────────────────────────────────▌
 //!   │  │                      ▐computing▌▐waiting for DMA▌▐computing▌
 //!   │  ├─ activities         ▐set up▌                     named by the program
 //!   │  ├─ thread 1           ▐running▌▐waiting for DMA▌▐running▌
@@ -11,15 +11,23 @@
 //!   │  │                     ▐staging───────▌
 //!   │  ├─ thread 2                   ▐running▌▐waiting for DMA─────
 //!   │  ├─ MFC                     │           │complete      marks, one for each command
-//!   │  │  ├─ entry 0         │issue──►▐get────▌               one command at a time
+//!   │  │  ├─ entry 0         │issue──►▐get 4 KB▌              one command at a time
 //!   │  │  ├─ entry 1                    ▐put───────▌
-//!   │  │  └─ proxy entry 0    ▐get──────────▌             issued by the PPE
-//!   │  ├─ MFC queue          the number of commands in the queue
-//!   │  └─ MFC proxy queue    the number of commands in the proxy queue, if it is used
+//!   │  │  ├─ proxy entry 0    ▐get──────────▌             issued by the PPE
+//!   │  │  ├─ MFC queue       the number of commands in the queue
+//!   │  │  └─ MFC proxy queue the number of commands in the proxy queue, if it is used
+//!   ├─ window                ▐window──────────────────────▌  if the program or a setting has one
 //!   └─ use
 //!      ├─ Cell 0, ring 0     per cent since the last sample
 //!      └─ memory module 0
 //! ```
+//!
+//! The PPE, each SPE and each MFC is a thread for Perfetto, so the tables `thread`, `thread_track`,
+//! `slice` and `counter` of its `trace_processor` have their names. Tracks of cooperative threads,
+//! activities and entries belong to the thread above them.
+//!
+//! The name of a program is that of the function that starts it, and the name of a command has its
+//! bytes, as `get 16 KB`.
 //!
 //! Perfetto draws an arrow (a flow) from `issue` on the track of a program or thread to the slice
 //! of the command, and from there to `complete`. The entry of a command is the lowest that is free.
@@ -27,6 +35,7 @@
 //!
 //! Times are rounded down to nanoseconds. A slice may be up to 1 ns too long or too short.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, mem};
 
@@ -37,11 +46,14 @@ use super::activity::{Activity, Cause};
 use super::counters::ResourceCounters;
 use super::perfetto::{
     ChildTracksOrdering, CounterDescriptor, EventName, EventType, INCREMENTAL_STATE_CLEARED,
-    InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, Trace, TracePacket, TrackDescriptor,
-    TrackEvent,
+    InternedData, NEEDS_INCREMENTAL_STATE, ProcessDescriptor, ThreadDescriptor, Trace, TracePacket,
+    TrackDescriptor, TrackEvent,
 };
 use crate::issuer::Issuer;
 use crate::time::Moment;
+
+/// The id of the process, which is the machine.
+const PID: i32 = 1;
 
 /// The number of packets that are written at once: some tens of kilobytes.
 const PACKETS_KEPT: usize = 1024;
@@ -91,7 +103,7 @@ impl Tracer {
         packets.track(TrackDescriptor {
             uuid: Some(track::MACHINE),
             process: Some(ProcessDescriptor {
-                pid: Some(1),
+                pid: Some(PID),
                 process_name: Some(machine.to_owned()),
             }),
             ..TrackDescriptor::default()
@@ -103,13 +115,17 @@ impl Tracer {
                 Processor::Spe(spe) => spe.to_string(),
             };
             let uuid = track::program(processor);
+            // The thread with the id of its process is the main thread.
+            let tid = i64::from(PID) + 2 * rank as i64;
             packets.track(TrackDescriptor {
                 child_ordering: Some(ChildTracksOrdering::Explicit.into()),
-                ..child(track::MACHINE, uuid, name, rank)
+                thread: Some(thread(tid, name.clone())),
+                ..child(track::MACHINE, uuid, name.clone(), rank)
             });
             if let Processor::Spe(spe) = processor {
                 packets.track(TrackDescriptor {
                     child_ordering: Some(ChildTracksOrdering::Explicit.into()),
+                    thread: Some(thread(tid + 1, format!("MFC of {name}"))),
                     ..child(uuid, track::mfc(spe), "MFC".to_owned(), track::RANK_OF_MFC)
                 });
                 packets.queue_depth(spe, Issuer::Spu);
@@ -130,7 +146,7 @@ impl Tracer {
         self.packets.event(
             now,
             TrackEvent {
-                name: Some(name.to_owned()),
+                name: Some(words_of(name)),
                 ..event(EventType::SliceBegin, track::program(of))
             },
         );
@@ -227,6 +243,7 @@ impl Tracer {
         issuer: Issuer,
         id: u64,
         name: &'static str,
+        bytes: u64,
     ) {
         self.flows += 1;
         let flow = self.flows;
@@ -257,7 +274,7 @@ impl Tracer {
             entry
         });
         entries[entry] = Some((id, flow));
-        let name = self.packets.name(name);
+        let name = self.packets.name(&command_name(name, bytes));
         let mut begin = event(EventType::SliceBegin, track::entry(spe, issuer, entry));
         begin.name_iid = Some(name);
         begin.flow_ids.push(flow);
@@ -327,8 +344,19 @@ impl Tracer {
         }
     }
 
-    /// Ends all open slices, and writes the remaining packets.
-    pub fn finish(mut self, now: Moment, resources: &[ResourceCounters]) -> io::Result<()> {
+    /// Ends all open slices, writes the window if there is one, and writes the remaining packets.
+    pub fn finish(
+        mut self,
+        now: Moment,
+        resources: &[ResourceCounters],
+        window: Option<[Moment; 2]>,
+    ) -> io::Result<()> {
+        if let Some([began, ended]) = window {
+            let window = child(track::MACHINE, track::WINDOW, "window".to_owned(), 0);
+            self.packets.track(window);
+            self.packets.begin(began, track::WINDOW, "window");
+            self.packets.end(ended, track::WINDOW);
+        }
         self.resources(now, resources);
         for number in 0..resources.len() {
             self.packets.count(now, track::resource(number), 0);
@@ -415,11 +443,14 @@ mod track {
 
     pub const MACHINE: u64 = 1;
     pub const USE: u64 = 2;
+    pub const WINDOW: u64 = 3;
 
     /// A rank above the numbers of all threads of a program.
     pub const RANK_OF_MFC: usize = 1 << 30;
     /// A rank above the numbers of all entries of the SPU queue.
     pub const RANK_OF_PROXY: usize = 1 << 20;
+    /// A rank above the numbers of all entries of both queues.
+    pub const RANK_OF_QUEUES: usize = 1 << 21;
     /// A rank above the numbers of all SPEs.
     pub const RANK_OF_USE: usize = 1 << 30;
 
@@ -460,6 +491,44 @@ mod track {
     }
 }
 
+/// Returns a command's name with its bytes, such as `get 16 KB`. A command without bytes of its own,
+/// such as a list or a barrier, has only its name. A typed get is a get for the program.
+fn command_name(name: &str, bytes: u64) -> String {
+    let name = name.strip_prefix("typed ").unwrap_or(name);
+    match bytes {
+        0 => name.to_owned(),
+        _ if bytes.is_multiple_of(1_024) => format!("{name} {} KB", bytes / 1_024),
+        _ => format!("{name} {bytes} B"),
+    }
+}
+
+/// Returns the name of the function in the path of a program's closure: `two passes` for
+/// `my_crate::module::two_passes<f32>::{{closure}}`.
+fn words_of(path: &str) -> String {
+    let mut depth = 0;
+    let outside = path.chars().filter(|&letter| {
+        let is_outside = depth == 0 && letter != '<';
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            _ => {}
+        }
+        is_outside
+    });
+    let outside: String = outside.collect();
+    let mut names = outside.rsplit("::");
+    let name = names.find(|name| !name.is_empty() && !name.starts_with('{'));
+    name.unwrap_or(path).replace('_', " ")
+}
+
+fn thread(tid: i64, name: String) -> ThreadDescriptor {
+    ThreadDescriptor {
+        pid: Some(PID),
+        tid: Some(tid),
+        thread_name: Some(name),
+    }
+}
+
 fn child(parent: u64, uuid: u64, name: String, rank: usize) -> TrackDescriptor {
     TrackDescriptor {
         uuid: Some(uuid),
@@ -482,8 +551,8 @@ fn event(kind: EventType, track: u64) -> TrackEvent {
 struct Packets {
     to: Box<dyn io::Write + Send>,
     kept: Trace,
-    /// The interned names. The id of a name is its index plus 1.
-    names: Vec<&'static str>,
+    /// The ids of the interned names, from 1 on.
+    names: HashMap<String, u64>,
     /// The names that the next packet interns.
     new_names: Vec<EventName>,
     /// The first error of the writer. After an error, nothing is written.
@@ -495,7 +564,7 @@ impl Packets {
         let mut packets = Self {
             to,
             kept: Trace::default(),
-            names: Vec::new(),
+            names: HashMap::new(),
             new_names: Vec::new(),
             error: None,
         };
@@ -511,14 +580,13 @@ impl Packets {
             Issuer::Spu => "MFC queue",
             Issuer::Ppe => "MFC proxy queue",
         };
-        let program = track::program(Processor::Spe(spe));
         let uuid = track::queue_depth(spe, issuer);
-        let rank = track::RANK_OF_MFC + 1 + issuer as usize;
+        let rank = track::RANK_OF_QUEUES + issuer as usize;
         self.track(TrackDescriptor {
             counter: Some(CounterDescriptor {
                 unit_name: Some("commands".to_owned()),
             }),
-            ..child(program, uuid, name.to_owned(), rank)
+            ..child(track::mfc(spe), uuid, name.to_owned(), rank)
         });
     }
 
@@ -552,17 +620,17 @@ impl Packets {
     }
 
     /// Returns the id of a name. The next packet interns a new name.
-    fn name(&mut self, name: &'static str) -> u64 {
-        let known = self.names.iter().position(|&known| known == name);
-        let at = known.unwrap_or_else(|| {
-            self.names.push(name);
-            self.new_names.push(EventName {
-                iid: Some(self.names.len() as u64),
-                name: Some(name.to_owned()),
-            });
-            self.names.len() - 1
+    fn name(&mut self, name: &str) -> u64 {
+        if let Some(id) = self.names.get(name) {
+            return *id;
+        }
+        let id = self.names.len() as u64 + 1;
+        self.names.insert(name.to_owned(), id);
+        self.new_names.push(EventName {
+            iid: Some(id),
+            name: Some(name.to_owned()),
         });
-        at as u64 + 1
+        id
     }
 
     fn event(&mut self, now: Moment, event: TrackEvent) {

@@ -12,3 +12,4 @@ mod memory;
 mod proxy;
 mod time;
 mod trace;
+mod window;

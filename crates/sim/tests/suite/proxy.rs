@@ -193,7 +193,7 @@ fn counters_trace_and_hash_tell_of_them() {
         (counters.spes[0].commands, counters.spes[0].bytes),
         (1, 4_096)
     );
-    let puts = slices.iter().filter(|slice| slice.name == "put");
+    let puts = slices.iter().filter(|slice| slice.name.starts_with("put "));
     let tracks: Vec<_> = puts.map(|put| put.track.as_str()).collect();
     assert_eq!(tracks, ["SPE 0/MFC/proxy entry 0"]);
     let (other, _) = observed(|region| RawCommand::putb(DATA, region.at(0), 4_096, TAG));

@@ -9,7 +9,13 @@ use cellworks_sim::{Description, Sim};
 
 /// A file that the test keeps.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl io::Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -48,7 +54,7 @@ const LONG_NS: u64 = 1_000;
 fn gets_beside_computing(slices: &[Slice]) -> usize {
     let gets: Vec<_> = slices
         .iter()
-        .filter(|slice| slice.track.contains("/MFC/") && slice.name == "typed get")
+        .filter(|slice| slice.track.contains("/MFC/") && slice.name == "get 4 KB")
         .collect();
     assert_eq!(gets.len(), TILES, "{slices:#?}");
     let computes = |slice: &&Slice| {

@@ -101,7 +101,11 @@ pub(super) fn run_rounds<S: CellSpe>(
         let iterations = spe.read_in_mbox();
         let start = time_of([(); 2].map(|()| spe.read_in_mbox()));
         wait_until(start, || spe.now(), |left| pass(spe, left));
+        spe.begin_window();
+        let activity = spe.activity(if counts { "timed loop" } else { "warm-up" });
         let times = do_round(Round { iterations, counts }).inspect_err(|_| report_failure(spe))?;
+        drop(activity);
+        spe.end_window();
         send(DONE);
         for word in words(times.took).into_iter().chain(words(times.median)) {
             send(word);

@@ -1,0 +1,196 @@
+//! The window of a run, to which its counters refer, and machines with a free part.
+
+use cellworks_machine::mailbox::Outbound;
+use cellworks_machine::{CellSpe, Cycles, Machine, Span, Spe, SpeId};
+use cellworks_sim::trace::read_slices;
+use cellworks_sim::{Counters, Description, Part, Sim, SimBuilder, Window};
+
+use crate::trace::Kept;
+
+const SPES: usize = 6;
+
+fn ps3() -> SimBuilder {
+    Sim::builder(Description::built_in("ps3").unwrap())
+}
+
+/// Sums an array on six SPEs, which wait for a word until all have started.
+fn sum(sim: &Sim, window: bool) -> Counters {
+    let values = vec![1_u32; 24 * 1_024];
+    let total: u32 = sim
+        .run(|ppe| {
+            let shares = values.chunks(values.len() / SPES).zip(0..);
+            let programs: Vec<_> = shares
+                .map(|(share, spe)| {
+                    ppe.spawn(SpeId::new(spe), move |spe| {
+                        spe.read_in_mbox();
+                        let share = spe.stage(share).unwrap();
+                        spe.compute(Cycles(share.len() as u64 / 4));
+                        share.iter().sum::<u32>()
+                    })
+                })
+                .collect();
+            if window {
+                ppe.begin_window();
+            }
+            for spe in ppe.topology().spes() {
+                ppe.write_in_mbox(spe, 0);
+            }
+            programs.into_iter().map(|one| one.join().unwrap()).sum()
+        })
+        .unwrap();
+    assert_eq!(total, 24 * 1_024);
+    sim.counters().unwrap()
+}
+
+/// Asserts that the times of each SPE add up to the window.
+#[track_caller]
+fn assert_adds_up(counters: &Counters) {
+    for spe in &counters.spes {
+        let mut sum = Span::default();
+        for part in [
+            spe.computing,
+            spe.waiting_for_dma,
+            spe.waiting_for_mailbox,
+            spe.waiting_for_signal,
+            spe.waiting_for_lock,
+            spe.waiting_for_other,
+            spe.idle,
+        ] {
+            sum += part;
+        }
+        assert_eq!(sum, counters.elapsed, "{counters}");
+    }
+}
+
+#[test]
+fn a_window_leaves_out_the_start_of_the_programs_and_changes_nothing_else() {
+    let whole = sum(&ps3().build().unwrap(), false);
+    let window = sum(&ps3().build().unwrap(), true);
+    assert_eq!(window.trace_hash, whole.trace_hash);
+    assert_eq!(whole.began, Span::default());
+    assert!(window.began >= Span::from_nanoseconds(SPES as u64 * 1_675_000));
+    // The window ends with the run.
+    assert_eq!(window.began + window.elapsed, whole.elapsed);
+    assert!(window.elapsed < whole.elapsed / 100);
+    for counters in [&whole, &window] {
+        assert_adds_up(counters);
+        let bytes = counters.spes.iter().map(|spe| spe.bytes);
+        assert_eq!(bytes.sum::<u64>(), 4 * 24 * 1_024);
+    }
+    // All commands are in the window, so the parts of the fabric have worked equally long.
+    let pins = |counters: &Counters| counters.busiest(Part::MemoryPins).unwrap().busy;
+    assert_eq!(pins(&window), pins(&whole));
+}
+
+#[test]
+fn the_setting_begins_and_ends_the_window_without_a_call() {
+    let counters = sum(&ps3().window(Window::AfterStart).build().unwrap(), false);
+    assert_adds_up(&counters);
+    assert!(counters.began > Span::from_nanoseconds((SPES as u64 - 1) * 1_675_000));
+    // The PPE notices the end of a program 5 us later.
+    let whole = sum(&ps3().build().unwrap(), false);
+    let left = whole.elapsed - counters.began - counters.elapsed;
+    assert!(left >= Span::from_nanoseconds(5_000), "{left}");
+}
+
+#[test]
+fn calls_take_precedence_over_the_setting_and_can_be_ignored() {
+    let by_call = sum(&ps3().build().unwrap(), true);
+    let both = sum(&ps3().window(Window::AfterStart).build().unwrap(), true);
+    assert_eq!((both.began, both.elapsed), (by_call.began, by_call.elapsed));
+    let ignored = sum(&ps3().window(Window::WholeRun).build().unwrap(), true);
+    assert_eq!(ignored.began, Span::default());
+}
+
+#[test]
+fn the_last_call_of_all_spes_begins_the_window_and_the_last_one_ends_it() {
+    let sim = ps3().build().unwrap();
+    let times = sim
+        .run(|ppe| {
+            let program = |cycles| {
+                move |spe: &<Sim as Machine>::Spe| {
+                    spe.compute(Cycles(cycles));
+                    spe.begin_window();
+                    let begin = cellworks_machine::Wake::now(spe);
+                    spe.compute(Cycles(8_000_000));
+                    spe.end_window();
+                    (begin, cellworks_machine::Wake::now(spe))
+                }
+            };
+            let programs = [100, 3_200]
+                .map(|cycles| ppe.spawn(SpeId::new(cycles as u16 % 3), program(cycles)));
+            programs.map(|program| program.join().unwrap())
+        })
+        .unwrap();
+    let counters = sim.counters().unwrap();
+    let cycle = Span::from_femtoseconds(312_500);
+    let begin = times.iter().map(|(begin, _)| *begin).max().unwrap();
+    let end = times.iter().map(|(_, end)| *end).max().unwrap();
+    // Each reading of the clock takes a cycle.
+    assert_eq!(counters.began + cycle, begin.since(Default::default()));
+    assert_eq!(counters.elapsed, end.since(begin));
+}
+
+#[test]
+fn an_end_without_a_beginning_is_nothing() {
+    let sim = ps3().build().unwrap();
+    sim.run(|ppe| ppe.end_window()).unwrap();
+    assert_eq!(sim.counters().unwrap().began, Span::default());
+}
+
+#[test]
+fn the_trace_shows_the_window() {
+    let kept = Kept::default();
+    let sim = ps3().trace(Box::new(kept.clone())).build().unwrap();
+    let counters = sum(&sim, true);
+    let slices = read_slices(&kept.bytes()).unwrap();
+    let mut windows = slices.iter().filter(|slice| slice.track == "window");
+    let window = windows.next().unwrap();
+    assert_eq!((window.name.as_str(), windows.count()), ("window", 0));
+    let ns = |span: Span| (span.as_femtoseconds() / 1_000_000) as u64;
+    assert_eq!(window.start_ns, ns(counters.began));
+    assert_eq!(window.end_ns, ns(counters.began + counters.elapsed));
+}
+
+#[test]
+fn a_word_has_a_time_without_each_part_and_no_part_makes_it_longer() {
+    for machine in ["ps3", "qs20", "scc"] {
+        let description = || Description::built_in(machine).unwrap();
+        let took = |builder: SimBuilder| {
+            let sim = builder.build().unwrap();
+            sim.run(|ppe| {
+                let [from, to] = [0, 5].map(SpeId::new);
+                let reader = ppe.spawn(to, |spe| spe.read_in_mbox());
+                let writer = ppe.spawn(from, move |spe| {
+                    spe.compute(Cycles(1_000));
+                    spe.write_out_mbox(Outbound::Plain, 1);
+                    spe.write_in_mbox_of(to, 7);
+                });
+                writer.join().unwrap();
+                ppe.read_out_mbox(from, Outbound::Plain);
+                assert_eq!(reader.join().unwrap(), 7);
+            })
+            .unwrap();
+            sim.counters().unwrap().elapsed
+        };
+        let whole = took(Sim::builder(description()));
+        for part in Part::of(&description()) {
+            let without = took(Sim::builder(description()).free(part));
+            assert!(
+                without <= whole,
+                "{machine} without {part}: {without}, not {whole}"
+            );
+        }
+        let cheap = took(Sim::builder(description()).free(Part::Programs));
+        assert!(cheap < whole / 10, "{cheap} of {whole}");
+    }
+}
+
+#[test]
+fn each_part_has_a_name_and_advice_of_its_own() {
+    let names: std::collections::BTreeSet<_> = Part::ALL.iter().map(Part::to_string).collect();
+    assert_eq!(names.len(), Part::ALL.len());
+    for part in Part::ALL {
+        assert!(part.advice().ends_with('.'), "{part}");
+    }
+}
