@@ -4,6 +4,7 @@ mod args;
 mod cli;
 mod compare;
 mod describe;
+mod export;
 mod failure;
 mod machine;
 mod machines;
@@ -76,6 +77,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Map(arguments) => map::run(arguments),
         Command::Merge(arguments) => merge::merge(arguments),

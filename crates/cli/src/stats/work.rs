@@ -42,6 +42,8 @@ pub(super) struct Work {
     /// The times of one pair of SPEs, which are read between measurements to detect changes of the
     /// computer. `None` if the user gives a number of iterations.
     pub reference: Option<Readings>,
+    /// The time in which what was disturbed is measured again. `None` if it is measured once.
+    pub until_trusted: Option<Duration>,
     /// The titles of the matrices for which the time is too short.
     pub no_time: Vec<String>,
     pub not_measured: Vec<NotMeasured>,
@@ -84,6 +86,7 @@ impl Work {
             budget: None,
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
             reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
+            until_trusted: arguments.until_trusted,
             no_time: Vec::new(),
             not_measured: Vec::new(),
         })
@@ -121,6 +124,7 @@ impl Work {
             budget,
             budget_of_a_matrix: each_matrix,
             reference: Readings::of(topology),
+            until_trusted: arguments.until_trusted,
             no_time,
             not_measured,
         }

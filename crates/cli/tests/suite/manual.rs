@@ -2,10 +2,11 @@
 
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 9] = [
+const SUBCOMMANDS: [&str; 10] = [
     "stats",
     "run",
     "compare",
+    "export",
     "reproduce",
     "map",
     "merge",
@@ -15,12 +16,13 @@ const SUBCOMMANDS: [&str; 9] = [
 ];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 18] = [
+const FLAGS: [&str; 19] = [
     "load",
     "matrix",
     "polling",
     "full",
     "budget",
+    "until-trusted",
     "samples",
     "machine",
     "trace",
@@ -228,6 +230,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, merge, machine, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, export, reproduce, map, merge, machine, machines, completions, man, help\n",
     );
 }

@@ -362,6 +362,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         lies_in: None,
         bare_ns: None,
         huge_page_share: None,
+        doubts: Vec::new(),
         parameters,
     }
 }
@@ -460,5 +461,6 @@ fn advice(topic: &str, text: &str) -> Advice {
     Advice {
         topic: topic.to_owned(),
         text: text.to_owned(),
+        doubtful: false,
     }
 }

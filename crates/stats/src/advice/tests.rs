@@ -115,6 +115,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
             })
             .collect(),
         home: None,
+        doubts: Vec::new(),
     }
 }
 
