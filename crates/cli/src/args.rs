@@ -339,9 +339,11 @@ pub(crate) enum MachinesCommand {
     },
 }
 
-/// Prints the completions for a shell.
+/// Prints a script with which a shell completes commands, flags, machines, programs and files.
 ///
 /// For bash: cellworks completions bash > ~/.local/share/bash-completion/completions/cellworks
+///
+/// The script asks the command `cellworks`, which must be on the PATH.
 #[derive(Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -3,6 +3,7 @@
 mod args;
 mod cli;
 mod compare;
+mod completion;
 mod describe;
 mod export;
 mod failure;
@@ -37,6 +38,7 @@ use output::{check_standard_output, print};
 use surroundings::check_address_space;
 
 fn main() -> ExitCode {
+    completion::answer();
     let end = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
         Err(error) if error.use_stderr() => explained(error).exit(),
@@ -83,7 +85,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Merge(arguments) => merge::merge(arguments),
         Command::Machine(arguments) => describe::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
-        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Completions(arguments) => completion::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::compare::{CompareError, exported};
+use crate::compare::{CompareError, Exported, exported};
 use crate::read::Measured;
 
 /// A format of another program.
@@ -14,16 +14,6 @@ pub enum Target {
     SmallerIsBetter,
     /// `customBiggerIsBetter` of the action github-action-benchmark: rates.
     BiggerIsBetter,
-}
-
-/// A time or a rate of a run, or the median of several runs.
-pub(crate) struct Exported {
-    pub name: String,
-    pub unit: String,
-    pub is_a_rate: bool,
-    pub value: f64,
-    /// The interval of the value. For several runs, it covers the intervals of all runs.
-    pub interval: Option<(f64, f64)>,
 }
 
 /// Returns the times and rates of the runs as JSON for another program. Each run has a name for

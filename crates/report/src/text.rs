@@ -14,7 +14,7 @@ use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Report, Simulation};
 
 const TITLE: Style = Style::new().bold();
 
-/// The width of tables and heat maps, in columns, if the width of the terminal is unknown.
+/// The width, in columns, at which tables have all of their columns. Narrower tables leave some out.
 pub const WIDTH: usize = 100;
 
 /// Breaks a paragraph into lines of at most `width` columns. All lines except the first start with

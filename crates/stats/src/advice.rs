@@ -118,6 +118,7 @@ fn texts(run: &Run<'_>) -> Vec<(&'static str, String)> {
         ("lists", run.lists()),
         ("memory", run.memory()),
         ("tiles", Vec::from_iter(run.tiles())),
+        ("tiles", Vec::from_iter(run.smaller_cache())),
         ("misses", compared(comparisons::MISSES)),
         ("atomics", compared(comparisons::ATOMICS)),
         ("waiting", compared(comparisons::WAITING)),
@@ -395,6 +396,22 @@ impl Run<'_> {
             text.push_str(&format!(" By one SPE, {}.", bandwidths.join(", and ")));
         }
         Some(text)
+    }
+
+    /// Compares the size of the last-level cache that the system reports with the measured size.
+    fn smaller_cache(&self) -> Option<String> {
+        let reported = self.topology.last_level_cache_bytes()?;
+        let found = self.findings_named("cache_bytes");
+        let measured = found.iter().map(|cache| cache.value as usize).max()?;
+        (measured.saturating_mul(2) <= reported).then(|| {
+            format!(
+                "Count on {} of the last-level cache, not on the {} that the system reports: accesses in larger tables \
+                 took longer. A virtual machine may use only the part that the hypervisor and its other virtual \
+                 machines leave to it.",
+                size(measured),
+                size(reported)
+            )
+        })
     }
 
     /// Describes the time of an access in tiles of data that fit into a cache. If an access takes

@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 
 use cellworks_host::Watch;
 
-use super::found::Found;
-use crate::session::Session;
+use crate::session::{Session, Steps};
 
 /// The shortest window: ten times the time of others that counts as a disturbance.
 const WINDOW: Duration = Duration::from_millis(500);
@@ -45,7 +44,7 @@ struct Seen {
 }
 
 impl Doubts {
-    pub fn of(steps: usize, session: &Session<Found>) -> Self {
+    pub fn of<S: Steps>(steps: usize, session: &Session<S>) -> Self {
         Self {
             window: window(session),
             steps: vec![Seen::default(); steps],
@@ -54,7 +53,7 @@ impl Doubts {
 
     /// Records a visit of a step that has just ended. `readings` is the number of readings of the
     /// reference before the visit.
-    pub fn visited(&mut self, step: usize, readings: usize, session: &Session<Found>) {
+    pub fn visited<S: Steps>(&mut self, step: usize, readings: usize, session: &Session<S>) {
         self.steps[step].readings.push(readings);
         let Some(window) = &mut self.window else {
             return;
@@ -66,7 +65,7 @@ impl Doubts {
     }
 
     /// Ends the present window, and begins the next one.
-    pub fn end_window(&mut self, session: &Session<Found>) {
+    pub fn end_window<S: Steps>(&mut self, session: &Session<S>) {
         let Some(ended) = self.window.take() else {
             return;
         };
@@ -100,7 +99,7 @@ impl Doubts {
     }
 }
 
-fn window(session: &Session<Found>) -> Option<Window> {
+fn window<S: Steps>(session: &Session<S>) -> Option<Window> {
     Some(Window {
         watch: session.watch()?,
         begin: Instant::now(),

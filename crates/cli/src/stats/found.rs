@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{
-    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
+    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table, time,
 };
 use cellworks_stats::{
     Doubt, Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage,
@@ -89,8 +89,10 @@ impl Found {
         }
     }
 
-    /// Records the result of a step after each visit of the step. A matrix may be incomplete.
-    pub fn measured(&mut self, step: usize, measured: Measured) {
+    /// Records the result of a step after each visit of the step. A matrix may be incomplete. If it
+    /// is the first result of a function, returns a line that shows it before the run has ended.
+    pub fn measured(&mut self, step: usize, measured: Measured) -> Option<String> {
+        let line = self.first_line(step, &measured);
         self.steps[step].state = match measured {
             Measured::Operation(measurement) => State::Measured(measurement),
             Measured::Matrix(matrix) => State::Matrix(Box::new(matrix)),
@@ -99,6 +101,24 @@ impl Found {
                 State::Settled
             }
         };
+        line
+    }
+
+    fn first_line(&self, step: usize, measured: &Measured) -> Option<String> {
+        let Measured::Operation(first) = measured else {
+            return None;
+        };
+        let is_new = !self
+            .measurements()
+            .any(|one| one.function == first.function);
+        (is_new && self.steps.len() > 1).then(|| {
+            let median = time(first.latency_ns.p50);
+            let until = match self.topology.capabilities().repeats {
+                true => "",
+                false => " so far",
+            };
+            format!("{}: {median}{until}", self.steps[step].title)
+        })
     }
 
     /// Records that the result of a step is impossible.

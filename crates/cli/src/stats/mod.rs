@@ -6,13 +6,13 @@ mod explain;
 mod found;
 mod work;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{Function, Limits, MeasureError, Readings, Visits};
+use cellworks_stats::{Function, Limits, MeasureError, Measured, Readings, Visits};
 
 pub(crate) use args::StatsArgs;
 
@@ -25,8 +25,16 @@ use doubts::Doubts;
 use found::{Again, Found};
 use work::{Work, title_of};
 
-/// The longest time for one measurement if `stats` measures everything.
-const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
+/// The longest time for the rounds of one visit if `stats` measures everything.
+const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(36);
+
+/// The time for the rounds of wake-ups, in multiples of that of other functions. A wake-up has one
+/// sample in each millisecond, and the median of a round should be that of several.
+const WAKE_UPS_LONGER: u32 = 8;
+
+/// The largest number of measurements that one run visits together. During a run nobody looks
+/// whether it is disturbed, and Ctrl-C waits for its end.
+const TOGETHER_MAX: usize = 8;
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
@@ -121,29 +129,34 @@ impl Measuring<'_> {
         let of_all = self.visits * operations.count() as u32;
         let mut left = of_all;
         'all: for visit in 1..=self.visits {
-            for step in 0..self.steps.len() {
+            let mut step = 0;
+            while step < self.steps.len() {
+                let together = self.together(step);
                 let is_matrix = self.is_matrix(step);
-                if is_matrix && visit > 1 {
-                    continue;
-                }
                 if !is_matrix {
                     let done = of_all - left;
                     self.session.progress().at(done as usize, of_all as usize);
-                    left -= 1;
+                    left -= together.len() as u32;
                 }
                 if let (Some(budget), false) = (self.budget, is_matrix) {
                     let Some(time) = budget.checked_sub(self.begin.elapsed()) else {
                         out_of_time(self.session)?;
                         break 'all;
                     };
-                    // `time` is limited before the multiplication, too, which could overflow.
-                    let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * self.visits;
-                    let of_visits = of_visits.min(MEASUREMENT_TIME_MAX);
-                    if let Some(visits) = &mut self.steps[step] {
-                        visits.set_span(span(of_visits));
+                    let visits_left = left + together.len() as u32;
+                    let of_visit = (time / visits_left).min(MEASUREMENT_TIME_MAX);
+                    // An early visit takes a third, so the last one may take more.
+                    let of_visits = (of_visit * self.visits).min(MEASUREMENT_TIME_MAX);
+                    for visits in self.steps[together.clone()].iter_mut().flatten() {
+                        let is_wake_up = visits.plan().function() == Function::WakeUp;
+                        let times = if is_wake_up { WAKE_UPS_LONGER } else { 1 };
+                        visits.set_span(span(of_visits * times));
                     }
                 }
-                self.visit(step, visit < self.visits)?;
+                step = together.end;
+                if !is_matrix || visit == 1 {
+                    self.visit(together, visit < self.visits)?;
+                }
             }
         }
         self.judge()
@@ -174,7 +187,7 @@ impl Measuring<'_> {
                     let step = again.step();
                     let is_once = self.is_matrix(step) || matches!(again, Again::Longer(_));
                     if !is_once || visit == 1 {
-                        self.visit(step, !is_once && visit < self.visits)?;
+                        self.visit(step..step + 1, !is_once && visit < self.visits)?;
                     }
                 }
             }
@@ -188,47 +201,93 @@ impl Measuring<'_> {
         visits.is_some_and(|visits| visits.plan().function().is_matrix())
     }
 
-    /// Makes a visit of a step, unless the result of an earlier visit was impossible.
-    fn visit(&mut self, step: usize, more: bool) -> Result<(), End> {
-        if self.steps[step].is_none() {
-            return Ok(());
-        }
+    /// Returns the steps from `first` on that one run visits together.
+    fn together(&self, first: usize) -> Range<usize> {
+        let last = self.steps.len().min(first + TOGETHER_MAX);
+        let others = self.steps[first + 1..last].iter();
+        let are_alike = |other: &&Option<Visits>| match (&self.steps[first], other) {
+            (Some(first), Some(other)) => first.can_be_visited_with(other),
+            _ => false,
+        };
+        first..first + 1 + others.take_while(are_alike).count()
+    }
+
+    /// Makes a visit of each of the steps in one run, without those whose result was impossible.
+    fn visit(&mut self, steps: Range<usize>, more: bool) -> Result<(), End> {
         let session = self.session;
-        if let Some(end) = session.end_reason() {
-            return Err(end);
+        let is_matrix = self.is_matrix(steps.start);
+        let (mut numbers, mut visited) = (Vec::new(), Vec::new());
+        for step in steps {
+            if let Some(visits) = self.steps[step].take() {
+                numbers.push(step);
+                visited.push(visits);
+            }
         }
-        self.read(false)?;
-        let readings = self.reference.as_ref().map_or(0, Readings::count);
-        let is_matrix = self.is_matrix(step);
-        let Some(visits) = &mut self.steps[step] else {
+        let Some(first) = visited.first() else {
             return Ok(());
         };
-        let title = title_of(visits.plan());
-        session.progress().about(session.say(&title));
-        let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
-        let measured = self.machine.visit(visits, more, &mut |done, all| {
-            session.progress().at(done, all);
-            let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
-            match is_over || session.is_interrupted() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        match measured {
-            Ok(found) => session.update(|all| all.measured(step, found)),
-            Err(error @ MeasureError::Impossible(_)) => {
-                session.update(|all| all.refused(step, error.to_string()));
-                self.steps[step] = None;
-            }
-            Err(error) => return Err(End::Failed(session.say(&format!("{title}: {error}")))),
+        let title = title_of(first.plan());
+        let measured = match session.end_reason() {
+            Some(end) => Err(end),
+            None => self.measure(&title, &mut visited, more),
+        };
+        let titles: Vec<String> = visited.iter().map(|one| title_of(one.plan())).collect();
+        for (step, visits) in numbers.iter().zip(visited) {
+            self.steps[*step] = Some(visits);
         }
-        self.doubts.visited(step, readings, session);
-        // An interrupted matrix lacks times, so the run ends here.
-        if let (true, Some(end)) = (is_matrix, session.end_reason()) {
-            return Err(end);
+        let (readings, measured) = measured?;
+        for ((step, title), measured) in numbers.into_iter().zip(titles).zip(measured) {
+            match measured {
+                Ok(found) => {
+                    let mut line = None;
+                    session.update(|all| line = all.measured(step, found));
+                    if let Some(line) = line {
+                        session.progress().line(&session.say(&line));
+                    }
+                }
+                Err(error @ MeasureError::Impossible(_)) => {
+                    session.update(|all| all.refused(step, error.to_string()));
+                    self.steps[step] = None;
+                }
+                Err(error) => return Err(End::Failed(session.say(&format!("{title}: {error}")))),
+            }
+            self.doubts.visited(step, readings, session);
+            // An interrupted matrix lacks times, so the run ends here.
+            if let (true, Some(end)) = (is_matrix, session.end_reason()) {
+                return Err(end);
+            }
+            (self.after)(&title);
         }
-        (self.after)(&title);
         Ok(())
+    }
+
+    /// Visits measurements in one run. Returns the number of readings of the reference before, and
+    /// the results.
+    fn measure(
+        &mut self,
+        title: &str,
+        visited: &mut [Visits],
+        more: bool,
+    ) -> Result<(usize, Vec<Result<Measured, MeasureError>>), End> {
+        self.read(false)?;
+        let session = self.session;
+        let readings = self.reference.as_ref().map_or(0, Readings::count);
+        session.progress().about(session.say(title));
+        if let [only] = visited {
+            let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
+            let measured = self.machine.visit(only, more, &mut |done, all| {
+                session.progress().at(done, all);
+                let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
+                match is_over || session.is_interrupted() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            });
+            return Ok((readings, vec![measured]));
+        }
+        let measured = self.machine.visit_together(visited, more);
+        let failed = |error| End::Failed(session.say(&format!("{title}: {error}")));
+        Ok((readings, measured.map_err(failed)?))
     }
 
     /// Reads the reference if a reading is due or `is_last` is set.

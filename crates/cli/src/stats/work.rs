@@ -1,5 +1,6 @@
 //! Checked plans, made from the arguments of the command line.
 
+use std::mem;
 use std::time::Duration;
 
 use cellworks_machine::Topology;
@@ -30,7 +31,7 @@ const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 const MATRIX_PER_BUDGET: u32 = 20;
 
 pub(super) struct Work {
-    /// The plans in the order of their measurement. The plans of matrices are first.
+    /// The plans in the order of their measurement.
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
@@ -115,7 +116,10 @@ impl Work {
             }
         }
         let requests = characterize(topology, limits);
-        plans.extend(plans_of(requests, topology, limits, arguments));
+        // One short measurement is before the matrices, so that a result is there at once.
+        let matrices = mem::replace(&mut plans, plans_of(requests, topology, limits, arguments));
+        let first = plans.len().min(1);
+        plans.splice(first..first, matrices);
         let mut not_measured = impossible(topology);
         not_measured.extend(too_large(topology, limits));
         Self {

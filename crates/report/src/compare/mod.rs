@@ -17,7 +17,6 @@ use cellworks_stats::{STATES_RATIO_MIN, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::export::Exported;
 use crate::median::median;
 use crate::read::Measured;
 use crate::text::{count, time};
@@ -314,6 +313,16 @@ impl Comparison {
         self.slowdowns()
             .filter(move |(ratio, slowdown)| *slowdown > 1.0 + share && is_certain(ratio))
     }
+}
+
+/// A time or a rate of a run, or the median of several runs.
+pub(crate) struct Exported {
+    pub name: String,
+    pub unit: String,
+    pub is_a_rate: bool,
+    pub value: f64,
+    /// The interval of the value. For several runs, it covers the intervals of all runs.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// Returns the times and rates of runs of one command, for other programs.
