@@ -243,6 +243,47 @@ pub(crate) struct CompareArgs {
     pub output: OutputArgs,
 }
 
+/// Prints the times and rates of a result for a service that watches for regressions.
+///
+/// Reads what `stats`, `run` or `map solve` has written with --json. Several files are several runs
+/// of one command: their medians are printed, with intervals that cover all runs.
+#[derive(Args)]
+#[command(after_help = EXPORT_AFTER_HELP)]
+pub(crate) struct ExportArgs {
+    /// The service, and for github-action-benchmark the kind of values
+    #[arg(value_name = "FORMAT", value_enum)]
+    pub target: ExportTarget,
+
+    /// The JSON of each run
+    #[arg(value_name = "FILE", required = true, value_parser = input())]
+    pub files: Vec<PathBuf>,
+
+    /// Also exports what is not reliable, because it was disturbed or is uncertain
+    #[arg(long)]
+    pub untrusted: bool,
+}
+
+/// A format of `export`.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ExportTarget {
+    /// the Bencher Metric Format, for `bencher run --adapter json`
+    Bencher,
+    /// times, for the tool customSmallerIsBetter of github-action-benchmark
+    SmallerIsBetter,
+    /// rates, for the tool customBiggerIsBetter of github-action-benchmark
+    BiggerIsBetter,
+}
+
+const EXPORT_AFTER_HELP: &str = "\
+Examples:
+  cellworks export bencher today.json > metrics.json
+      For `bencher run --adapter json --file metrics.json`.
+  cellworks export smaller-is-better run-*.json > times.json
+      Medians of several runs, for github-action-benchmark.
+
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
+cannot be relied upon.";
+
 const COMPARE_USAGE: &str = "\
 cellworks compare [OPTIONS] <A.json> <B.json>
        cellworks compare [OPTIONS] <A.json>... --with <B.json>...";
@@ -339,9 +380,11 @@ pub(crate) enum MachinesCommand {
     },
 }
 
-/// Prints the completions for a shell.
+/// Prints a script with which a shell completes commands, flags, machines, programs and files.
 ///
 /// For bash: cellworks completions bash > ~/.local/share/bash-completion/completions/cellworks
+///
+/// The script asks the command `cellworks`, which must be on the PATH.
 #[derive(Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::args::{
-    CompareArgs, CompletionsArgs, MachineArgs, MachinesArgs, ManArgs, MergeArgs, ReproduceArgs,
+    CompareArgs, CompletionsArgs, ExportArgs, MachineArgs, MachinesArgs, ManArgs, MergeArgs,
+    ReproduceArgs,
 };
 use crate::map::MapArgs;
 use crate::run::RunArgs;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Stats(Box<StatsArgs>),
     Run(Box<RunArgs>),
     Compare(CompareArgs),
+    Export(ExportArgs),
     Reproduce(ReproduceArgs),
     Map(MapArgs),
     Merge(MergeArgs),

@@ -60,7 +60,7 @@ fn sides(arguments: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
 }
 
 /// Fails if a side names a file twice, because the file would count as two runs that agree.
-fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
+pub(crate) fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     let twice = side
         .iter()
         .enumerate()
@@ -74,18 +74,31 @@ fn refuse_twice(side: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
+pub(crate) fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
     runs.iter()
         .map(|(name, run)| (name.as_str(), run))
         .collect()
 }
 
-fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
-    let measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+/// Reads a result. Unless `untrusted` is set, leaves out the measurements that have doubts, and fails
+/// if the rest cannot be relied upon either.
+pub(crate) fn load(path: &Path, untrusted: bool) -> Result<Measured, Failure> {
+    let mut measured = read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+    let left_out = if untrusted {
+        0
+    } else {
+        measured.leave_out_doubts()
+    };
+    if left_out > 0 {
+        warn(&format!(
+            "`{}`: {left_out} of its measurements and matrices have doubts and are left out; --untrusted keeps them",
+            path.display()
+        ));
+    }
     let trust = &measured.envelope().trust;
     if !trust.trustworthy && !untrusted {
         return Err(Failure::Usage(format!(
-            "`{}` cannot be relied upon; measure again, or compare it all the same with --untrusted:\n  {}",
+            "`{}` cannot be relied upon; measure again, or use it all the same with --untrusted:\n  {}",
             path.display(),
             match trust.reasons.is_empty() {
                 true => "it does not say why".to_owned(),

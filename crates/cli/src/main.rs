@@ -3,8 +3,10 @@
 mod args;
 mod cli;
 mod compare;
+mod completion;
 mod describe;
 mod effects;
+mod export;
 mod failure;
 mod machine;
 mod machines;
@@ -37,6 +39,7 @@ use output::{check_standard_output, print};
 use surroundings::check_address_space;
 
 fn main() -> ExitCode {
+    completion::answer();
     let end = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
         Err(error) if error.use_stderr() => explained(error).exit(),
@@ -77,12 +80,13 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Stats(arguments) => stats::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Export(arguments) => export::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments),
         Command::Map(arguments) => map::run(arguments),
         Command::Merge(arguments) => merge::merge(arguments),
         Command::Machine(arguments) => describe::run(arguments),
         Command::Machines(arguments) => machines::run(arguments),
-        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Completions(arguments) => completion::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
     }
 }

@@ -1,17 +1,11 @@
-//! `cellworks completions` and `cellworks man`.
+//! `cellworks man`.
 
 use clap::CommandFactory;
 
-use crate::args::{CompletionsArgs, ManArgs};
+use crate::args::ManArgs;
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::print;
-
-pub(crate) fn completions(arguments: &CompletionsArgs) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "cellworks", &mut text);
-    print(&String::from_utf8_lossy(&text))
-}
 
 pub(crate) fn man(arguments: &ManArgs) -> Result<(), Failure> {
     let mut command = Cli::command();

@@ -3,7 +3,6 @@
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
-use cellworks_report::WIDTH;
 use clap::ValueEnum;
 use rustix::termios::tcgetwinsize;
 
@@ -83,6 +82,9 @@ impl<R> Views<R> {
     }
 }
 
+/// The number of columns if there is no terminal, as through a pipe: what most programs take there.
+const WIDTH_OF_A_PIPE: usize = 80;
+
 /// The largest number of columns of a table. Longer lines are hard to read.
 const WIDTH_MAX: usize = 120;
 
@@ -98,7 +100,9 @@ pub(crate) fn width() -> usize {
         size?.ok().map(|size| usize::from(size.ws_col))
     };
     let columns = wanted.or_else(of_terminal).filter(|columns| *columns > 0);
-    columns.map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH_MAX))
+    columns.map_or(WIDTH_OF_A_PIPE, |columns| {
+        columns.clamp(WIDTH_MIN, WIDTH_MAX)
+    })
 }
 
 /// The files that `--html`, `--json` and `--csv` name, with their formats: `None` for `--html`.

@@ -22,6 +22,7 @@ pub(crate) fn of_this_computer(chosen: Option<&Cpus>) -> Result<MachineReport, F
         nodes,
         quota,
         left_out,
+        is_guest,
     } = host.describe();
     let cpus = cpus.into_iter().map(|cpu| CpuInfo {
         cpu: cpu.cpu,
@@ -58,6 +59,7 @@ pub(crate) fn of_this_computer(chosen: Option<&Cpus>) -> Result<MachineReport, F
             set_in: quota.set_in.display().to_string(),
         }),
         cpus_left_out: left_out.collect(),
+        is_guest,
         warnings: host.warnings().to_vec(),
         ..MachineReport::of(MachineInfo::of(host.topology(), None))
     })

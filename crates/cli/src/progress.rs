@@ -1,6 +1,6 @@
 //! A progress bar on standard error. It is only shown on a terminal.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -48,6 +48,16 @@ impl Progress {
     pub fn at(&self, done: usize, all: usize) {
         self.0.set_length(all as u64);
         self.0.set_position(done as u64);
+    }
+
+    /// Prints a line above the bar. Prints nothing if the bar is invisible.
+    pub fn line(&self, text: &str) {
+        if !self.0.is_hidden() {
+            // If writing to standard error fails, there is no other place for the line.
+            self.0.suspend(|| {
+                let _ = writeln!(stderr(), "{text}");
+            });
+        }
     }
 
     pub fn clear(&self) {

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cellworks_host::Watch;
 use cellworks_report::{Counters, Environment, MachineInfo, Reason, ReasonKind, Trust, Words};
 use serde::de::DeserializeOwned;
 
@@ -216,6 +217,11 @@ impl<S: Steps> Session<S> {
         }
         let computer = self.surroundings.as_ref()?;
         computer.check().err().map(End::Spoiled)
+    }
+
+    /// Begins a watch of the CPUs of this computer. `None` for a simulated machine.
+    pub fn watch(&self) -> Option<Watch<'static>> {
+        self.surroundings.as_ref()?.watch()
     }
 
     pub fn sweep(&self) -> &Sweep {

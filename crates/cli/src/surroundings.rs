@@ -134,6 +134,11 @@ impl Surroundings {
         self.host.check_cpus().map_err(|error| error.to_string())
     }
 
+    /// Begins a watch of the CPUs, besides that of the whole run. `None` if they cannot be read.
+    pub fn watch(&self) -> Option<Watch<'static>> {
+        self.host.watch().ok()
+    }
+
     /// Returns the environment of a run that has ended, and sentences about its disturbances.
     pub fn after(&self) -> (Environment, Vec<String>) {
         let mut environment = self.meanwhile();

@@ -22,6 +22,9 @@ pub struct Described {
     pub quota: Option<Quota>,
     /// The CPUs that are not used, with the reasons.
     pub left_out: Vec<LeftOut>,
+    /// Whether the computer is known to be a virtual machine. It then shows the caches of the real
+    /// processor, which it shares with other virtual machines.
+    pub is_guest: bool,
 }
 
 /// A CPU (a hardware thread). Packages, cores and groups have running numbers from 0.
@@ -84,7 +87,20 @@ impl Host {
             nodes: cpus.memory_nodes.clone(),
             quota: cpus.quota.clone(),
             left_out: left_out(self),
+            is_guest: self.is_guest(),
         }
+    }
+
+    /// Returns whether the processor says that a hypervisor is below it (x86), or the kernel does
+    /// (Xen).
+    fn is_guest(&self) -> bool {
+        let text = |path| files::text(&self.source.path(path)).ok().flatten();
+        let cpuinfo = text("proc/cpuinfo").unwrap_or_default();
+        let fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+        let mut flags = fields.filter(|(key, _)| key.trim() == "flags");
+        let has_flag =
+            flags.any(|(_, flags)| flags.split_whitespace().any(|one| one == "hypervisor"));
+        has_flag || text("sys/hypervisor/type").is_some()
     }
 
     fn highest_clock_hz(&self, cpu: u32) -> Option<u64> {

@@ -3,7 +3,7 @@
 
 use cellworks_stats::{Matrix, Measurement, MemoryMatrix, Polling, Setting};
 
-use crate::text::{between, buffers};
+use crate::text::{between, buffers, doubts_of};
 use crate::{MachineInfo, Report};
 
 /// The name of a column, and a function that returns a measurement's field in it.
@@ -11,7 +11,7 @@ type Column = (&'static str, fn(&Measurement) -> String);
 
 /// The columns of measurements, without the columns of the settings. [`with_settings`] inserts the
 /// columns of the settings at [`Setting::csv_column`]. A new column must come last in a line.
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 20] = [
     ("function", |m| m.function.to_string()),
     ("spes", |m| m.parameters.spes.to_string()),
     ("cell", |m| m.parameters.cell.to_string()),
@@ -37,6 +37,7 @@ const COLUMNS: [Column; 19] = [
         or_empty(m.bandwidth_bytes_per_s)
     }),
     ("huge_page_share", |m| or_empty(m.huge_page_share)),
+    ("doubts", |m| doubts_of(&m.doubts, ";").unwrap_or_default()),
 ];
 
 /// Returns a line with the fields of [`COLUMNS`] and of all settings.

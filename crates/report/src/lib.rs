@@ -10,7 +10,8 @@
 //! A [`Report`] is computed once, and every view only shows its contents. A [`ProgramReport`] has
 //! the results of programs, a [`PlacementReport`] the places for tasks, and an
 //! [`ExplanationReport`] the differences between two placements. [`read()`] reads these reports
-//! from their JSON, and [`Comparison`] compares two reports of one kind. A [`Reproduction`]
+//! from their JSON, [`Comparison`] compares two reports of one kind, and [`export`](export::export)
+//! writes them for services that watch for regressions. A [`Reproduction`]
 //! compares simulated numbers with published numbers. All of these types contain an [`Envelope`].
 
 // `made_up` is also a module of the tests in `tests/`, so it uses the public name of this crate.
@@ -22,6 +23,7 @@ pub mod compare;
 mod counters;
 pub mod csv;
 pub mod explanation;
+pub mod export;
 pub mod heat_map;
 pub mod html;
 pub mod json;

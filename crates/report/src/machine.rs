@@ -33,6 +33,10 @@ pub struct MachineReport {
     pub quota: Option<QuotaInfo>,
     /// The CPUs that are not used.
     pub cpus_left_out: Vec<CpuLeftOut>,
+    /// Whether this computer is known to be a virtual machine. Its caches are then those of the real
+    /// processor, of which it may get only a part.
+    #[serde(default)]
+    pub is_guest: bool,
     /// The interconnect of a simulated machine. `None` for this computer.
     pub interconnect: Option<InterconnectInfo>,
     /// Sentences about unusual properties of the machine.
@@ -130,6 +134,7 @@ impl MachineReport {
             machine,
             cpus: Vec::new(),
             caches: Vec::new(),
+            is_guest: false,
             numa_nodes: Vec::new(),
             quota: None,
             cpus_left_out: Vec::new(),
@@ -300,6 +305,14 @@ fn limits(report: &MachineReport) -> Vec<String> {
     let mut limits: Vec<String> = quota.into_iter().chain(left_out).collect();
     if limits.is_empty() {
         limits.push("none: all CPUs may be used all of the time".to_owned());
+    }
+    if report.is_guest && !report.caches.is_empty() {
+        limits.push(
+            "a virtual machine: the caches are those of the real processor, whose other virtual machines use them, too, \
+             and the hypervisor may leave only a part of the last level to this one; `cellworks stats` measures the sizes \
+             that its programs have (`cache` in the results)"
+                .to_owned(),
+        );
     }
     limits
 }

@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use crate::explanation::ExplanationReport;
 use crate::placement::PlacementReport;
 use crate::program::ProgramReport;
-use crate::{Envelope, Report, SCHEMA_VERSION};
+use crate::{Envelope, ReasonKind, Report, SCHEMA_VERSION, Trust};
 
 const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
@@ -59,6 +59,51 @@ impl Measured {
             Self::Program(report) => report.envelope.command.clone(),
             Self::Placement(_) | Self::Explanation(_) => self.envelope().command.clone(),
         }
+    }
+
+    /// Removes the measurements and matrices that have doubts from a report of `stats`, and returns
+    /// how many there were. If the report is not trustworthy only because of them, it counts as
+    /// trustworthy afterwards. It then also loses its findings and its matrix of memory, which may
+    /// rest on what was removed. A report is not changed if nothing trustworthy would be left.
+    pub fn leave_out_doubts(&mut self) -> usize {
+        let Self::Stats(report) = self else {
+            return 0;
+        };
+        let (all, matrices) = (report.measurements.len(), report.matrices.len());
+        let sound = report
+            .measurements
+            .iter()
+            .filter(|one| one.doubts.is_empty());
+        let sound_matrices = report.matrices.iter().filter(|one| one.doubts.is_empty());
+        let left = sound.count() + sound_matrices.count();
+        let removed = all + matrices - left;
+        if removed == 0 || left == 0 {
+            return 0;
+        }
+        let trust = &mut report.envelope.trust;
+        if !trust.trustworthy {
+            let is_of_rows = |kind| {
+                let rows = [
+                    ReasonKind::Disturbed,
+                    ReasonKind::Unsteady,
+                    ReasonKind::Uncertain,
+                ];
+                rows.map(Some).contains(&kind)
+            };
+            if trust.reasons.is_empty() || !trust.reasons().all(|(_, kind)| is_of_rows(kind)) {
+                return 0;
+            }
+            *trust = Trust {
+                trustworthy: true,
+                reasons: Vec::new(),
+                kinds: Vec::new(),
+            };
+            report.results.clear();
+            report.memory_matrix = None;
+        }
+        report.measurements.retain(|one| one.doubts.is_empty());
+        report.matrices.retain(|one| one.doubts.is_empty());
+        removed
     }
 
     fn is_empty(&self) -> bool {
@@ -222,11 +267,12 @@ fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cellworks_stats::Doubt;
     use serde_json::json;
 
     use super::*;
     use crate::compare::Comparison;
-    use crate::{ReasonKind, Trust, made_up};
+    use crate::made_up;
 
     /// Returns the error of `read` for a file `report.json` with the given text.
     fn error_of(text: &[u8]) -> String {
@@ -333,6 +379,45 @@ mod tests {
                 "kinds": [null, "uncertain"],
             })
         );
+    }
+
+    #[test]
+    fn measurements_with_doubts_are_left_out_and_the_rest_can_be_trusted() {
+        let untrusted = |kind| Trust {
+            trustworthy: false,
+            reasons: vec!["the computer was in two states; measure again".to_owned()],
+            kinds: vec![Some(kind)],
+        };
+        let report = |trust: Option<Trust>, doubted: usize| {
+            let mut report = made_up::report();
+            report.envelope.trust = trust.unwrap_or(report.envelope.trust);
+            let all = report.measurements.iter_mut();
+            all.take(doubted)
+                .for_each(|one| one.doubts = vec![Doubt::Unsteady]);
+            Measured::Stats(report)
+        };
+        let left = |measured: &Measured| match measured {
+            Measured::Stats(report) => (
+                report.measurements.len(),
+                report.results.is_empty(),
+                report.envelope.trust.trustworthy,
+            ),
+            _ => panic!("`stats` wrote it"),
+        };
+        let all = made_up::report().measurements.len();
+        let mut unsteady = report(Some(untrusted(ReasonKind::Unsteady)), 2);
+        assert_eq!(unsteady.leave_out_doubts(), 2);
+        assert_eq!(left(&unsteady), (all - 2, true, true));
+        // A short disturbance: the run is trustworthy as a whole, and keeps its findings.
+        let mut short = report(None, 1);
+        assert_eq!(short.leave_out_doubts(), 1);
+        assert_eq!(left(&short), (all - 1, false, true));
+        // The reason is not that of some measurements alone, or no measurement has doubts.
+        for (kind, doubted) in [(ReasonKind::Foreign, 2), (ReasonKind::Disturbed, 0)] {
+            let mut refused = report(Some(untrusted(kind)), doubted);
+            assert_eq!(refused.leave_out_doubts(), 0);
+            assert_eq!(left(&refused), (all, false, false));
+        }
     }
 
     #[test]

@@ -6,8 +6,9 @@ use cellworks_stats::Measurement;
 
 use crate::columns::columns;
 use crate::text::{
-    self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, ends, figures,
-    finding_name, finding_parameters, finding_value, interval_percent, parts_of, size, time, whole,
+    self, Column, FixedColumn, added_ns, bandwidth, bold, buffers, columns_of, doubts_of, ends,
+    figures, finding_name, finding_parameters, finding_value, interval_percent, parts_of, size,
+    time, whole,
 };
 use crate::words::Words;
 use crate::{
@@ -36,7 +37,7 @@ const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("pages", |m| m.huge_page_share.map(text::pages)),
 ];
 
-const AFTER_SETTINGS: [FixedColumn; 9] = [
+const AFTER_SETTINGS: [FixedColumn; 10] = [
     ("mean", |m| Some(time(m.latency_ns.mean))),
     ("min", |m| Some(time(m.latency_ns.min))),
     ("median", |m| Some(time(m.latency_ns.p50))),
@@ -48,9 +49,10 @@ const AFTER_SETTINGS: [FixedColumn; 9] = [
         (m.outliers > 0).then(|| m.outliers.to_string())
     }),
     ("bandwidth", |m| m.bandwidth_bytes_per_s.map(bandwidth)),
+    ("doubt", |m| doubts_of(&m.doubts, ", ")),
 ];
 
-const LEFT: [&str; 2] = ["between", "buffers"];
+const LEFT: [&str; 3] = ["between", "buffers", "doubt"];
 
 /// The columns that are left out until the table of a function fits, beginning with the first.
 const SPARE: [&str; 5] = [OUTLIERS, "min", "mean", "99 %", "± %"];
@@ -80,10 +82,11 @@ pub fn render(report: &Report, width: usize) -> String {
         text += &surroundings(host, width);
     }
     text += &cautions(&report.envelope, width);
+    text += &section("Still trustworthy", text::still_trusted(report), width);
     let advice = report.advice.iter();
     text += &section(
         "Advice",
-        advice.map(|advice| words.say(&advice.text)),
+        advice.map(|advice| words.say(&text::advice(advice))),
         width,
     );
     let results = report.results.iter().map(|finding| {

@@ -4,17 +4,17 @@ use anstyle::Style;
 pub use cellworks_stats::figures::{bandwidth, size, time};
 use cellworks_stats::figures::{plain, thousands};
 use cellworks_stats::{
-    Between, Buffers, Finding, Function, Interval, Matrix, Measurement, Parameters, Polling,
-    Primitive, Setting, SettingView, Storage,
+    Advice, Between, Buffers, Doubt, Finding, Function, Interval, Matrix, Measurement, Parameters,
+    Polling, Primitive, Setting, SettingView, Storage,
 };
 
 use serde_json::Value;
 
-use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Simulation};
+use crate::{Conditions, CpuLeftOut, Envelope, MachineInfo, Report, Simulation};
 
 const TITLE: Style = Style::new().bold();
 
-/// The width of tables and heat maps, in columns, if the width of the terminal is unknown.
+/// The width, in columns, at which tables have all of their columns. Narrower tables leave some out.
 pub const WIDTH: usize = 100;
 
 /// Breaks a paragraph into lines of at most `width` columns. All lines except the first start with
@@ -277,6 +277,9 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
             None => format!(" The data lay {place}; the machine cannot confirm it."),
         };
     }
+    if let Some(doubts) = doubts_of(&matrix.doubts, ", ") {
+        notes += &format!(" Doubt: {doubts}.");
+    }
     notes
 }
 
@@ -441,6 +444,41 @@ pub(crate) fn doubts(envelope: &Envelope) -> Vec<(&'static str, Vec<String>)> {
         doubts.push(("Not complete", vec![sentence.to_owned()]));
     }
     doubts
+}
+
+/// Returns the names of doubts with `separator` between them, or `None` without doubts.
+pub(crate) fn doubts_of(doubts: &[Doubt], separator: &str) -> Option<String> {
+    let names: Vec<&str> = doubts.iter().map(|doubt| doubt.name()).collect();
+    (!names.is_empty()).then(|| names.join(separator))
+}
+
+/// Returns a sentence about what can be trusted in a run that is not trustworthy as a whole, or
+/// `None` if the run is trustworthy, or if all measurements or none have doubts.
+pub(crate) fn still_trusted(report: &Report) -> Option<String> {
+    let measurements = report.measurements.iter().map(|one| &one.doubts);
+    let matrices = report.matrices.iter().map(|one| &one.doubts);
+    let doubts = || measurements.clone().chain(matrices.clone());
+    let (all, sound) = (
+        doubts().count(),
+        doubts().filter(|of| of.is_empty()).count(),
+    );
+    (!report.envelope.trust.trustworthy && sound > 0 && sound < all).then(|| {
+        format!(
+            "{sound} of {all} measurements and matrices: those without a word in the column `doubt`, or after \
+             `Doubt:`. `cellworks compare` and `cellworks export` take only these."
+        )
+    })
+}
+
+/// Returns the text of advice. Doubtful advice has a mark at its end.
+pub(crate) fn advice(advice: &Advice) -> String {
+    match advice.doubtful {
+        true => format!(
+            "{} (Doubtful: it rests on numbers that have doubts.)",
+            advice.text
+        ),
+        false => advice.text.clone(),
+    }
 }
 
 /// Returns sentences about measurements with samples from two states of the computer.

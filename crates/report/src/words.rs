@@ -20,6 +20,64 @@ const OF_A_COMPUTER: &[(&str, &str)] = &[
     ("what SPEs send", "what threads send"),
     ("an SPE that has waited", "a thread that has waited"),
     ("to wake an SPE", "to wake a thread"),
+    ("To wake an SPE", "To wake a thread"),
+    // Advice about words that threads send each other.
+    (
+        "a mailbox exchange with the PPE",
+        "a word to the main thread and back",
+    ),
+    (
+        "a mailbox exchange while both sides spin",
+        "a word there and back between two threads that spin",
+    ),
+    (
+        "a mailbox exchange",
+        "a word there and back between two threads",
+    ),
+    ("two mailbox exchanges", "two words there and back"),
+    (
+        "by mailbox an exchange with the PPE",
+        "a word to the main thread and back",
+    ),
+    ("by mailbox an exchange", "a word there and back"),
+    (
+        "a signal exchange with the PPE",
+        "a word to the main thread and back",
+    ),
+    (
+        "a signal exchange while both sides spin",
+        "a word there and back between two threads that spin",
+    ),
+    (
+        "a signal exchange",
+        "a word there and back between two threads",
+    ),
+    ("two signal exchanges", "two words there and back"),
+    (
+        "by signal an exchange with the PPE",
+        "a word to the main thread and back",
+    ),
+    ("by signal an exchange", "a word there and back"),
+    ("two exchanges", "two of these"),
+    ("an exchange takes", "a word there and back takes"),
+    ("by signal and", "through a shared word and"),
+    ("by signal,", "through a shared word,"),
+    ("by mailbox and", "through a queue and"),
+    ("by mailbox,", "through a queue,"),
+    (
+        "use signals where no more than one word is",
+        "use a shared word where no more than one is",
+    ),
+    ("use mailboxes unless", "use a queue unless"),
+    ("words travel by mailbox", "words travel through a queue"),
+    ("for an exchange", "there and back"),
+    ("or by signal", "or through a shared word"),
+    ("a mailbox word", "a word through a queue"),
+    ("a signal takes", "a shared word takes"),
+    (
+        "the most that one command moves",
+        "the most that one call moves",
+    ),
     // Descriptions of functions.
     (
         "start an empty program on an SPE",
@@ -209,6 +267,75 @@ mod tests {
         computer.kind = "simulated".to_owned();
         let text = "SPE 1 of Cell 0";
         assert_eq!(Words::of(&computer).say(text), text);
+    }
+
+    /// The sentences of advice about words, as `cellworks_stats` makes them.
+    #[test]
+    fn advice_for_a_computer_has_no_words_of_a_cell() {
+        let computer = made_up::two_cores().envelope.machine;
+        let words = Words::of(&computer);
+        for (of_a_cell, expected) in [
+            (
+                "Spin where a wait is shorter than 41.3 us, and sleep where it is longer. To wake an SPE takes 41.3 \
+                 us, 133 times as long as a mailbox exchange while both sides spin (309 ns).",
+                "Spin where a wait is shorter than 41.3 us, and sleep where it is longer. To wake a thread takes 41.3 \
+                 us, 133 times as long as a word there and back between two threads that spin (309 ns).",
+            ),
+            (
+                "Starting a program on an SPE costs 1.52 us, 4.94 times as long as a mailbox exchange with the PPE (307 \
+                 ns): start programs once, keep them until the end, and send them their tasks.",
+                "Starting a program on a CPU costs 1.52 us, 4.94 times as long as a word to the main thread and back \
+                 (307 ns): start programs once, keep them until the end, and send them their tasks.",
+            ),
+            (
+                "Let SPEs send to each other directly: by mailbox an exchange takes 300 ns, and through the PPE it \
+                 would take two exchanges and 615 ns, 2.05 times as long.",
+                "Let threads send to each other directly: a word there and back takes 300 ns, and through the main \
+                 thread it would take two of these and 615 ns, 2.05 times as long.",
+            ),
+            (
+                "Let the PPE pass on what SPEs send to each other: that takes two signal exchanges and 2 us, and a direct \
+                 one takes 3 us, 1.50 times as long.",
+                "Let the main thread pass on what threads send to each other: that takes two words there and back and \
+                 2 us, and a direct one takes 3 us, 1.50 times as long.",
+            ),
+            (
+                "Between two SPEs an exchange takes 200 ns by signal and 300 ns by mailbox, 1.50 times as long: use \
+                 signals where no more than one word is under way.",
+                "Between two CPUs a word there and back takes 200 ns through a shared word and 300 ns through a queue, \
+                 1.50 times as long: use a shared word where no more than one is under way.",
+            ),
+            (
+                "Between the PPE and an SPE an exchange takes 200 ns by mailbox and 300 ns by signal, 1.50 times as \
+                 long: use mailboxes unless bits from several senders are to be combined.",
+                "Between the main thread and a CPU a word there and back takes 200 ns through a queue and 300 ns \
+                 through a shared word, 1.50 times as long: use a queue unless bits from several senders are to be \
+                 combined.",
+            ),
+            (
+                "Between two SPEs it makes no difference whether words travel by mailbox (300 ns for an exchange) or by \
+                 signal (305 ns).",
+                "Between two CPUs it makes no difference whether words travel through a queue (300 ns there and back) or \
+                 through a shared word (305 ns).",
+            ),
+            (
+                "To the PPE all Cells are equally near: by mailbox an exchange takes 300 ns.",
+                "To the main thread all L3 groups are equally near: a word there and back takes 300 ns.",
+            ),
+            (
+                "Make gets of 16 KB, the most that one command moves: gets by one SPE reach 113 GB/s with 16 KB.",
+                "Make copies in of 16 KB, the most that one call moves: copies in by one CPU reach 113 GB/s with 16 KB.",
+            ),
+        ] {
+            let said = words.say(of_a_cell);
+            assert_eq!(said, expected);
+            for word in ["mailbox", "signal", "SPE", "PPE", "command", "gets"] {
+                assert!(!said.contains(word), "{said}");
+            }
+        }
+        // The name of a matrix is that of its flag.
+        let title = "From SPE to SPE by mailbox";
+        assert_eq!(words.say(title), "From CPU to CPU by mailbox");
     }
 
     #[test]

@@ -47,6 +47,17 @@ pub trait Runner {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError>;
 
+    /// Makes the next visit of several measurements in one run: see [`Visits::visit_together`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Visits::visit_together`].
+    fn visit_together(
+        &self,
+        together: &mut [Visits],
+        more: bool,
+    ) -> Result<Vec<Result<Measured, MeasureError>>, MeasureError>;
+
     /// Measures the reference times of a run (a mailbox exchange and a cache line between two
     /// SPEs), and adds these times to `reference`: see [`Readings::read`].
     ///
@@ -102,6 +113,14 @@ impl<M: CellMachine> Runner for M {
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
     ) -> Result<Measured, MeasureError> {
         visits.visit(self, more, progress)
+    }
+
+    fn visit_together(
+        &self,
+        together: &mut [Visits],
+        more: bool,
+    ) -> Result<Vec<Result<Measured, MeasureError>>, MeasureError> {
+        Visits::visit_together(together, self, more)
     }
 
     fn read_reference(&self, reference: &mut Readings) -> Result<(), MeasureError> {

@@ -15,6 +15,7 @@ mod words;
 use cellworks_machine::Topology;
 
 use crate::figures::{plain, size, time};
+use crate::findings;
 use crate::function::Function;
 use crate::report::{Advice, Between, Buffers, Finding, Matrix, Measurement, Parameters};
 use buffers::{Pair, private_or_shared};
@@ -36,6 +37,9 @@ use words::{Recommendation, counted, listed, merge_alike, range};
 /// interval is less than 10 % above the lower limit of the other interval. Otherwise, there is no
 /// advice about the two numbers. Numbers that are not above 0 are ignored.
 ///
+/// If measurements or matrices have doubts, each sentence that does not also follow from the others
+/// alone is marked as doubtful.
+///
 /// The `topic` of advice is one of `threads`, `messages`, `placement`, `blocks`, `copies`,
 /// `buffers`, `lists`, `memory`, `tiles`, `misses`, `atomics` and `waiting`.
 ///
@@ -51,27 +55,70 @@ pub fn advise(
     findings: &[Finding],
     matrices: &[Matrix],
 ) -> Vec<Advice> {
-    let run = Run {
+    let all = texts(&Run {
         topology,
         measurements,
         findings,
         matrices,
+    });
+    let sound = without_doubts(topology, measurements, matrices);
+    let advice = |(topic, text): (&str, String)| {
+        let is_sound = |sound: &Vec<(&str, String)>| sound.iter().any(|(_, other)| *other == text);
+        Advice {
+            topic: topic.to_owned(),
+            doubtful: sound.as_ref().is_some_and(|sound| !is_sound(sound)),
+            text,
+        }
     };
+    all.into_iter().map(advice).collect()
+}
+
+/// Returns the advice that follows from measurements and matrices without doubts. `None` if there
+/// are no doubts at all.
+fn without_doubts(
+    topology: &Topology,
+    measurements: &[Measurement],
+    matrices: &[Matrix],
+) -> Option<Vec<(&'static str, String)>> {
+    let sound: Vec<Measurement> = measurements
+        .iter()
+        .filter(|one| one.doubts.is_empty())
+        .cloned()
+        .collect();
+    let sound_matrices: Vec<Matrix> = matrices
+        .iter()
+        .filter(|one| one.doubts.is_empty())
+        .cloned()
+        .collect();
+    let has_doubts = sound.len() < measurements.len() || sound_matrices.len() < matrices.len();
+    has_doubts.then(|| {
+        texts(&Run {
+            topology,
+            findings: &findings::findings(&sound, topology.capabilities()),
+            measurements: &sound,
+            matrices: &sound_matrices,
+        })
+    })
+}
+
+/// Returns all sentences of advice with their topics.
+fn texts(run: &Run<'_>) -> Vec<(&'static str, String)> {
     let compared = |comparisons: &[Comparison]| -> Vec<String> {
-        let advice = comparisons.iter().map(|comparison| comparison.advice(&run));
+        let advice = comparisons.iter().map(|comparison| comparison.advice(run));
         advice.flatten().collect()
     };
     let by_topic = [
         ("threads", compared(comparisons::THREADS)),
         ("messages", compared(comparisons::MESSAGES)),
         ("placement", compared(comparisons::PLACEMENT)),
-        ("placement", by_distance(matrices)),
+        ("placement", by_distance(run.matrices)),
         ("blocks", run.blocks()),
         ("copies", Vec::from_iter(run.copies())),
         ("buffers", run.buffers()),
         ("lists", run.lists()),
         ("memory", run.memory()),
         ("tiles", Vec::from_iter(run.tiles())),
+        ("tiles", Vec::from_iter(run.smaller_cache())),
         ("misses", compared(comparisons::MISSES)),
         ("atomics", compared(comparisons::ATOMICS)),
         ("waiting", compared(comparisons::WAITING)),
@@ -79,12 +126,7 @@ pub fn advise(
     ];
     by_topic
         .into_iter()
-        .flat_map(|(topic, texts)| {
-            texts.into_iter().map(|text| Advice {
-                topic: topic.to_owned(),
-                text,
-            })
-        })
+        .flat_map(|(topic, texts)| texts.into_iter().map(move |text| (topic, text)))
         .collect()
 }
 
@@ -354,6 +396,22 @@ impl Run<'_> {
             text.push_str(&format!(" By one SPE, {}.", bandwidths.join(", and ")));
         }
         Some(text)
+    }
+
+    /// Compares the size of the last-level cache that the system reports with the measured size.
+    fn smaller_cache(&self) -> Option<String> {
+        let reported = self.topology.last_level_cache_bytes()?;
+        let found = self.findings_named("cache_bytes");
+        let measured = found.iter().map(|cache| cache.value as usize).max()?;
+        (measured.saturating_mul(2) <= reported).then(|| {
+            format!(
+                "Count on {} of the last-level cache, not on the {} that the system reports: accesses in larger tables \
+                 took longer. A virtual machine may use only the part that the hypervisor and its other virtual \
+                 machines leave to it.",
+                size(measured),
+                size(reported)
+            )
+        })
     }
 
     /// Describes the time of an access in tiles of data that fit into a cache. If an access takes

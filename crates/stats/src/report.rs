@@ -76,6 +76,46 @@ pub struct Measurement {
     /// tell the share.
     #[serde(default)]
     pub huge_page_share: Option<f64>,
+    /// The reasons to doubt this measurement. Empty if the numbers are reliable, even if those of
+    /// other measurements of the run are not.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
+}
+
+impl Measurement {
+    /// Returns whether several processors take part. If two virtual CPUs change their places, the
+    /// time of one processor alone stays the same.
+    pub fn is_between_processors(&self) -> bool {
+        let p = &self.parameters;
+        p.between != Between::MemorySpe
+            || p.spes > 1
+            || p.settings.loading_spes.is_some_and(|spes| spes > 0)
+    }
+}
+
+/// A reason to doubt a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Doubt {
+    /// Other programs or other virtual machines used the CPUs during at least one visit.
+    Disturbed,
+    /// The measurement depends on how far CPUs are apart, and this changed during the run: a visit
+    /// was not in the state in which the computer was most of the time, or not only in this state.
+    Unsteady,
+    /// The interval of the median is wider than a fifth of the median, or unknown.
+    Uncertain,
+}
+
+impl Doubt {
+    /// Returns the name of the reason, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disturbed => "disturbed",
+            Self::Unsteady => "unsteady",
+            Self::Uncertain => "uncertain",
+        }
+    }
 }
 
 /// The place of data that a measurement accesses again and again.
@@ -215,6 +255,9 @@ pub struct Advice {
     pub topic: String,
     /// The recommendation with its figures, in one or two sentences.
     pub text: String,
+    /// Whether the recommendation rests on a measurement that has doubts.
+    #[serde(default)]
+    pub doubtful: bool,
 }
 
 /// The result of a measurement. Its form depends on the kind of function.
@@ -250,6 +293,9 @@ pub struct Matrix {
     pub classes: Vec<MatrixClass>,
     /// The memory module of the variable or block. `None` for primitives without one.
     pub home: Option<Home>,
+    /// The reasons to doubt the times of the matrix.
+    #[serde(default)]
+    pub doubts: Vec<Doubt>,
 }
 
 /// Pairs of SPEs that are equally far apart.

@@ -37,8 +37,26 @@ pub(crate) const STANDSTILL_ITERATIONS: u32 = 1 << 20;
 /// 3.1 %. For five rounds, the probability is 6.3 %, which is more than [`MISS_MAX`].
 pub(crate) const ROUNDS_MIN: usize = 6;
 
+/// The number of rounds after which a measurement ends if its interval is narrow. It is looked at
+/// only then and at the end: with a look after each round, rounds that agree by chance would end it.
+pub(crate) const LOOK_ROUNDS: usize = 2 * ROUNDS_MIN;
+
+/// The maximum number of rounds of a measurement.
+pub(crate) const ROUNDS_MAX: usize = 2 * LOOK_ROUNDS;
+
 /// The maximum probability that the interval does not contain the median.
 const MISS_MAX: f64 = 0.05;
+
+/// Returns the maximum probability that the interval of `n` rounds does not contain the median. The
+/// interval of [`LOOK_ROUNDS`] or more rounds is one of two that may be reported, so each may miss
+/// with half of the probability. Then one of the two misses with at most the whole of it, whatever
+/// decides which one is reported (the inequality of Bonferroni).
+fn miss_max(n: usize) -> f64 {
+    match n < LOOK_ROUNDS {
+        true => MISS_MAX,
+        false => MISS_MAX / 2.0,
+    }
+}
 
 /// An interval is narrow if its width is at most the median divided by this number. Clock rates
 /// usually vary by more than a hundredth, so a smaller width would rarely be reached.
@@ -57,6 +75,24 @@ pub(crate) struct RoundTimes {
     pub took: Span,
     /// The median of the loop's samples. For several SPEs, the median of their medians.
     pub median: Span,
+}
+
+/// A number of iterations, and the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rate {
+    pub iterations: u64,
+    pub took: Span,
+}
+
+impl Rate {
+    /// Returns the number of iterations that take `span`, at least 1.
+    pub fn fitting(self, span: Span) -> u32 {
+        let iterations = u128::from(self.iterations);
+        let fitting = (span.as_femtoseconds() * iterations)
+            .checked_div(self.took.as_femtoseconds())
+            .unwrap_or(iterations);
+        u32::try_from(fitting).unwrap_or(u32::MAX).max(1)
+    }
 }
 
 /// A stopwatch that times the loops of one processor, and keeps the loops of rounds that count.
@@ -304,7 +340,7 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
     let mut exactly = 0.5_f64.powf(n_f64);
     let mut at_most = exactly;
     let mut below = 0;
-    while 2.0 * at_most <= MISS_MAX {
+    while 2.0 * at_most <= miss_max(n) {
         exactly *= (n_f64 - below as f64) / (below as f64 + 1.0);
         at_most += exactly;
         below += 1;
@@ -327,7 +363,7 @@ pub(crate) fn round_medians(loops: &[Vec<TimedLoop>]) -> Vec<Span> {
 /// Returns the interval of the median, or `None` if there are too few rounds. The interval contains
 /// the median of each visit, because the state of the computer differs between visits, and a visit
 /// with many rounds would otherwise determine the interval alone.
-fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
+pub(crate) fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     let mut rounds = visited.concat();
     let (low, high) = median_ranks(rounds.len())?;
     rounds.sort_unstable();
@@ -341,13 +377,27 @@ fn interval(visited: &[Vec<Span>]) -> Option<(Span, Span)> {
     )
 }
 
-/// Returns whether the interval of the median is narrow, or `None` if there are too few rounds. A
-/// caller that stops at the first narrow interval may stop too early, because rounds may agree by
-/// chance. The probability of 95 % holds only for a number of rounds that is fixed in advance.
-pub(crate) fn is_narrow(visited: &[Vec<Span>]) -> Option<bool> {
-    let (low, high) = interval(visited)?;
-    let median = median(&mut visited.concat())?;
-    Some((high - low).times(NARROW_PER_MEDIAN) <= median)
+/// Returns whether more rounds cannot improve the interval: it is narrow, or it ends at the medians
+/// of two visits, which more rounds of the last visit hardly change.
+pub(crate) fn is_settled(visited: &[Vec<Span>]) -> bool {
+    let (Some((low, high)), Some(middle)) = (interval(visited), median(&mut visited.concat()))
+    else {
+        return false;
+    };
+    let is_narrow = (high - low).times(NARROW_PER_MEDIAN) <= middle;
+    let of_visit = |visit: &Vec<Span>| median(&mut visit.clone());
+    let visits = || visited.iter().filter_map(of_visit);
+    is_narrow || visits().min() == Some(low) && visits().max() == Some(high)
+}
+
+/// Returns the rate of the last round, in which the slowest processor counts.
+pub(crate) fn last_rate(loops: &[Vec<TimedLoop>]) -> Option<Rate> {
+    let last = loops.iter().filter_map(|all| all.last());
+    let slowest = last.max_by_key(|one| one.times().took)?;
+    Some(Rate {
+        iterations: slowest.iterations.into(),
+        took: slowest.times().took,
+    })
 }
 
 /// The rounds of all processors. An iteration of a loop has `operations` operations.
@@ -566,10 +616,12 @@ mod tests {
             (8, Some((1, 8))),
             (9, Some((2, 8))),
             (10, Some((2, 9))),
-            (12, Some((3, 10))),
-            (20, Some((6, 15))),
+            // From 12 rounds on, it is the largest k with 2 P(X < k) <= 0.025.
+            (11, Some((2, 10))),
+            (12, Some((2, 11))),
+            (20, Some((5, 16))),
             (24, Some((7, 18))),
-            (100, Some((40, 61))),
+            (100, Some((39, 62))),
         ] {
             assert_eq!(median_ranks(n), ranks, "of {n}");
         }
@@ -608,10 +660,11 @@ mod tests {
         // interval, the medians of the other visits would be outside.
         let disagreeing = visited(&[&[1_400, 1_400], &[1_400, 1_400], &last]);
         assert_eq!(interval(&disagreeing), Some((ns(1_010), ns(1_400))));
-        assert_eq!(is_narrow(&disagreeing), Some(false));
+        // More rounds of the last visit would not make it narrower.
+        assert!(is_settled(&disagreeing));
         let agreeing = visited(&[&[1_000, 1_400], &[1_005, 1_005], &last]);
         assert_eq!(interval(&agreeing), Some((ns(1_000), ns(1_010))));
-        assert_eq!(is_narrow(&agreeing), Some(true));
+        assert!(is_settled(&agreeing));
     }
 
     #[test]
@@ -633,9 +686,9 @@ mod tests {
     #[test]
     fn narrow_is_a_hundredth_of_the_median() {
         let rounds = |last| [1_000, 1_000, 1_000, 1_000, 1_000, last].map(ns).to_vec();
-        assert_eq!(is_narrow(&[rounds(1_010)]), Some(true));
-        assert_eq!(is_narrow(&[rounds(1_011)]), Some(false));
-        assert_eq!(is_narrow(&[rounds(1_000)[..5].to_vec()]), None);
+        assert!(is_settled(&[rounds(1_010)]));
+        assert!(!is_settled(&[rounds(1_011)]));
+        assert!(!is_settled(&[rounds(1_000)[..5].to_vec()]));
     }
 
     /// A clock that advances with each reading and each operation, in steps of `step`.

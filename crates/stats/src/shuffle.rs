@@ -5,6 +5,7 @@ const SEED: u64 = 0x0043_656c_6c42_4521;
 
 /// Shuffles the items by the method of Fisher and Yates, with the random number generator
 /// SplitMix64 (Steele, Lea, Flood: *Fast splittable pseudorandom number generators*).
+#[inline]
 pub(crate) fn shuffle<T>(items: &mut [T]) {
     let mut state = SEED;
     let mut next = || {

@@ -49,6 +49,32 @@ pub(crate) fn states(times_ns: &[f64]) -> Vec<State> {
     }
 }
 
+/// Returns for each time whether it belongs to the state with most of the times. If there is one
+/// state, a time that is more than [`STATES_RATIO_MIN`] times away from the median does not belong to
+/// it: the computer was in another state, but too shortly to count.
+pub(crate) fn are_main(times_ns: &[f64]) -> Vec<bool> {
+    match boundary(times_ns) {
+        Some(first_slow) => {
+            let is_slow = |ns: &f64| *ns >= first_slow;
+            let slow = times_ns.iter().filter(|ns| is_slow(ns)).count();
+            let is_main_slow = 2 * slow > times_ns.len();
+            times_ns
+                .iter()
+                .map(|ns| is_slow(ns) == is_main_slow)
+                .collect()
+        }
+        None => {
+            let mut sorted = times_ns.to_vec();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let is_near = |ns: &f64| {
+                let middle = quantile(&sorted, 0.5);
+                *ns <= middle * STATES_RATIO_MIN && middle <= *ns * STATES_RATIO_MIN
+            };
+            times_ns.iter().map(is_near).collect()
+        }
+    }
+}
+
 /// Returns the two states of successive samples. The result is empty if there are fewer than
 /// [`SAMPLES_MIN`] samples or only one state, or if fast and slow samples alternate, because the
 /// operation then has two usual times.
@@ -184,6 +210,23 @@ mod tests {
             [(67.0, 67.0), (251.0, 33.0)]
         );
         assert_eq!(lasting(&[66.9, 67.2, 251.0]), []);
+    }
+
+    #[test]
+    fn times_of_the_main_state_are_those_of_most() {
+        let main = |fast: usize, slow: usize| {
+            let times = [around(136.0, 0.05, fast), around(495.0, 0.05, slow)].concat();
+            let main = are_main(&times);
+            let of_fast = main[..fast].iter().all(|is_main| *is_main);
+            let of_slow = main[fast..].iter().all(|is_main| *is_main);
+            (of_fast, of_slow, main.contains(&true))
+        };
+        assert_eq!(main(60, 40), (true, false, true));
+        assert_eq!(main(40, 60), (false, true, true));
+        // Too few of the other state for a state of its own.
+        assert_eq!(main(60, 1), (true, false, true));
+        assert_eq!(main(60, 0), (true, true, true));
+        assert!(are_main(&[]).is_empty());
     }
 
     #[test]

@@ -69,5 +69,6 @@ pub(crate) fn measurement(function: Function, parameters: Parameters, ns: f64) -
         lies_in: None,
         bare_ns: None,
         huge_page_share: None,
+        doubts: Vec::new(),
     }
 }

@@ -39,6 +39,8 @@ const EXAMPLES: &str = "\
 Examples:
   cellworks stats --html report.html
       Everything, in under a minute, also as a page for a browser.
+  cellworks stats --until-trusted 10m --json run-1.json
+      On a busy build server: measures again what was disturbed, for at most ten minutes.
   cellworks stats --matrix atomic
       The time from every core to every other, as a heat map.
   cellworks stats --matrix memory
@@ -131,6 +133,11 @@ pub(crate) struct StatsArgs {
     /// 0.2s for each function]
     #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
+
+    /// Measures again what was disturbed by other programs, or while the computer was in another
+    /// state, until nothing was or this time is over, such as 10m. Then ends with 0 or with 3
+    #[arg(long, value_name = "TIME", value_parser = until_trusted, allow_hyphen_values = true)]
+    pub until_trusted: Option<Duration>,
 
     /// Adds all samples to the result, in JSON only
     #[arg(long)]
@@ -361,6 +368,12 @@ impl StatsArgs {
                  --limit\n  example: cellworks stats{machine} --limit 1s"
             ));
         }
+        if self.until_trusted.is_some() && kind.capabilities().repeats {
+            return Err(format!(
+                "--until-trusted with{machine}: nothing disturbs a simulated machine; leave it out\n  example: \
+                 cellworks stats{machine}"
+            ));
+        }
         if !kind.is_simulated() {
             return simulation.first_given().map_or(Ok(()), |flag| {
                 Err(format!(
@@ -460,6 +473,11 @@ fn polling_parser() -> impl TypedValueParser<Value = Polling> {
 
 fn budget(text: &str) -> Result<Duration, String> {
     const RULE: &str = "a budget is a time with its unit, such as 500ms, 30s or 5m";
+    above_0(text, "nothing can be measured in no time", RULE)
+}
+
+fn until_trusted(text: &str) -> Result<Duration, String> {
+    const RULE: &str = "the time is one with its unit, such as 90s or 10m";
     above_0(text, "nothing can be measured in no time", RULE)
 }
 

@@ -1,16 +1,19 @@
 //! The results of measurements and matrices so far, and whether they are reliable.
 
 use std::collections::BTreeSet;
+use std::mem;
+use std::time::Duration;
 
 use cellworks_machine::Topology;
 use cellworks_report::{
-    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table,
+    Envelope, NotMeasured, Reason, ReasonKind, Report, Trust, csv, html, json, table, time,
 };
 use cellworks_stats::{
-    Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage, findings,
-    unsteady,
+    Doubt, Matrix, Measured, Measurement, MemoryMatrix, Reference, advise, classify_storage,
+    findings, unsteady,
 };
 
+use super::doubts::Doubts;
 use super::work::Work;
 use crate::output::Views;
 use crate::session::{Circumstances, End, Steps};
@@ -25,17 +28,19 @@ const WIDE_SHARE_MAX: f64 = 0.5;
 pub(super) struct Found {
     topology: Topology,
     steps: Vec<Step>,
-    matrices: Vec<Matrix>,
     memory_matrix: Option<MemoryMatrix>,
     pub reference: Option<Reference>,
     not_measured: Vec<NotMeasured>,
     /// The reasons why the numbers are not reliable.
     reasons: Vec<Reason>,
+    /// The time in which what was disturbed is measured again.
+    until_trusted: Option<Duration>,
 }
 
 struct Step {
     title: String,
     state: State,
+    doubts: Vec<Doubt>,
 }
 
 enum State {
@@ -43,8 +48,27 @@ enum State {
     Waiting,
     /// The result so far. A measurement consists of several visits.
     Measured(Box<Measurement>),
-    /// The result is a matrix in another field of `Found`, or the step is in `not_measured`.
+    /// The result of a matrix.
+    Matrix(Box<Matrix>),
+    /// The result is the matrix of memory, or the step is in `not_measured`.
     Settled,
+}
+
+/// A step that is measured again, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// The earlier visits are dropped.
+    Anew(usize),
+    /// A visit is added to the earlier visits.
+    Longer(usize),
+}
+
+impl Again {
+    pub fn step(self) -> usize {
+        match self {
+            Self::Anew(step) | Self::Longer(step) => step,
+        }
+    }
 }
 
 impl Found {
@@ -52,31 +76,49 @@ impl Found {
         let step = |title| Step {
             title,
             state: State::Waiting,
+            doubts: Vec::new(),
         };
         Self {
             topology: topology.clone(),
             steps: work.titles().into_iter().map(step).collect(),
-            matrices: Vec::new(),
             memory_matrix: None,
             reference: None,
             not_measured: work.not_measured.clone(),
             reasons: Vec::new(),
+            until_trusted: work.until_trusted,
         }
     }
 
-    /// Records the result of a step after each visit of the step. A matrix may be incomplete.
-    pub fn measured(&mut self, step: usize, measured: Measured) {
+    /// Records the result of a step after each visit of the step. A matrix may be incomplete. If it
+    /// is the first result of a function, returns a line that shows it before the run has ended.
+    pub fn measured(&mut self, step: usize, measured: Measured) -> Option<String> {
+        let line = self.first_line(step, &measured);
         self.steps[step].state = match measured {
             Measured::Operation(measurement) => State::Measured(measurement),
-            Measured::Matrix(matrix) => {
-                self.matrices.push(matrix);
-                State::Settled
-            }
+            Measured::Matrix(matrix) => State::Matrix(Box::new(matrix)),
             Measured::Memory(matrix) => {
                 self.memory_matrix = Some(matrix);
                 State::Settled
             }
         };
+        line
+    }
+
+    fn first_line(&self, step: usize, measured: &Measured) -> Option<String> {
+        let Measured::Operation(first) = measured else {
+            return None;
+        };
+        let is_new = !self
+            .measurements()
+            .any(|one| one.function == first.function);
+        (is_new && self.steps.len() > 1).then(|| {
+            let median = time(first.latency_ns.p50);
+            let until = match self.topology.capabilities().repeats {
+                true => "",
+                false => " so far",
+            };
+            format!("{}: {median}{until}", self.steps[step].title)
+        })
     }
 
     /// Records that the result of a step is impossible.
@@ -88,6 +130,88 @@ impl Found {
             text: format!("{what}: {why}"),
         });
         self.not_measured.push(NotMeasured { what, why });
+    }
+
+    /// Finds the doubts of each step from the conditions of its visits and from its result.
+    /// `are_main` tells for each reading of the reference whether it found the main state.
+    pub fn judge(&mut self, conditions: &Doubts, are_main: &[bool]) {
+        if self.topology.capabilities().repeats {
+            return;
+        }
+        let is_uncertain = too_wide(self.measurements()).is_some();
+        for (at, step) in self.steps.iter_mut().enumerate() {
+            let (depends_on_state, has_states, is_wide) = match &step.state {
+                State::Measured(one) => (
+                    one.is_between_processors(),
+                    !one.states.is_empty(),
+                    one.rounds > 1 && is_wide(one),
+                ),
+                State::Matrix(_) => (true, false, false),
+                State::Waiting | State::Settled => (false, false, false),
+            };
+            let is_unsteady =
+                depends_on_state && (has_states || conditions.is_unsteady(at, are_main));
+            step.doubts = [
+                (conditions.is_disturbed(at), Doubt::Disturbed),
+                (is_unsteady, Doubt::Unsteady),
+                (is_uncertain && is_wide, Doubt::Uncertain),
+            ]
+            .into_iter()
+            .filter_map(|(is_it, doubt)| is_it.then_some(doubt))
+            .collect();
+        }
+    }
+
+    /// Returns the steps that have doubts.
+    pub fn to_measure_again(&self) -> Vec<Again> {
+        let steps = self.steps.iter().enumerate();
+        let again = steps.filter_map(|(at, step)| match step.doubts[..] {
+            [] => None,
+            [Doubt::Uncertain] => Some(Again::Longer(at)),
+            _ => Some(Again::Anew(at)),
+        });
+        again.collect()
+    }
+
+    fn measurements(&self) -> impl Iterator<Item = &Measurement> + Clone {
+        self.steps.iter().filter_map(|step| match &step.state {
+            State::Measured(one) => Some(&**one),
+            _ => None,
+        })
+    }
+
+    /// Returns the reasons to doubt a run that was to measure until nothing has doubts.
+    fn still_doubted(&self, limit: Duration) -> Vec<Reason> {
+        let of = |doubt: Doubt| {
+            let steps = self.steps.iter();
+            steps.filter(|step| step.doubts.contains(&doubt)).count()
+        };
+        let all = self.steps.len();
+        let limit = humantime::format_duration(limit);
+        [
+            (
+                Doubt::Disturbed,
+                ReasonKind::Disturbed,
+                "were disturbed each time, until the time of --until-trusted",
+                "stop other programs",
+            ),
+            (
+                Doubt::Unsteady,
+                ReasonKind::Unsteady,
+                "were never made in one state of the computer, until the time of --until-trusted",
+                "measure on a computer without virtual CPUs",
+            ),
+        ]
+        .into_iter()
+        .filter(|(doubt, ..)| of(*doubt) > 0)
+        .map(|(doubt, kind, what, what_to_do)| Reason {
+            kind,
+            text: format!(
+                "{} of {all} measurements {what} ({limit}) was over; {what_to_do}, or give more time",
+                of(doubt)
+            ),
+        })
+        .collect()
     }
 
     /// Returns true if no step has a result yet, and no step was refused.
@@ -114,8 +238,9 @@ impl Steps for Found {
 
     fn done(&self) -> usize {
         let steps = self.steps.iter();
-        let measured = steps.filter(|step| matches!(step.state, State::Measured(_)));
-        measured.count() + self.matrices.len() + usize::from(self.memory_matrix.is_some())
+        let is_measured =
+            |step: &&Step| matches!(step.state, State::Measured(_) | State::Matrix(_));
+        steps.filter(is_measured).count() + usize::from(self.memory_matrix.is_some())
     }
 
     fn report(mut self, circumstances: Circumstances, end: &End) -> Report {
@@ -131,50 +256,92 @@ impl Steps for Found {
             End::Interrupted => "interrupted",
             End::Spoiled(_) | End::Refused(_) | End::Failed(_) => "the run ended before",
         };
-        let mut measurements = Vec::new();
-        for Step { title, state } in self.steps {
-            match state {
-                State::Measured(measurement) => measurements.push(*measurement),
+        let capabilities = self.topology.capabilities();
+        let mut reasons = mem::take(&mut self.reasons);
+        let is_spoiled = matches!(end, End::Spoiled(_));
+        let repeated = self.until_trusted.filter(|_| matches!(end, End::Done));
+        match repeated {
+            // Disturbances at other times do not matter, because what they disturbed was measured
+            // again.
+            Some(limit) => {
+                let of_run = |reason: &Reason| reason.kind != ReasonKind::Disturbed;
+                reasons.extend(disturbances.into_iter().filter(of_run));
+                reasons.extend(self.still_doubted(limit));
+            }
+            None => {
+                let is_disturbed = |reason: &Reason| reason.kind == ReasonKind::Disturbed;
+                let is_known = |step: &Step| step.doubts.contains(&Doubt::Disturbed);
+                let is_of_all = !self.steps.iter().any(is_known) || is_spoiled;
+                if disturbances.iter().any(is_disturbed) && is_of_all {
+                    let steps = self.steps.iter_mut();
+                    steps.for_each(|step| step.doubts = vec![Doubt::Disturbed]);
+                }
+                reasons.extend(disturbances);
+            }
+        }
+        let (mut measurements, mut matrices) = (Vec::new(), Vec::new());
+        for step in self.steps {
+            match step.state {
+                State::Measured(measurement) => measurements.push(Measurement {
+                    doubts: step.doubts,
+                    ..*measurement
+                }),
+                State::Matrix(matrix) => matrices.push(Matrix {
+                    doubts: step.doubts,
+                    ..*matrix
+                }),
                 State::Waiting => self.not_measured.push(NotMeasured {
-                    what: title,
+                    what: step.title,
                     why: why.to_owned(),
                 }),
                 State::Settled => {}
             }
         }
-        let mut reasons = self.reasons;
-        reasons.extend(disturbances);
         // Wide intervals are accepted in two cases. An interrupted run has too few visits. If
         // operations of the machine always take the same time, a new run has the same medians.
-        let capabilities = self.topology.capabilities();
         if !matches!(end, End::Interrupted) && !capabilities.repeats {
-            reasons.extend(too_wide(&measurements).map(|text| Reason {
+            reasons.extend(too_wide(measurements.iter()).map(|text| Reason {
                 kind: ReasonKind::Uncertain,
                 text,
             }));
         }
+        // After repetitions, readings of the reference may be of visits that were dropped.
         if !capabilities.repeats {
-            let reference = self.reference.as_ref();
-            let unsteady = unsteady(&self.topology, &measurements, &self.matrices, reference);
+            let reference = self.reference.as_ref().filter(|_| repeated.is_none());
+            let unsteady = unsteady(&self.topology, &measurements, &matrices, reference);
             reasons.extend(unsteady.into_iter().map(|text| Reason {
                 kind: ReasonKind::Unsteady,
                 text,
             }));
         }
-        let misplaced = self.matrices.iter().filter_map(misplaced);
+        for matrix in &mut matrices {
+            if let Some(text) = misplaced(matrix) {
+                matrix.doubts.insert(0, Doubt::Disturbed);
+                matrix.doubts.dedup();
+                let kind = ReasonKind::Disturbed;
+                reasons.push(Reason { kind, text });
+            }
+        }
         let of_memory = self.memory_matrix.as_ref().and_then(misplaced_blocks);
-        reasons.extend(misplaced.chain(of_memory).map(|text| Reason {
+        reasons.extend(of_memory.map(|text| Reason {
             kind: ReasonKind::Disturbed,
             text,
         }));
         let results = findings(&measurements, capabilities);
         classify_storage(&self.topology, &mut measurements, &results);
-        let advice = advise(&self.topology, &measurements, &results, &self.matrices);
+        let mut advice = advise(&self.topology, &measurements, &results, &matrices);
+        // Nothing in a run of another computer is about the machine that is named.
+        if reasons
+            .iter()
+            .any(|reason| reason.kind == ReasonKind::Foreign)
+        {
+            advice.iter_mut().for_each(|one| one.doubtful = true);
+        }
         Report {
             envelope: Envelope::new("stats", machine, environment, reasons, is_complete),
             not_measured: self.not_measured,
             measurements,
-            matrices: self.matrices,
+            matrices,
             memory_matrix: self.memory_matrix,
             reference: self.reference,
             results,
@@ -231,13 +398,12 @@ fn misplaced_blocks(matrix: &MemoryMatrix) -> Option<String> {
 /// Returns a reason to doubt the numbers, if too many medians have a wide interval. Measurements
 /// with one round are ignored, because one round does not show how much the medians of several
 /// rounds differ from each other.
-fn too_wide(measurements: &[Measurement]) -> Option<String> {
-    let repeated = || measurements.iter().filter(|one| one.rounds > 1);
-    let is_wide = |one: &&Measurement| {
-        one.median_interval_ns
-            .is_none_or(|interval| (interval.high - interval.low) / one.latency_ns.p50 > WIDE)
-    };
-    let (all, wide) = (repeated().count(), repeated().filter(is_wide).count());
+fn too_wide<'m>(measurements: impl Iterator<Item = &'m Measurement> + Clone) -> Option<String> {
+    let repeated = || measurements.clone().filter(|one| one.rounds > 1);
+    let (all, wide) = (
+        repeated().count(),
+        repeated().filter(|one| is_wide(one)).count(),
+    );
     let medians = match all {
         1 => "the median is".to_owned(),
         _ => format!("{wide} of {all} medians are"),
@@ -249,4 +415,10 @@ fn too_wide(measurements: &[Measurement]) -> Option<String> {
             WIDE * 100.0
         )
     })
+}
+
+fn is_wide(measurement: &Measurement) -> bool {
+    measurement
+        .median_interval_ns
+        .is_none_or(|interval| (interval.high - interval.low) / measurement.latency_ns.p50 > WIDE)
 }

@@ -1,17 +1,18 @@
 //! `cellworks stats`: measures, and prints the results.
 
 mod args;
+mod doubts;
 mod explain;
 mod found;
 mod work;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
 use cellworks_machine::Topology;
 use cellworks_runner::Runner;
 use cellworks_sim::HazardWatch;
-use cellworks_stats::{Function, Limits, MeasureError, Plan, Readings, Visits};
+use cellworks_stats::{Function, Limits, MeasureError, Measured, Readings, Visits};
 
 pub(crate) use args::StatsArgs;
 
@@ -21,11 +22,20 @@ use crate::machine::{Job, on_machine};
 use crate::session::{End, Session};
 use crate::simulated::Sample;
 use args::Wanted;
-use found::Found;
+use doubts::Doubts;
+use found::{Again, Found};
 use work::{Work, title_of};
 
-/// The longest time for one measurement if `stats` measures everything.
-const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(100);
+/// The longest time for the rounds of one visit if `stats` measures everything.
+const MEASUREMENT_TIME_MAX: Duration = Duration::from_millis(36);
+
+/// The time for the rounds of wake-ups, in multiples of that of other functions. A wake-up has one
+/// sample in each millisecond, and the median of a round should be that of several.
+const WAKE_UPS_LONGER: u32 = 8;
+
+/// The largest number of measurements that one run visits together. During a run nobody looks
+/// whether it is disturbed, and Ctrl-C waits for its end.
+const TOGETHER_MAX: usize = 8;
 
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
@@ -85,118 +95,249 @@ impl Job for Stats<'_> {
 /// fixed pair of SPEs is measured. After each visit, `after` is called with the title of the plan.
 fn measure_all(
     machine: &dyn Runner,
-    mut work: Work,
-    session: &Session<Found>,
-    after: &mut dyn FnMut(&str),
-) -> End {
-    let mut reference = work.reference.take();
-    let mut read = |is_last| match &mut reference {
-        Some(readings) if is_last || readings.is_due() => read(machine, readings, session),
-        _ => Ok(()),
-    };
-    match measure_plans(machine, work, session, &mut read, after) {
-        End::Done => read(true).err().unwrap_or(End::Done),
-        end => end,
-    }
-}
-
-fn read(
-    machine: &dyn Runner,
-    readings: &mut Readings,
-    session: &Session<Found>,
-) -> Result<(), End> {
-    machine
-        .read_reference(readings)
-        .map_err(|error| End::Failed(session.say(&format!("the reference of the run: {error}"))))?;
-    let summary = readings.summary();
-    session.update(|found| found.reference = summary);
-    Ok(())
-}
-
-/// Measures the plans. `before` is called before each visit.
-fn measure_plans(
-    machine: &dyn Runner,
     work: Work,
     session: &Session<Found>,
-    before: &mut dyn FnMut(bool) -> Result<(), End>,
     after: &mut dyn FnMut(&str),
 ) -> End {
-    let begin = Instant::now();
-    let is_matrix = |plan: &Plan| plan.function().is_matrix();
-    let matrices: Vec<bool> = work.plans.iter().map(is_matrix).collect();
-    let operations = matrices.iter().filter(|is_matrix| !**is_matrix).count();
-    let of_all = work.visits * operations as u32;
-    let mut left = of_all;
-    let mut all: Vec<_> = work
-        .plans
-        .into_iter()
-        .map(|plan| Some(Visits::of(plan)))
-        .collect();
-    for visit in 1..=work.visits {
-        for (step, slot) in all.iter_mut().enumerate() {
-            let is_matrix = matrices[step];
-            if is_matrix && visit > 1 {
-                continue;
+    let mut measuring = Measuring {
+        machine,
+        session,
+        after,
+        doubts: Doubts::of(work.plans.len(), session),
+        begin: Instant::now(),
+        steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
+        visits: work.visits,
+        reference: work.reference,
+        budget: work.budget,
+        budget_of_a_matrix: work.budget_of_a_matrix,
+    };
+    let end = measuring.visit_all();
+    let end = match (end, work.until_trusted) {
+        (Ok(()), Some(limit)) => measuring.until_trusted(limit),
+        (end, _) => end,
+    };
+    end.err().unwrap_or(End::Done)
+}
+
+struct Measuring<'a> {
+    machine: &'a dyn Runner,
+    session: &'a Session<Found>,
+    after: &'a mut dyn FnMut(&str),
+    reference: Option<Readings>,
+    doubts: Doubts,
+    begin: Instant,
+    /// The measurement of each step. `None` after an impossible result.
+    steps: Vec<Option<Visits>>,
+    visits: u32,
+    budget: Option<Duration>,
+    budget_of_a_matrix: Option<Duration>,
+}
+
+impl Measuring<'_> {
+    /// Makes all visits of all steps, or as many as the budget allows.
+    fn visit_all(&mut self) -> Result<(), End> {
+        let operations = (0..self.steps.len()).filter(|step| !self.is_matrix(*step));
+        let of_all = self.visits * operations.count() as u32;
+        let mut left = of_all;
+        'all: for visit in 1..=self.visits {
+            let mut step = 0;
+            while step < self.steps.len() {
+                let together = self.together(step);
+                let is_matrix = self.is_matrix(step);
+                if !is_matrix {
+                    let done = of_all - left;
+                    self.session.progress().at(done as usize, of_all as usize);
+                    left -= together.len() as u32;
+                }
+                if let (Some(budget), false) = (self.budget, is_matrix) {
+                    let Some(time) = budget.checked_sub(self.begin.elapsed()) else {
+                        out_of_time(self.session)?;
+                        break 'all;
+                    };
+                    let visits_left = left + together.len() as u32;
+                    let of_visit = (time / visits_left).min(MEASUREMENT_TIME_MAX);
+                    // An early visit takes a third, so the last one may take more.
+                    let of_visits = (of_visit * self.visits).min(MEASUREMENT_TIME_MAX);
+                    for visits in self.steps[together.clone()].iter_mut().flatten() {
+                        let is_wake_up = visits.plan().function() == Function::WakeUp;
+                        let times = if is_wake_up { WAKE_UPS_LONGER } else { 1 };
+                        visits.set_span(span(of_visits * times));
+                    }
+                }
+                step = together.end;
+                if !is_matrix || visit == 1 {
+                    self.visit(together, visit < self.visits)?;
+                }
             }
-            if !is_matrix {
-                let (done, all) = (of_all - left, of_all);
-                session.progress().at(done as usize, all as usize);
-                left -= 1;
+        }
+        self.judge()
+    }
+
+    /// Measures again what has doubts, until nothing has or the time is over.
+    fn until_trusted(&mut self, limit: Duration) -> Result<(), End> {
+        while self.begin.elapsed() < limit {
+            let mut again = Vec::new();
+            self.session
+                .update(|found| again = found.to_measure_again());
+            if again.is_empty() {
+                break;
             }
-            let Some(visits) = slot else {
-                continue;
-            };
-            if let Some(end) = session.end_reason() {
-                return end;
+            // The time until now does not count for what is measured from now on.
+            self.doubts.end_window(self.session);
+            for again in &again {
+                // The visits that were disturbed are dropped, whatever they have measured. Those of
+                // an uncertain median are kept: to drop them would favour medians that agree by
+                // chance.
+                if let (Again::Anew(step), Some(visits)) = (*again, &mut self.steps[again.step()]) {
+                    *visits = Visits::of(visits.plan().clone());
+                    self.doubts.forget(step);
+                }
             }
-            if let Err(end) = before(false) {
-                return end;
+            for visit in 1..=self.visits {
+                for again in &again {
+                    let step = again.step();
+                    let is_once = self.is_matrix(step) || matches!(again, Again::Longer(_));
+                    if !is_once || visit == 1 {
+                        self.visit(step..step + 1, !is_once && visit < self.visits)?;
+                    }
+                }
             }
-            if let (Some(budget), false) = (work.budget, is_matrix) {
-                let Some(time) = budget.checked_sub(begin.elapsed()) else {
-                    return out_of_time(session);
-                };
-                // `time` is limited before the multiplication, too, which could overflow.
-                let of_visits = (time / (left + 1)).min(MEASUREMENT_TIME_MAX) * work.visits;
-                visits.set_span(span(of_visits.min(MEASUREMENT_TIME_MAX)));
+            self.judge()?;
+        }
+        Ok(())
+    }
+
+    fn is_matrix(&self, step: usize) -> bool {
+        let visits = self.steps[step].as_ref();
+        visits.is_some_and(|visits| visits.plan().function().is_matrix())
+    }
+
+    /// Returns the steps from `first` on that one run visits together.
+    fn together(&self, first: usize) -> Range<usize> {
+        let last = self.steps.len().min(first + TOGETHER_MAX);
+        let others = self.steps[first + 1..last].iter();
+        let are_alike = |other: &&Option<Visits>| match (&self.steps[first], other) {
+            (Some(first), Some(other)) => first.can_be_visited_with(other),
+            _ => false,
+        };
+        first..first + 1 + others.take_while(are_alike).count()
+    }
+
+    /// Makes a visit of each of the steps in one run, without those whose result was impossible.
+    fn visit(&mut self, steps: Range<usize>, more: bool) -> Result<(), End> {
+        let session = self.session;
+        let is_matrix = self.is_matrix(steps.start);
+        let (mut numbers, mut visited) = (Vec::new(), Vec::new());
+        for step in steps {
+            if let Some(visits) = self.steps[step].take() {
+                numbers.push(step);
+                visited.push(visits);
             }
-            let title = title_of(visits.plan());
-            session.progress().about(session.say(&title));
-            let (more, begin) = (visit < work.visits, Instant::now());
-            let measured = machine.visit(visits, more, &mut |done, all| {
+        }
+        let Some(first) = visited.first() else {
+            return Ok(());
+        };
+        let title = title_of(first.plan());
+        let measured = match session.end_reason() {
+            Some(end) => Err(end),
+            None => self.measure(&title, &mut visited, more),
+        };
+        let titles: Vec<String> = visited.iter().map(|one| title_of(one.plan())).collect();
+        for (step, visits) in numbers.iter().zip(visited) {
+            self.steps[*step] = Some(visits);
+        }
+        let (readings, measured) = measured?;
+        for ((step, title), measured) in numbers.into_iter().zip(titles).zip(measured) {
+            match measured {
+                Ok(found) => {
+                    let mut line = None;
+                    session.update(|all| line = all.measured(step, found));
+                    if let Some(line) = line {
+                        session.progress().line(&session.say(&line));
+                    }
+                }
+                Err(error @ MeasureError::Impossible(_)) => {
+                    session.update(|all| all.refused(step, error.to_string()));
+                    self.steps[step] = None;
+                }
+                Err(error) => return Err(End::Failed(session.say(&format!("{title}: {error}")))),
+            }
+            self.doubts.visited(step, readings, session);
+            // An interrupted matrix lacks times, so the run ends here.
+            if let (true, Some(end)) = (is_matrix, session.end_reason()) {
+                return Err(end);
+            }
+            (self.after)(&title);
+        }
+        Ok(())
+    }
+
+    /// Visits measurements in one run. Returns the number of readings of the reference before, and
+    /// the results.
+    fn measure(
+        &mut self,
+        title: &str,
+        visited: &mut [Visits],
+        more: bool,
+    ) -> Result<(usize, Vec<Result<Measured, MeasureError>>), End> {
+        self.read(false)?;
+        let session = self.session;
+        let readings = self.reference.as_ref().map_or(0, Readings::count);
+        session.progress().about(session.say(title));
+        if let [only] = visited {
+            let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
+            let measured = self.machine.visit(only, more, &mut |done, all| {
                 session.progress().at(done, all);
-                let budget = work.budget_of_a_matrix;
                 let is_over = budget.is_some_and(|budget| begin.elapsed() > budget);
                 match is_over || session.is_interrupted() {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
                 }
             });
-            match measured {
-                Ok(found) => session.update(|all| all.measured(step, found)),
-                Err(error @ MeasureError::Impossible(_)) => {
-                    session.update(|all| all.refused(step, error.to_string()));
-                    *slot = None;
-                }
-                Err(error) => return End::Failed(session.say(&format!("{title}: {error}"))),
-            }
-            // An interrupted matrix lacks times, so the run ends here.
-            if let (true, Some(end)) = (is_matrix, session.end_reason()) {
-                return end;
-            }
-            after(&title);
+            return Ok((readings, vec![measured]));
         }
+        let measured = self.machine.visit_together(visited, more);
+        let failed = |error| End::Failed(session.say(&format!("{title}: {error}")));
+        Ok((readings, measured.map_err(failed)?))
     }
-    End::Done
+
+    /// Reads the reference if a reading is due or `is_last` is set.
+    fn read(&mut self, is_last: bool) -> Result<(), End> {
+        let Some(readings) = &mut self.reference else {
+            return Ok(());
+        };
+        if !is_last && !readings.is_due() {
+            return Ok(());
+        }
+        let session = self.session;
+        let read = self.machine.read_reference(readings);
+        read.map_err(|error| {
+            End::Failed(session.say(&format!("the reference of the run: {error}")))
+        })?;
+        let summary = readings.summary();
+        session.update(|found| found.reference = summary);
+        Ok(())
+    }
+
+    /// Finds the doubts of all measurements so far.
+    fn judge(&mut self) -> Result<(), End> {
+        self.read(true)?;
+        self.doubts.end_window(self.session);
+        let reference = self.reference.as_ref();
+        let are_main = reference.map_or(Vec::new(), Readings::are_of_the_main_state);
+        self.session
+            .update(|found| found.judge(&self.doubts, &are_main));
+        Ok(())
+    }
 }
 
-/// Returns the end of a run when its time is over.
-fn out_of_time(session: &Session<Found>) -> End {
-    let mut end = End::Done;
+/// Fails if the time of a run is over before anything was measured.
+fn out_of_time(session: &Session<Found>) -> Result<(), End> {
+    let mut end = Ok(());
     session.update(|found| {
         if found.is_empty() {
             let message = "--budget: there was no time to measure anything; give more, such as 30s";
-            end = End::Refused(message.to_owned());
+            end = Err(End::Refused(message.to_owned()));
         }
     });
     end

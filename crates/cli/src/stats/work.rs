@@ -1,5 +1,6 @@
 //! Checked plans, made from the arguments of the command line.
 
+use std::mem;
 use std::time::Duration;
 
 use cellworks_machine::Topology;
@@ -30,7 +31,7 @@ const REPEATING_MATRIX_TIME_MAX: Duration = Duration::from_millis(21);
 const MATRIX_PER_BUDGET: u32 = 20;
 
 pub(super) struct Work {
-    /// The plans in the order of their measurement. The plans of matrices are first.
+    /// The plans in the order of their measurement.
     pub plans: Vec<Plan>,
     /// The number of visits of each plan. A matrix is visited once.
     pub visits: u32,
@@ -42,6 +43,8 @@ pub(super) struct Work {
     /// The times of one pair of SPEs, which are read between measurements to detect changes of the
     /// computer. `None` if the user gives a number of iterations.
     pub reference: Option<Readings>,
+    /// The time in which what was disturbed is measured again. `None` if it is measured once.
+    pub until_trusted: Option<Duration>,
     /// The titles of the matrices for which the time is too short.
     pub no_time: Vec<String>,
     pub not_measured: Vec<NotMeasured>,
@@ -84,6 +87,7 @@ impl Work {
             budget: None,
             budget_of_a_matrix: arguments.budget_of_a_matrix(),
             reference: (!has_iterations).then(|| Readings::of(topology)).flatten(),
+            until_trusted: arguments.until_trusted,
             no_time: Vec::new(),
             not_measured: Vec::new(),
         })
@@ -112,7 +116,10 @@ impl Work {
             }
         }
         let requests = characterize(topology, limits);
-        plans.extend(plans_of(requests, topology, limits, arguments));
+        // One short measurement is before the matrices, so that a result is there at once.
+        let matrices = mem::replace(&mut plans, plans_of(requests, topology, limits, arguments));
+        let first = plans.len().min(1);
+        plans.splice(first..first, matrices);
         let mut not_measured = impossible(topology);
         not_measured.extend(too_large(topology, limits));
         Self {
@@ -121,6 +128,7 @@ impl Work {
             budget,
             budget_of_a_matrix: each_matrix,
             reference: Readings::of(topology),
+            until_trusted: arguments.until_trusted,
             no_time,
             not_measured,
         }

@@ -29,6 +29,7 @@ static RUNS: LazyLock<Runs> = LazyLock::new(|| {
         let mut report = run.json();
         // These tests must not depend on whether this computer is busy.
         report["trust"] = json!({"trustworthy": true, "reasons": [], "kinds": []});
+        report["measurements"][0]["doubts"] = json!([]);
         let path = folder.join(name);
         fs::write(&path, report.to_string()).unwrap();
         path
@@ -444,7 +445,7 @@ fn a_run_that_cannot_be_relied_upon_is_compared_if_that_is_asked_for() {
         let flags = ["--html", page.to_str().unwrap()];
         for (a, b) in [(&sound, &doubtful), (&doubtful, &sound)] {
             compare(a, b, &flags).refused(&format!(
-                "error: `{}` cannot be relied upon; measure again, or compare it all the same with \
+                "error: `{}` cannot be relied upon; measure again, or use it all the same with \
                  --untrusted:\n  {said}\n",
                 doubtful.display()
             ));
@@ -659,7 +660,7 @@ fn a_run_in_two_states_is_compared_if_that_is_asked_for() {
         report["trust"] = json!({"trustworthy": false, "reasons": [why], "kinds": ["unsteady"]});
     });
     compare(&RUNS.a, &mixed, &[]).refused(&format!(
-        "error: `{}` cannot be relied upon; measure again, or compare it all the same with --untrusted:\n  {why}\n",
+        "error: `{}` cannot be relied upon; measure again, or use it all the same with --untrusted:\n  {why}\n",
         mixed.display()
     ));
     let run = compare(&RUNS.a, &mixed, &["--untrusted", "--format", "json"]);

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::common::tree::{Shape, Tree};
-use crate::common::{list, stats, stats_on};
+use crate::common::{Run, list, stats, stats_command, stats_on};
 
 /// The only measurement of a report.
 #[track_caller]
@@ -102,7 +102,8 @@ fn an_atomic_operation_stands_beside_the_instruction_of_the_processor() {
         let report = stats(&format!("-f {function} -i 20k --quiet --format json")).json();
         assert!(only(&report)["bare_ns"].as_f64().unwrap() > 0.0);
     }
-    let table = stats("-f fetchadd -i 20k --quiet");
+    // With a column of doubts, the table has all columns only in the widest output.
+    let table = Run::of(stats_command("-f fetchadd -i 20k --quiet").env("COLUMNS", "120"));
     table.measured();
     let heading = table.out.lines().find(|line| line.starts_with("between"));
     let heading: Vec<&str> = heading.unwrap().split_whitespace().collect();

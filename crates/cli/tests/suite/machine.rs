@@ -40,6 +40,63 @@ fn computer() -> Tree {
 }
 
 #[test]
+fn through_a_pipe_lines_have_80_columns() {
+    let tree = computer();
+    let widest = |columns: Option<&str>| {
+        let mut command = cellworks();
+        command.arg("machine").env("CELLWORKS_FSROOT", tree.root());
+        match columns {
+            Some(columns) => command.env("COLUMNS", columns),
+            None => command.env_remove("COLUMNS"),
+        };
+        let out = Run::of(&mut command).out;
+        out.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!((70..=80).contains(&widest(None)), "{}", widest(None));
+    assert!(
+        (81..=100).contains(&widest(Some("100"))),
+        "{}",
+        widest(Some("100"))
+    );
+}
+
+#[test]
+fn a_virtual_machine_says_what_its_caches_mean() {
+    let tree = computer();
+    let shown = |flags: &str, format: &[&str]| {
+        tree.write(
+            "proc/cpuinfo",
+            &format!("model name\t: A processor\nflags\t\t: {flags}"),
+        );
+        let mut command = cellworks();
+        command
+            .arg("machine")
+            .args(format)
+            .env("CELLWORKS_FSROOT", tree.root());
+        let run = Run::of(&mut command);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+        run
+    };
+    let guest = shown("fpu hypervisor lm", &[]).out.replace("\n  ", " ");
+    assert!(
+        guest.contains(
+            "- a virtual machine: the caches are those of the real processor, whose other"
+        ),
+        "{guest}"
+    );
+    assert!(
+        guest.contains("`cellworks stats` measures the sizes that its programs have"),
+        "{guest}"
+    );
+    let real = shown("fpu lm", &[]).out;
+    assert!(!real.contains("virtual machine"), "{real}");
+    for (flags, is_guest) in [("fpu hypervisor", true), ("fpu nohypervisor", false)] {
+        let report = shown(flags, &["--format", "json"]).report();
+        assert_eq!(report["is_guest"], is_guest, "{flags}");
+    }
+}
+
+#[test]
 fn a_computer_is_shown_with_all_its_parts_and_limits() {
     let tree = computer();
     let folder = tempfile::tempdir().unwrap();

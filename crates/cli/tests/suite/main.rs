@@ -20,6 +20,7 @@ mod output_files;
 mod page;
 mod pages;
 mod pools;
+mod regressions;
 mod reproduce;
 mod ring;
 mod run;

@@ -1,11 +1,15 @@
 //! `cellworks completions` and `cellworks man`.
 
+use std::fs;
+use std::path::Path;
+
 use crate::common::{Run, cellworks};
 
-const SUBCOMMANDS: [&str; 9] = [
+const SUBCOMMANDS: [&str; 10] = [
     "stats",
     "run",
     "compare",
+    "export",
     "reproduce",
     "map",
     "merge",
@@ -15,12 +19,13 @@ const SUBCOMMANDS: [&str; 9] = [
 ];
 
 /// The long flags of `stats`.
-const FLAGS: [&str; 20] = [
+const FLAGS: [&str; 21] = [
     "load",
     "matrix",
     "polling",
     "full",
     "budget",
+    "until-trusted",
     "samples",
     "machine",
     "trace",
@@ -51,24 +56,118 @@ fn refused(arguments: &[&str], message: &str) {
     Run::of(cellworks().args(arguments)).refused(message);
 }
 
+/// What the command offers to bash for the last of the words, in `folder`.
+#[track_caller]
+fn offered_in(folder: &Path, words: &[&str]) -> Vec<String> {
+    let mut command = cellworks();
+    command
+        .current_dir(folder)
+        .env("COMPLETE", "bash")
+        .env("_CLAP_IFS", "\n")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .args(["--", "cellworks"])
+        .args(words);
+    let run = Run::of(&mut command);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{words:?}");
+    run.out.lines().map(str::to_owned).collect()
+}
+
+fn offered(words: &[&str]) -> Vec<String> {
+    offered_in(Path::new(env!("CARGO_TARGET_TMPDIR")), words)
+}
+
 #[test]
-fn completions_have_the_subcommands_and_flags() {
-    for shell in ["bash", "zsh", "fish"] {
+fn the_script_of_each_shell_asks_the_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&["completions", shell]);
-        for name in SUBCOMMANDS {
-            assert!(script.contains(name), "{shell}: {name}");
+        for text in ["cellworks", "COMPLETE"] {
+            assert!(script.contains(text), "{shell}: {text}: {script}");
         }
-        // Fish writes `-l html` for `--html`.
-        let dashes = if shell == "fish" { "-l " } else { "--" };
-        for flag in FLAGS {
+    }
+}
+
+#[test]
+fn commands_flags_values_and_programs_are_offered() {
+    let has = |words: &[&str], expected: &[&str]| {
+        let offered = offered(words);
+        for text in expected {
             assert!(
-                script.contains(&format!("{dashes}{flag}")),
-                "{shell}: {flag}"
+                offered.iter().any(|one| one == text),
+                "{words:?}: {text}: {offered:?}"
             );
         }
-        for value in ["dmalistput", "compare-and-swap", "csv"] {
-            assert!(script.contains(value), "{shell}: {value}");
-        }
+    };
+    has(&[""], &SUBCOMMANDS);
+    let flags = FLAGS.map(|flag| format!("--{flag}"));
+    has(&["stats", "--"], &flags.each_ref().map(String::as_str));
+    has(&["stats", "-f", ""], &["mailbox", "dmalistput"]);
+    has(&["stats", "--polling", ""], &["compare-and-swap"]);
+    has(&["stats", "--format", ""], &["table", "json", "csv"]);
+    has(&["run", ""], &["aes", "knn", "lu"]);
+    has(&["export", ""], &["bencher", "smaller-is-better"]);
+}
+
+#[test]
+fn machines_and_files_of_the_right_kind_are_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for name in [
+        "mine.toml",
+        "cores.csv",
+        "today.json",
+        "page.html",
+        "part.jsonl",
+        "notes.txt",
+    ] {
+        fs::write(folder.join(name), "").unwrap();
+    }
+    fs::create_dir(folder.join("runs")).unwrap();
+    let offered = |words: &[&str]| offered_in(folder, words);
+    let machines = offered(&["stats", "--machine", ""]);
+    for name in [
+        "host",
+        "ps3",
+        "qs20",
+        "qs22",
+        "mine.toml",
+        "cores.csv",
+        "runs/",
+    ] {
+        assert!(
+            machines.iter().any(|one| one == name),
+            "{name}: {machines:?}"
+        );
+    }
+    for name in ["today.json", "notes.txt"] {
+        assert!(
+            !machines.iter().any(|one| one == name),
+            "{name}: {machines:?}"
+        );
+    }
+    assert_eq!(
+        offered(&["run", "aes", "--machine", "qs2"]),
+        ["qs20", "qs22"]
+    );
+    assert_eq!(offered(&["machine", "mi"]), ["mine.toml"]);
+    for (words, expected) in [
+        (
+            &["compare", ""][..],
+            &["part.jsonl", "today.json", "runs/"][..],
+        ),
+        (
+            &["compare", "a.json", "--with", ""],
+            &["today.json", "runs/"],
+        ),
+        (&["stats", "--html", ""], &["page.html", "runs/"]),
+        (&["stats", "--json", "to"], &["today.json"]),
+    ] {
+        let offered = offered(words);
+        let values: Vec<&str> = offered.iter().map(String::as_str).collect();
+        let values: Vec<&str> = values
+            .into_iter()
+            .filter(|one| !one.starts_with('-'))
+            .collect();
+        assert_eq!(values, expected, "{words:?}");
     }
 }
 
@@ -140,7 +239,7 @@ fn programs() -> Vec<String> {
 fn every_program_has_a_page_and_completions() {
     let programs = programs();
     assert!(programs.contains(&"dma-latency".to_owned()), "{programs:?}");
-    let scripts = ["bash", "zsh", "fish"].map(|shell| printed(&["completions", shell]));
+    let offered = offered(&["run", ""]);
     for program in &programs {
         let page = printed(&["man", "run", program]);
         let name = program.replace('-', "\\-");
@@ -152,9 +251,7 @@ fn every_program_has_a_page_and_completions() {
         ] {
             assert!(page.contains(&text), "{text}: {page}");
         }
-        for script in &scripts {
-            assert!(script.contains(program.as_str()), "{program}: {script}");
-        }
+        assert!(offered.contains(program), "{program}: {offered:?}");
     }
     let page = printed(&["man", "run", "aes"]);
     for flag in ["buffering", "threads", "cycles\\-per\\-byte"] {
@@ -170,8 +267,11 @@ fn the_commands_of_map_have_pages_and_completions() {
         "time", "seed", "capacity", "fix", "forbid", "format", "html", "quiet",
     ] {
         assert!(page.contains(&format!("\\-\\-{flag}")), "{flag}: {page}");
-        let script = printed(&["completions", "bash"]);
-        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+        let offered = offered(&["map", "solve", "--"]);
+        assert!(
+            offered.contains(&format!("--{flag}")),
+            "{flag}: {offered:?}"
+        );
     }
 }
 
@@ -179,7 +279,7 @@ fn the_commands_of_map_have_pages_and_completions() {
 fn map_ring_has_a_page_and_completions() {
     let page = printed(&["man", "map", "ring"]);
     assert!(page.contains(".TH cellworks-map-ring 1"), "{page}");
-    let script = printed(&["completions", "bash"]);
+    let offered = offered(&["map", "ring", "--"]);
     for flag in [
         "packet",
         "tasks",
@@ -195,7 +295,10 @@ fn map_ring_has_a_page_and_completions() {
     ] {
         let written = flag.replace('-', "\\-");
         assert!(page.contains(&format!("\\-\\-{written}")), "{flag}: {page}");
-        assert!(script.contains(&format!("--{flag}")), "{flag}: {script}");
+        assert!(
+            offered.contains(&format!("--{flag}")),
+            "{flag}: {offered:?}"
+        );
     }
 }
 
@@ -230,6 +333,6 @@ fn a_manual_page_of_an_unknown_command() {
     );
     refused(
         &["man", "statistics"],
-        "error: statistics: there is no such command; use one of stats, run, compare, reproduce, map, merge, machine, machines, completions, man, help\n",
+        "error: statistics: there is no such command; use one of stats, run, compare, export, reproduce, map, merge, machine, machines, completions, man, help\n",
     );
 }

@@ -603,7 +603,7 @@ fn a_limit_on_everything_is_reported_in_few_lines() {
     let run = qs20("--limit 1us");
     assert_eq!(run.code, Some(1), "{}", run.err);
     assert!(
-        run.err.starts_with("error: mailbox matrix: "),
+        run.err.starts_with("error: mkthread, 1 SPE: "),
         "{}",
         run.err
     );

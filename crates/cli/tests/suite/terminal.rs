@@ -317,6 +317,28 @@ fn a_terminal_is_left_clean_by_a_run_that_ends() {
 }
 
 #[test]
+fn the_first_result_of_each_function_is_shown_during_the_run() {
+    let (person, program) = terminal_of(80);
+    let mut command = cellworks("-f mkthread -f mailbox");
+    command.stdout(Stdio::null()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let shown = anstream::adapter::strip_str(&read_all(person)).to_string();
+    assert!(
+        matches!(child.wait().unwrap().code(), Some(0 | 3)),
+        "{shown:?}"
+    );
+    let lines = shown.split(['\r', '\n']).map(str::trim);
+    let results: Vec<&str> = lines.filter(|line| line.ends_with(" so far")).collect();
+    let begins = results.iter().map(|line| line.split(": ").next().unwrap());
+    assert_eq!(
+        begins.collect::<Vec<_>>(),
+        ["mkthread, 1 CPU", "mailbox, 1 CPU"],
+        "{shown:?}"
+    );
+}
+
+#[test]
 fn progress_fits_a_narrow_terminal() {
     const COLUMNS: usize = 40;
     let (person, program) = terminal_of(COLUMNS as u16);

@@ -3,9 +3,12 @@
 
 use std::fs;
 use std::mem::zeroed;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::common::{Run, list, skipped, stats, stats_command};
 
@@ -90,6 +93,55 @@ fn a_run_beside_busy_loops_is_refused() {
         assert!(shown.contains("Not trustworthy"), "{shown}");
         assert!(shown.contains("other programs used"), "{shown}");
     }
+}
+
+/// Asserts that a run with `--until-trusted` is trustworthy if and only if nothing has doubts.
+#[track_caller]
+fn judged_by_its_measurements(run: &Run) -> Vec<Value> {
+    let report = run.json();
+    let doubts = |one: &Value| one["doubts"].as_array().unwrap().clone();
+    let doubts: Vec<Value> = list(&report, "measurements")
+        .iter()
+        .flat_map(doubts)
+        .collect();
+    assert_eq!(
+        report["trust"]["trustworthy"],
+        doubts.is_empty(),
+        "{report}"
+    );
+    doubts
+}
+
+#[test]
+fn what_was_disturbed_is_measured_again_until_the_time_is_over() {
+    let flags = "-f mailbox -f fetchadd --budget 600ms --quiet --format json --until-trusted";
+    let stop = AtomicBool::new(false);
+    let (always, at_first) = std::thread::scope(|scope| {
+        let _stop = StopOnDrop(&stop);
+        for cpu in allowed() {
+            keep_busy(scope, cpu, &stop);
+        }
+        let always = stats(&format!("{flags} 1s"));
+        let at_first = stats_command(&format!("{flags} 20s"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        stop.store(true, Ordering::Relaxed);
+        (always, Run::from(at_first.wait_with_output().unwrap()))
+    });
+    if always.report()["environment"]["host"]["busy_during"].is_null() {
+        return skipped("/proc/stat does not show who uses a CPU, as in some sandboxes");
+    }
+    let doubts = judged_by_its_measurements(&always);
+    assert!(doubts.contains(&json!("disturbed")), "{doubts:?}");
+    assert_eq!(always.code, Some(3), "{}", always.err);
+    let why = " measurements were disturbed each time, until the time of --until-trusted (1s) was over; stop other \
+               programs, or give more time";
+    assert!(always.err.contains(why), "{}", always.err);
+    // Other tests may disturb this run until its end.
+    judged_by_its_measurements(&at_first);
 }
 
 /// The C source of a clock that replaces the clock of the C library. `distorted` is the expression

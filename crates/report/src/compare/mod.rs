@@ -206,14 +206,12 @@ impl Comparison {
             return Err(CompareError(why.to_owned()));
         };
         let printed_by = first.printed_by();
-        for (name, run) in a.iter().chain(b) {
-            let other = run.printed_by();
-            if other != printed_by {
-                return Err(CompareError(format!(
-                    "`{first_name}` is what `cellworks {printed_by}` printed, `{name}` what `cellworks {other}` \
-                     printed: they measure different things; run the same command for both"
-                )));
-            }
+        if let Some(other) = a
+            .iter()
+            .chain(b)
+            .find(|(_, run)| run.printed_by() != printed_by)
+        {
+            return Err(different(&(*first_name, *first), other));
         }
         let ([name_a, name_b], mut notes) = ([a, b].map(name_of), notes_of_runs(a, b));
         let (values_a, values_b) = (values_of_side(a)?, values_of_side(b)?);
@@ -315,6 +313,48 @@ impl Comparison {
         self.slowdowns()
             .filter(move |(ratio, slowdown)| *slowdown > 1.0 + share && is_certain(ratio))
     }
+}
+
+/// A time or a rate of a run, or the median of several runs.
+pub(crate) struct Exported {
+    pub name: String,
+    pub unit: String,
+    pub is_a_rate: bool,
+    pub value: f64,
+    /// The interval of the value. For several runs, it covers the intervals of all runs.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Returns the times and rates of runs of one command, for other programs.
+pub(crate) fn exported(runs: &[(&str, &Measured)]) -> Result<Vec<Exported>, CompareError> {
+    let printed_by = |(_, run): &(&str, &Measured)| run.printed_by();
+    if let Some(other) = runs
+        .iter()
+        .find(|run| printed_by(run) != printed_by(&runs[0]))
+    {
+        return Err(different(&runs[0], other));
+    }
+    let values = values_of_side(runs)?.into_iter();
+    let values = values.filter_map(|value| {
+        Some(Exported {
+            name: value.describe(),
+            is_a_rate: is_a_rate(&value.unit)?,
+            unit: value.unit,
+            value: value.value,
+            interval: value.interval.map(|interval| (interval.low, interval.high)),
+        })
+    });
+    Ok(values.collect())
+}
+
+fn different(first: &(&str, &Measured), other: &(&str, &Measured)) -> CompareError {
+    let ((first, run), (name, another)) = (first, other);
+    CompareError(format!(
+        "`{first}` is what `cellworks {}` printed, `{name}` what `cellworks {}` printed: they measure different \
+         things; run the same command for both",
+        run.printed_by(),
+        another.printed_by()
+    ))
 }
 
 fn names_of(runs: &[(&str, &Measured)]) -> Vec<String> {

@@ -42,6 +42,12 @@ pub struct Spread {
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
 
+impl CompareError {
+    pub(crate) fn new(message: String) -> Self {
+        Self(message)
+    }
+}
+
 /// The largest number that a report may contain: 584 years in nanoseconds. The absolute value of a
 /// number that is not 0 must be at least `1.0 / LARGEST`, so that ratios are finite.
 const LARGEST: f64 = u64::MAX as f64;

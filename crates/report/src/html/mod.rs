@@ -93,7 +93,7 @@ fn advice(report: &Report) -> Option<Markup> {
                 @for about in report.advice.chunk_by(|a, b| a.topic == b.topic) {
                     div {
                         dt { (about[0].topic.replace('_', " ")) }
-                        dd { @for advice in about { p { (advice.text) } } }
+                        dd { @for advice in about { p { (text::advice(advice)) } } }
                     }
                 }
             }

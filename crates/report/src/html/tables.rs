@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use crate::counters::{about, busiest, free_parts, sentences, tables as rows_of};
 use crate::text::{
-    FixedColumn, added_ns, buffers, columns_of, ends, figures, finding_name, finding_parameters,
-    finding_value, interval_percent, notes_of, pages, size, whole,
+    FixedColumn, added_ns, buffers, columns_of, doubts_of, ends, figures, finding_name,
+    finding_parameters, finding_value, interval_percent, notes_of, pages, size, whole,
 };
 use crate::{Counters, Report};
 
@@ -26,7 +26,7 @@ const BEFORE_SETTINGS: [FixedColumn; 8] = [
     ("pages", |m| m.huge_page_share.map(pages)),
 ];
 
-const AFTER_SETTINGS: [FixedColumn; 11] = [
+const AFTER_SETTINGS: [FixedColumn; 12] = [
     ("mean (ns)", |m| Some(figures(m.latency_ns.mean))),
     ("min (ns)", |m| Some(figures(m.latency_ns.min))),
     ("median (ns)", |m| Some(figures(m.latency_ns.p50))),
@@ -41,12 +41,13 @@ const AFTER_SETTINGS: [FixedColumn; 11] = [
     }),
     ("samples", |m| Some(whole(m.samples))),
     ("outliers", |m| Some(whole(m.outliers))),
+    ("doubt", |m| doubts_of(&m.doubts, ", ")),
 ];
 
 /// A table with more rows is folded, because the curves show the same numbers.
 const ROWS_MAX: usize = 8;
 
-const LEFT: [&str; 2] = ["between", "buffers"];
+const LEFT: [&str; 3] = ["between", "buffers", "doubt"];
 
 fn text(number: Option<impl ToString>) -> Option<String> {
     number.map(|number| number.to_string())

@@ -23,6 +23,7 @@ pub fn copies() -> Matrix {
     Matrix {
         block_bytes: Some(1 << 20),
         home: None,
+        doubts: Vec::new(),
         ..pair(Primitive::Copy, 50_000.0)
     }
 }
@@ -84,6 +85,7 @@ fn in_classes(
             module: Some(0),
             verified: Some(true),
         }),
+        doubts: Vec::new(),
     }
 }
 

@@ -364,6 +364,7 @@ pub fn measurement(function: Function, p50_ns: f64, parameters: Parameters) -> M
         lies_in: None,
         bare_ns: None,
         huge_page_share: None,
+        doubts: Vec::new(),
         parameters,
     }
 }
@@ -462,5 +463,6 @@ fn advice(topic: &str, text: &str) -> Advice {
     Advice {
         topic: topic.to_owned(),
         text: text.to_owned(),
+        doubtful: false,
     }
 }

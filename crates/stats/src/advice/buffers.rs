@@ -53,55 +53,46 @@ impl Pair {
     }
 }
 
-/// Recommends private buffers or a shared buffer. `pairs` must be sorted by size.
+/// Recommends private buffers or a shared buffer. If each is better for some sizes, one
+/// recommendation names the sizes of both. `pairs` must be sorted by size.
 pub(super) fn private_or_shared(
     pairs: &[Pair],
     what: &'static str,
     spes: usize,
 ) -> Vec<Recommendation> {
     let by_several = format!(" by {spes} SPEs");
-    let mut recommendations = Vec::new();
     let by_size: Vec<_> = pairs
         .iter()
         .map(|p| (p.block_bytes, p.private_is))
         .collect();
-    let sides: [(&str, Gain); 2] = [
-        ("Give each SPE a buffer of its own for ", Compared::more),
-        ("Let SPEs share a buffer for ", Compared::less),
-    ];
-    for (before, gain) in sides {
-        let Some((best, ratio, sizes)) = gained(&by_size, gain) else {
-            continue;
-        };
-        let best = &pairs[best];
-        let wins = |pair: &Pair| gain(pair.private_is).is_some();
-        // If one kind of buffer is better at a single size, and this size is neither the smallest
-        // nor the largest, the addresses of the buffers may be the reason, so there is no advice.
-        let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
-        if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
-            continue;
-        }
-        let last = pairs.iter().rposition(wins);
-        let larger = &pairs[last.map_or(pairs.len(), |last| last + 1)..];
-        let larger_are_equal =
-            !larger.is_empty() && larger.iter().all(|p| p.private_is == Compared::Equal);
-        recommendations.push(Recommendation {
-            before: before.to_owned(),
+    let private = better(pairs, &by_size, what, Compared::more);
+    let shared = better(pairs, &by_size, what, Compared::less);
+    let mut recommendations = Vec::new();
+    match (private, shared) {
+        (Some(private), Some(shared)) => recommendations.push(Recommendation {
+            before: "Give each SPE a buffer of its own for ".to_owned(),
             what,
-            after: format!("{by_several} in blocks of {sizes}"),
-            figures: format!(
-                "{what} of {} {}, {} times as {}{}",
-                size(best.block_bytes),
-                best.figures(),
-                plain(ratio),
-                if best.are_rates { "much" } else { "long" },
-                if larger_are_equal {
-                    " (larger blocks are as fast either way)"
-                } else {
-                    ""
-                }
+            after: format!(
+                "{by_several} in blocks of {}, and let SPEs share one in blocks of {}",
+                private.sizes, shared.sizes
             ),
-        });
+            figures: format!("{}; {}", private.figures, shared.figures),
+        }),
+        (private, shared) => {
+            let sides = [
+                ("Give each SPE a buffer of its own for ", private),
+                ("Let SPEs share a buffer for ", shared),
+            ];
+            let of_side = |(before, better): (&str, Option<Better>)| {
+                better.map(|better| Recommendation {
+                    before: before.to_owned(),
+                    what,
+                    after: format!("{by_several} in blocks of {}", better.sizes),
+                    figures: better.figures,
+                })
+            };
+            recommendations.extend(sides.into_iter().filter_map(of_side));
+        }
     }
     let all_equal = pairs.iter().all(|p| p.private_is == Compared::Equal);
     if let (true, Some(largest)) = (all_equal, pairs.last()) {
@@ -117,4 +108,46 @@ pub(super) fn private_or_shared(
         });
     }
     recommendations
+}
+
+/// The sizes of blocks for which one kind of buffer is better.
+struct Better {
+    sizes: String,
+    figures: String,
+}
+
+fn better(
+    pairs: &[Pair],
+    by_size: &[(usize, Compared)],
+    what: &'static str,
+    gain: Gain,
+) -> Option<Better> {
+    let (best, ratio, sizes) = gained(by_size, gain)?;
+    let best = &pairs[best];
+    let wins = |pair: &Pair| gain(pair.private_is).is_some();
+    // If one kind of buffer is better at a single size, and this size is neither the smallest nor
+    // the largest, the addresses of the buffers may be the reason, so there is no advice.
+    let at_an_end = wins(&pairs[0]) || wins(&pairs[pairs.len() - 1]);
+    if pairs.iter().filter(|pair| wins(pair)).count() == 1 && !at_an_end {
+        return None;
+    }
+    let last = pairs.iter().rposition(wins);
+    let larger = &pairs[last.map_or(pairs.len(), |last| last + 1)..];
+    let larger_are_equal =
+        !larger.is_empty() && larger.iter().all(|p| p.private_is == Compared::Equal);
+    Some(Better {
+        sizes,
+        figures: format!(
+            "{what} of {} {}, {} times as {}{}",
+            size(best.block_bytes),
+            best.figures(),
+            plain(ratio),
+            if best.are_rates { "much" } else { "long" },
+            if larger_are_equal {
+                " (larger blocks are as fast either way)"
+            } else {
+                ""
+            }
+        ),
+    })
 }

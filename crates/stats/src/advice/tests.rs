@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::function::Primitive;
-use crate::report::{Interval, Latency, MatrixClass};
+use crate::report::{Doubt, Interval, Latency, MatrixClass};
 use crate::settings::Settings;
 use crate::test_data::{measurement, parameters, site};
 
@@ -115,6 +115,7 @@ fn matrix(primitive: Primitive, classes: &[(&str, Option<f64>)]) -> Matrix {
             })
             .collect(),
         home: None,
+        doubts: Vec::new(),
     }
 }
 
@@ -473,6 +474,52 @@ fn copies_are_spread_over_as_many_spes_as_gain_something() {
 }
 
 #[test]
+fn a_cache_that_is_much_smaller_than_reported_is_named() {
+    let cache = |bytes: usize| Finding {
+        name: "cache_bytes".to_owned(),
+        value: bytes as f64,
+        unit: "bytes".to_owned(),
+        parameters: [("level".to_owned(), json!(3))].into(),
+    };
+    let advice = |measured| {
+        let topology = machine(&[2]).with_last_level_cache(480 << 20);
+        texts(advise(&topology, &[], &[cache(measured)], &[]))
+    };
+    assert_eq!(
+        advice(6 << 20),
+        [
+            "Count on 6 MB of the last-level cache, not on the 480 MB that the system reports: accesses in larger tables \
+             took longer. A virtual machine may use only the part that the hypervisor and its other virtual machines \
+             leave to it."
+        ]
+    );
+    assert!(advice(241 << 20).is_empty());
+}
+
+#[test]
+fn advice_that_rests_on_doubts_is_marked() {
+    let mut measurements = [pair(128, 50.0, 49.0), pair(64 << 20, 5e6, 1e7)].concat();
+    let advice = |measurements: &[Measurement]| advise(&machine(&[2]), measurements, &[], &[]);
+    let doubtful = |measurements: &[Measurement]| -> Vec<bool> {
+        let advice = advice(measurements).into_iter();
+        advice.map(|one| one.doubtful).collect()
+    };
+    assert_eq!(doubtful(&measurements), [false]);
+    // The advice names the largest block, and does not need the smallest.
+    let largest = measurements.len() - 1;
+    measurements[largest].doubts = vec![Doubt::Disturbed];
+    assert_eq!(doubtful(&measurements), [true]);
+    let matrix = Matrix {
+        doubts: vec![Doubt::Unsteady],
+        ..matrix(Primitive::Mailbox, &[])
+    };
+    measurements[largest].doubts.clear();
+    let advice = advise(&machine(&[2]), &measurements, &[], &[matrix]);
+    assert_eq!(advice.len(), 1);
+    assert!(!advice[0].doubtful, "it does not rest on the matrix");
+}
+
+#[test]
 fn private_buffers_may_gain_nothing_or_lose() {
     assert_eq!(
         on_one_cell(&[pair(128, 50.0, 49.0), pair(16 << 10, 900.0, 910.0)].concat()),
@@ -497,10 +544,10 @@ fn private_buffers_may_gain_nothing_or_lose() {
     assert_eq!(
         on_one_cell(&mixed.concat()),
         [
-            "Give each SPE a buffer of its own for puts by 2 SPEs in blocks of 16 B and 1 KB: puts of 1 KB reach \
-             22.8 GB/s on a shared buffer and 68.3 GB/s on private ones, 3.00 times as much.",
-            "Let SPEs share a buffer for puts by 2 SPEs in blocks of 64 MB: puts of 64 MB reach 13.4 GB/s on private \
-             buffers and 26.8 GB/s on a shared one, 2.00 times as much.",
+            "Give each SPE a buffer of its own for puts by 2 SPEs in blocks of 16 B and 1 KB, and let SPEs share one \
+             in blocks of 64 MB: puts of 1 KB reach 22.8 GB/s on a shared buffer and 68.3 GB/s on private ones, 3.00 \
+             times as much; puts of 64 MB reach 13.4 GB/s on private buffers and 26.8 GB/s on a shared one, 2.00 \
+             times as much.",
         ]
     );
     let lone = [

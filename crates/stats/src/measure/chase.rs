@@ -44,6 +44,7 @@ use crate::plan::Plan;
 use crate::plan::chase::{ChaseTask, NODE_BYTES};
 use crate::plan::copy::CopyTask;
 use crate::program::join;
+use crate::sample::TimedLoop;
 use crate::shuffle::shuffle;
 
 /// The number of nodes that an iteration visits in each chain. Compared with these visits, the
@@ -59,7 +60,7 @@ pub(super) fn measure<M: CellMachine>(
     task: &ChaseTask,
 ) -> Result<Outcome, MeasureError> {
     let Some(page_bytes) = plan.parameters().settings.page_bytes else {
-        return with_table(machine, plan, task, None);
+        return Ok(measure_together(machine, &[(plan, task)])?.swap_remove(0));
     };
     let table = machine.allocate_in_pages(plan.module, task.table_bytes, page_bytes)?;
     let outcome = in_region(machine, plan, task, &table)?;
@@ -77,42 +78,62 @@ pub(super) fn in_region<M: CellMachine>(
     table: &Region,
 ) -> Result<Outcome, MeasureError> {
     let starts = write_table(table, task);
-    with_table(machine, plan, task, Some((table, &starts)))
+    let outcomes = with_table(machine, &[(plan, task)], Some((table, &starts)));
+    Ok(outcomes?.swap_remove(0))
+}
+
+/// Measures several plans in one run. Their tables share the memory of the largest table. All plans
+/// must have the same SPE, and if there are several, no loading SPEs.
+pub(super) fn measure_together<M: CellMachine>(
+    machine: &M,
+    plans: &[(&Plan, &ChaseTask)],
+) -> Result<Vec<Outcome>, MeasureError> {
+    with_table(machine, plans, None)
 }
 
 fn with_table<M: CellMachine>(
     machine: &M,
-    plan: &Plan,
-    task: &ChaseTask,
+    plans: &[(&Plan, &ChaseTask)],
     table: Option<(&Region, &[usize])>,
-) -> Result<Outcome, MeasureError> {
+) -> Result<Vec<Outcome>, MeasureError> {
+    let (plan, first) = plans[0];
     let region = control_blocks(machine, plan.module, [ControlBlock::default()].into_iter())?;
-    let is_shared = !task.in_one_view && !task.load.spes.is_empty();
-    let source = is_shared.then(|| vec![1_u64; task.load.bytes / size_of::<u64>()]);
-    let results = machine.run(|ppe| {
-        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &task.load, source.as_deref()));
-        let loaders: Vec<_> = task.load.spes.iter().map(spawn).collect();
-        for spe in &task.load.spes {
+    let is_shared = !first.in_one_view && !first.load.spes.is_empty();
+    let source = is_shared.then(|| vec![1_u64; first.load.bytes / size_of::<u64>()]);
+    let tasks: Vec<&ChaseTask> = plans.iter().map(|(_, task)| *task).collect();
+    let mut results = machine.run(|ppe| {
+        let spawn = |spe: &SpeId| ppe.spawn(*spe, |spe| load(spe, &first.load, source.as_deref()));
+        let loaders: Vec<_> = first.load.spes.iter().map(spawn).collect();
+        for spe in &first.load.spes {
             ppe.read_out_mbox(*spe, Outbound::Plain);
         }
-        let block = region.at(0);
-        let program = ppe.spawn(task.spes[0], move |spe| match table {
-            None => chase(spe, block, task),
-            Some((table, starts)) => chase_in(spe, block, task, table, starts),
+        let (block, tasks) = (region.at(0), &tasks);
+        let program = ppe.spawn(first.spes[0], move |spe| match table {
+            None => chase(spe, block, tasks),
+            Some((table, starts)) => {
+                chase_in(spe, block, first, table, starts).map(|(loops, ())| vec![loops])
+            }
         });
-        let results = Crew::measure(ppe, &plan.pace, vec![program]);
-        for spe in &task.load.spes {
+        let paces = plans.iter().map(|(plan, _)| &plan.pace);
+        let results = Crew::measure_in_turn(ppe, paces, vec![program]);
+        for spe in &first.load.spes {
             ppe.write_in_mbox(*spe, STOP);
         }
         let loaded: Vec<_> = loaders.into_iter().map(join).collect();
         loaded.into_iter().collect::<Result<(), _>>()?;
         results
     })??;
-    Ok(Outcome {
-        loops: results.into_iter().map(|(timed, ())| timed).collect(),
+    let outcome = |(loops, task): (Vec<TimedLoop>, &&ChaseTask)| Outcome {
+        loops: vec![loops],
         operations_per_iteration: STEPS * task.chains as usize,
         ..Outcome::default()
-    })
+    };
+    Ok(results
+        .swap_remove(0)
+        .into_iter()
+        .zip(&tasks)
+        .map(outcome)
+        .collect())
 }
 
 /// Copies memory until the PPE tells the SPE to stop. All loading SPEs share `source`, if given.
@@ -158,25 +179,48 @@ fn copy_to_tile<S: CellSpe>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Follows pointers in a table that the SPE allocates in the memory near the SPE.
-fn chase<S: CellSpe>(spe: &S, control_block: EffectiveAddress, task: &ChaseTask) -> WorkResult<()> {
-    let order = random_order(task.table_bytes / NODE_BYTES);
-    let chains = Chains::new(order.len(), task.chains);
-    if task.in_one_view {
-        let mut table = Vec::new();
-        if table.try_reserve_exact(order.len()).is_err() {
-            let bytes = task.table_bytes;
-            let refused = |_: &S, _| Err::<Linked<'_>, _>(SpeError::NoMemory { bytes });
-            return work(spe, control_block, refused);
+/// Follows pointers in tables that the SPE allocates in the memory near the SPE. The tables of all
+/// tasks begin at the same address, and successive tasks with tables of one size share the table.
+/// Returns the loops of each task.
+fn chase<S: CellSpe>(
+    spe: &S,
+    control_block: EffectiveAddress,
+    tasks: &[&ChaseTask],
+) -> Result<Vec<Vec<TimedLoop>>, SpeError> {
+    let mut all = Vec::with_capacity(tasks.len());
+    if !tasks[0].in_one_view {
+        for task in tasks {
+            let order = random_order(task.table_bytes / NODE_BYTES);
+            let walker = Staging::new(&order, Chains::new(order.len(), task.chains));
+            let (loops, ()) = work(spe, control_block, |_, _| Ok(walker))?;
+            all.push(loops);
         }
-        table.extend(order.iter().map(|_| Link::default()));
-        let positions = link(&table, &order, &chains);
-        let walker = Linked { positions, chains };
-        work(spe, control_block, |_, _| Ok(walker))
-    } else {
-        let walker = Staging::new(&order, chains);
-        work(spe, control_block, |_, _| Ok(walker))
+        return Ok(all);
     }
+    let bytes = tasks.iter().map(|task| task.table_bytes).max().unwrap_or(0);
+    let mut room = Vec::new();
+    if room.try_reserve_exact(bytes / NODE_BYTES).is_err() {
+        let refused = |_: &S, _| Err::<Linked<'_>, _>(SpeError::NoMemory { bytes });
+        work(spe, control_block, refused)?;
+    }
+    room.extend((0..bytes / NODE_BYTES).map(|_| Link::default()));
+    let mut order = Vec::new();
+    for task in tasks {
+        let table = &room[..task.table_bytes / NODE_BYTES];
+        if order.len() != table.len() {
+            order = random_order(table.len());
+            link(table, &order);
+        }
+        let chains = Chains::new(table.len(), task.chains);
+        let starts = chains.starts.iter().map(|start| &table[order[*start]]);
+        let walker = Linked {
+            positions: starts.collect(),
+            chains,
+        };
+        let (loops, ()) = work(spe, control_block, |_, _| Ok(walker))?;
+        all.push(loops);
+    }
+    Ok(all)
 }
 
 /// Follows pointers through a table in a region. The chains begin at the nodes `starts`.
@@ -283,17 +327,15 @@ impl<'t> Link<'t> {
     }
 }
 
-/// Links the nodes of the table into one cycle, and returns the nodes at which the chains begin.
-fn link<'t>(table: &'t [Link<'t>], order: &[usize], chains: &Chains) -> Vec<&'t Link<'t>> {
-    for ((node, next), place) in steps(order).zip(0..) {
-        table[node].next.set(Some(&table[next]));
-        table[node].place.set(place);
+/// Links the nodes of the table into one cycle. Inlined, because the crate that calls it is
+/// optimised more than this crate.
+#[inline]
+fn link<'t>(table: &'t [Link<'t>], order: &[usize]) {
+    for (place, node) in order.iter().enumerate() {
+        let next = order.get(place + 1).unwrap_or(&order[0]);
+        table[*node].next.set(Some(&table[*next]));
+        table[*node].place.set(place);
     }
-    chains
-        .starts
-        .iter()
-        .map(|start| &table[order[*start]])
-        .collect()
 }
 
 struct Linked<'t> {
@@ -466,6 +508,7 @@ impl<S: CellSpe> Work<S> for InRegion {
 }
 
 /// Returns the numbers below `count` in a random order, which is the same in each call.
+#[inline]
 fn random_order(count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     shuffle(&mut order);
@@ -505,7 +548,9 @@ mod tests {
             let order = random_order(nodes);
             let table: Vec<_> = order.iter().map(|_| Link::default()).collect();
             let chains = Chains::new(nodes, chains);
-            let positions = link(&table, &order, &chains);
+            link(&table, &order);
+            let starts = chains.starts.iter().map(|start| &table[order[*start]]);
+            let positions: Vec<_> = starts.collect();
             let cycle: Vec<_> = std::iter::successors(Some(positions[0]), |node| Some(node.next()))
                 .take(nodes + 1)
                 .map(|node| node.place.get())

@@ -70,6 +70,7 @@ pub(super) struct Copier {
 impl Copier {
     /// Allocates the blocks of the calling SPE in memory near this SPE. `position` is the index of
     /// the SPE among the measured SPEs.
+    #[inline]
     pub fn new(task: &CopyTask, position: u32) -> Self {
         let words = task.bytes / size_of::<u64>();
         let gap_bytes = (ALIAS_BYTES / 2 + ALIAS_BYTES - task.bytes % ALIAS_BYTES) % ALIAS_BYTES;
@@ -128,10 +129,12 @@ impl<S: CellSpe> Work<S> for Copier {
 }
 
 /// Returns word `index` of the source of the SPE at `position`. All words of all sources differ.
+#[inline]
 fn content(position: u32, index: usize) -> u64 {
     (u64::from(position) << 40 | index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
+#[inline]
 fn verify(position: u32, copied: &[u64]) -> Result<(), Untrusted> {
     let expected = (0..).map(|index| content(position, index));
     let wrong = expected

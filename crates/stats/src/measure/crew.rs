@@ -12,7 +12,8 @@ use crate::error::{MeasureError, SpeError};
 use crate::plan::{Pace, Timed};
 use crate::program::{FAILED, Stopped, join};
 use crate::sample::{
-    ROUNDS_MIN, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch, TimedLoop, is_narrow,
+    LOOK_ROUNDS, ROUNDS_MAX, ROUNDS_MIN, Rate, Round, RoundTimes, STANDSTILL_ITERATIONS, Stopwatch,
+    TimedLoop, is_settled,
 };
 
 /// A word in the outbound mailbox: the SPE is ready for the next word.
@@ -36,16 +37,22 @@ const SEND_NS: u64 = 5_000;
 /// The length of a warm-up if the request gave no number of iterations.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The number of rounds that fit into the requested time: twice the minimum for an interval.
-const ROUNDS_PER_SPAN: u128 = 2 * ROUNDS_MIN as u128;
+/// The length of the warm-up of a later visit, in which the rate is known. It brings the data of the
+/// visit into the caches; the clock rate of the core is up from the visits before.
+const WARM_UP_AGAIN_SPAN: Span = Span::from_nanoseconds(2_500_000);
+
+/// From a loop of this length on, the number of iterations of the whole warm-up follows from it.
+const TELLING_SPAN: Span = Span::from_nanoseconds(500_000);
+
+/// The number of rounds that fit into the requested time.
+const ROUNDS_PER_SPAN: u128 = ROUNDS_MAX as u128;
 
 /// The number of rounds of each visit (run of a measurement) except the last. Three visits have
-/// enough rounds for an interval.
-const ROUNDS_PER_VISIT: usize = 2;
+/// enough rounds for the first look at the interval.
+const ROUNDS_PER_VISIT: usize = LOOK_ROUNDS / 3;
 
-/// The maximum number of rounds, which limits the memory for samples. A measurement reaches this
-/// limit only if its rounds become shorter and shorter.
-const ROUNDS_MAX: usize = 4 * ROUNDS_MIN;
+/// The number of rounds of a visit if its time is over before.
+const ROUNDS_PER_SLOW_VISIT: usize = 2;
 
 /// On a machine with times that repeat, two medians agree if they differ by at most the later
 /// median divided by this number. The published times of Cells are less accurate than this limit.
@@ -201,10 +208,36 @@ impl<'scope, 'env, M: CellMachine, T> Crew<'scope, 'env, M, T> {
         pace: &Pace,
         programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
     ) -> Result<Vec<T>, MeasureError> {
+        Self::measure_in_turn(ppe, [pace].into_iter(), programs)
+    }
+
+    /// Measures as [`measure`](Self::measure) does, once for each pace. The programs call [`work`] for
+    /// each pace, and prepare their data before.
+    pub fn measure_in_turn<'p>(
+        ppe: &'scope Ppe<'scope, 'env, M>,
+        paces: impl Iterator<Item = &'p Pace>,
+        programs: Vec<Handle<'scope, Result<T, SpeError>, M>>,
+    ) -> Result<Vec<T>, MeasureError> {
         let mut crew = Self::gather(ppe, programs);
-        // If a program stopped the crew, `dismiss` returns its error.
-        let _ = conduct(pace, |round| crew.round(round));
+        for (turn, pace) in paces.enumerate() {
+            if turn > 0 {
+                crew.begin_next_turn();
+            }
+            // If a program stopped the crew, `dismiss` returns its error.
+            if conduct(pace, |round| crew.round(round)).is_err() {
+                break;
+            }
+        }
         crew.dismiss()
+    }
+
+    /// Ends the rounds of each program, and waits until it is ready for the next turn or has failed.
+    fn begin_next_turn(&mut self) {
+        for member in &mut self.members {
+            let spe = member.handle.spe();
+            self.ppe.write_in_mbox(spe, END);
+            member.failed = self.ppe.read_out_mbox(spe, Outbound::Plain) == FAILED;
+        }
     }
 
     /// Returns an error if a program has failed. The caller must then send no more words.
@@ -285,8 +318,7 @@ fn twice(mut span: Span) -> Span {
 
 /// Warms up, and runs the rounds that count. A given number of iterations is one round. On a
 /// machine with times that repeat, the rounds end when two successive medians agree. On other
-/// machines, there are [`ROUNDS_PER_VISIT`] rounds if another visit follows. Otherwise, the rounds
-/// end when the interval of the median is narrow or the time is over.
+/// machines, [`repeat`] says when they end.
 pub(super) fn conduct<E>(
     pace: &Pace,
     mut round: impl FnMut(Round) -> Result<RoundTimes, E>,
@@ -312,7 +344,10 @@ pub(super) fn conduct<E>(
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
             };
-            let rate = warm_up_for(enough, &mut round)?;
+            let rate = match pace.rate {
+                Some(rate) if pace.warm_up.is_none() => warm_up_again(rate, &mut round)?,
+                _ => warm_up_for(enough, &mut round)?,
+            };
             repeat(span, of_round, rate, pace, round)
         }
         Timed::Steady(iterations) => {
@@ -343,22 +378,6 @@ fn until_steady<E>(
     Ok(())
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Rate {
-    iterations: u64,
-    took: Span,
-}
-
-impl Rate {
-    fn fitting(self, span: Span) -> u32 {
-        let iterations = u128::from(self.iterations);
-        let fitting = (span.as_femtoseconds() * iterations)
-            .checked_div(self.took.as_femtoseconds())
-            .unwrap_or(iterations);
-        u32::try_from(fitting).unwrap_or(u32::MAX).max(1)
-    }
-}
-
 /// Runs longer and longer loops that do not count, until a loop takes at least `span`.
 fn warm_up_for<E>(
     span: Span,
@@ -371,15 +390,45 @@ fn warm_up_for<E>(
         // The first loop may start an OS thread, so later loops may be much faster.
         let is_long = took >= span && iterations > 1;
         let stands_still = took == Span::default() && iterations >= STANDSTILL_ITERATIONS;
+        let rate = Rate {
+            iterations: iterations.into(),
+            took,
+        };
         if is_long || stands_still || iterations == u32::MAX {
-            let iterations = iterations.into();
-            return Ok(Rate { iterations, took });
+            return Ok(rate);
         }
-        iterations = iterations.saturating_mul(4);
+        iterations = match iterations {
+            1 if took >= span => 2,
+            // A fifth more, because later iterations may be a little faster.
+            2.. if took >= TELLING_SPAN => (rate.fitting(span) / 5)
+                .saturating_mul(6)
+                .max(iterations + 1),
+            _ => iterations.saturating_mul(4),
+        };
     }
 }
 
-/// Runs rounds of the length `of_round` until the interval is narrow or `span` is over.
+/// Warms up a later visit, in which the rate is known: one iteration, which may start OS threads,
+/// and one loop, unless an iteration takes as long as the loop.
+fn warm_up_again<E>(
+    rate: Rate,
+    round: &mut impl FnMut(Round) -> Result<RoundTimes, E>,
+) -> Result<Rate, E> {
+    let counts = false;
+    let mut iterations = 1;
+    let mut took = round(Round { iterations, counts })?.took;
+    let enough = rate.fitting(WARM_UP_AGAIN_SPAN);
+    if enough > 1 {
+        iterations = enough;
+        took = round(Round { iterations, counts })?.took;
+    }
+    let iterations = iterations.into();
+    Ok(Rate { iterations, took })
+}
+
+/// Runs rounds of the length `of_round`. A visit that is not the last has [`ROUNDS_PER_VISIT`]
+/// rounds. The last visit ends when there are [`LOOK_ROUNDS`] rounds in all and their interval is
+/// settled, or when there are [`ROUNDS_MAX`]. Each visit ends earlier if `span` is over.
 fn repeat<E>(
     span: Span,
     of_round: Span,
@@ -397,13 +446,20 @@ fn repeat<E>(
         visited[this_visit].push(times.median);
         all.iterations += u64::from(iterations);
         all.took += times.took;
+        rate = all;
+        let here = visited[this_visit].len();
         let rounds: usize = visited.iter().map(Vec::len).sum();
-        let is_over = all.took >= span || rounds >= ROUNDS_MAX;
-        let is_known = is_narrow(&visited).is_some_and(|narrow| narrow || is_over);
-        if visited[this_visit].len() >= ROUNDS_PER_VISIT && (pace.more_visits || is_known) {
+        if here < ROUNDS_PER_SLOW_VISIT || !pace.more_visits && rounds < ROUNDS_MIN {
+            continue;
+        }
+        let is_enough = match pace.more_visits {
+            true => here >= ROUNDS_PER_VISIT,
+            false => rounds >= ROUNDS_MAX || rounds == LOOK_ROUNDS && is_settled(&visited),
+        };
+        // Without a clock that moves, the rounds would become longer and longer.
+        if is_enough || all.took >= span || all.took == Span::default() {
             return Ok(());
         }
-        rate = all;
     }
 }
 
@@ -416,6 +472,7 @@ mod tests {
 
     use super::*;
     use crate::measure::control_block::control_blocks;
+    use crate::sample::interval;
 
     const MS: u64 = 1_000_000;
 
@@ -435,6 +492,7 @@ mod tests {
             timed,
             earlier: Vec::new(),
             more_visits: false,
+            rate: None,
         };
         conducted_in(&pace, times)
     }
@@ -467,7 +525,7 @@ mod tests {
 
     #[test]
     fn exact_iterations_are_one_loop() {
-        for (warm_up, before) in [(None, 10), (Some(7), 1), (Some(0), 0)] {
+        for (warm_up, before) in [(None, 9), (Some(7), 1), (Some(0), 0)] {
             let rounds = conducted(warm_up, Timed::Exactly(37), steady);
             assert_eq!(counted(&rounds), [37]);
             assert_eq!(rounds.len(), before + 1, "{rounds:?}");
@@ -478,10 +536,10 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_agree_end_after_the_sixth() {
+    fn rounds_that_agree_end_at_the_first_look() {
         for warm_up in [None, Some(0), Some(50)] {
             let rounds = conducted(warm_up, Timed::Within(ns(120 * MS)), steady);
-            assert_eq!(counted(&rounds), [100_000; 6], "10 ms each");
+            assert_eq!(counted(&rounds), [50_000; 12], "5 ms each");
         }
     }
 
@@ -492,42 +550,119 @@ mod tests {
             ..steady(round, counted)
         };
         let rounds = conducted(None, Timed::Within(ns(120 * MS)), unsteady);
-        assert_eq!(counted(&rounds), [100_000; 12]);
+        assert_eq!(counted(&rounds), [50_000; 24]);
     }
 
     #[test]
-    fn one_round_that_was_disturbed_takes_three_more() {
-        let disturbed_once = |round: Round, counted: usize| RoundTimes {
-            median: ns(if counted == 2 { 150 } else { 100 }),
-            ..steady(round, counted)
+    fn a_round_that_was_disturbed_is_outside_of_the_interval() {
+        let disturbed = |times: usize| {
+            let median = move |counted| if counted < times { 150 } else { 100 };
+            let rounds = conducted(None, Timed::Within(ns(120 * MS)), |round, counted| {
+                RoundTimes {
+                    median: ns(median(counted)),
+                    ..steady(round, counted)
+                }
+            });
+            counted(&rounds).len()
         };
-        let rounds = conducted(None, Timed::Within(ns(120 * MS)), disturbed_once);
-        // With nine rounds, the interval leaves out the slowest and the fastest round.
-        assert_eq!(counted(&rounds).len(), 9);
+        assert_eq!(disturbed(1), 12);
+        assert_eq!(disturbed(2), 24);
     }
 
     #[test]
-    fn visits_have_two_rounds_and_the_last_as_many_as_it_takes() {
-        let counted_in = |earlier: &[[u64; 2]], more_visits, each_ns| {
+    fn visits_have_four_rounds_and_the_last_as_many_as_it_takes() {
+        let counted_in = |earlier: &[[u64; 4]], more_visits, each_ns| {
             let pace = Pace {
                 warm_up: None,
                 timed: Timed::Within(ns(120 * MS)),
                 earlier: earlier.iter().map(|visit| visit.map(ns).to_vec()).collect(),
                 more_visits,
+                rate: None,
             };
             let rounds = conducted_in(&pace, |round, _| always(each_ns, round));
             counted(&rounds).len()
         };
-        assert_eq!(counted_in(&[], true, 100), 2);
-        assert_eq!(counted_in(&[[300, 400]], true, 100), 2);
-        assert_eq!(counted_in(&[[100, 100], [100, 100]], false, 100), 2);
-        // The earlier visits have medians of 140 ns, not 100 ns, so the interval stays wide.
-        let different = [[140, 140], [140, 140]];
-        assert_eq!(counted_in(&different, false, 100), 12);
-        // With 101 ns for an iteration, the number of iterations in a round of 10 ms is rounded
-        // down, so 12 rounds end before 120 ms, and another round follows.
-        assert_eq!(counted_in(&different, false, 101), 13);
-        assert_eq!(counted_in(&different, false, 60), 13);
+        assert_eq!(counted_in(&[], true, 100), 4);
+        assert_eq!(counted_in(&[[300, 310, 390, 400]], true, 100), 4);
+        assert_eq!(counted_in(&[[100; 4], [100; 4]], false, 100), 4);
+        // The medians of the visits differ, and more rounds would not change that.
+        assert_eq!(counted_in(&[[100; 4], [140; 4]], false, 120), 4);
+        // The rounds of the visits differ as much as their medians, so it may become narrower.
+        let different = [[95, 100, 105, 110], [95, 100, 105, 110]];
+        assert_eq!(counted_in(&different, false, 100), 16);
+    }
+
+    #[test]
+    fn the_warm_up_of_a_later_visit_is_one_short_loop() {
+        let pace = Pace {
+            warm_up: None,
+            timed: Timed::Within(ns(120 * MS)),
+            earlier: vec![[100; 4].map(ns).to_vec()],
+            more_visits: true,
+            rate: Some(Rate {
+                iterations: 1_000,
+                took: ns(100_000),
+            }),
+        };
+        let rounds = conducted_in(&pace, steady);
+        let before = rounds.iter().take_while(|round| !round.counts);
+        let before: Vec<u32> = before.map(|round| round.iterations).collect();
+        assert_eq!(before, [1, 25_000], "2.5 ms");
+        assert_eq!(counted(&rounds), [50_000; 4]);
+    }
+
+    /// A random number of the normal distribution (the method of Box and Muller).
+    fn normal(random: &mut fastrand::Rng) -> f64 {
+        let (radius, angle) = (1.0 - random.f64(), random.f64());
+        (-2.0 * radius.ln()).sqrt() * (angle * std::f64::consts::TAU).cos()
+    }
+
+    /// Returns the share of measurements of three visits whose interval contains the true median.
+    /// `noise` makes the difference of a round from the median, as a share of the median.
+    fn coverage(mut noise: impl FnMut() -> f64) -> f64 {
+        const MEASUREMENTS: usize = 2_000;
+        const MEDIAN_NS: f64 = 1e6;
+        let holds = |_: &usize| {
+            let mut pace = Pace {
+                warm_up: Some(0),
+                timed: Timed::Within(ns(240 * MS)),
+                earlier: Vec::new(),
+                more_visits: true,
+                rate: None,
+            };
+            for visit in 1..=3 {
+                pace.more_visits = visit < 3;
+                let mut medians = Vec::new();
+                conducted_in(&pace, |round, _| {
+                    let each_ns = (MEDIAN_NS * (1.0 + noise())) as u64;
+                    if round.counts {
+                        medians.push(ns(each_ns));
+                    }
+                    RoundTimes {
+                        median: ns(each_ns),
+                        ..always(1_000_000, round)
+                    }
+                });
+                pace.earlier.push(medians);
+            }
+            let (low, high) = interval(&pace.earlier).unwrap();
+            (low..=high).contains(&ns(MEDIAN_NS as u64))
+        };
+        (0..MEASUREMENTS).filter(holds).count() as f64 / MEASUREMENTS as f64
+    }
+
+    /// Rounds vary by much less than the width at which a measurement ends, by about as much, and by
+    /// much more. The true median is known, because the rounds are made up.
+    #[test]
+    fn the_interval_holds_the_median_although_narrow_intervals_end_a_measurement() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for spread in [0.001, 0.003, 0.005, 0.007, 0.01, 0.03] {
+            let normal = coverage(|| spread * normal(&mut random));
+            assert!(normal >= 0.95, "normal, {spread}: {normal}");
+            // A skewed distribution, as of rounds that interrupts made longer, with median 0.
+            let skewed = coverage(|| spread * (-random.f64().ln() - std::f64::consts::LN_2));
+            assert!(skewed >= 0.95, "skewed, {spread}: {skewed}");
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ use cellworks_machine::{CellMachine, Span};
 use crate::error::MeasureError;
 use crate::plan::{Plan, Task};
 use crate::report::{Measured, Measurement};
-use crate::sample::round_medians;
+use crate::sample::{last_rate, round_medians};
 use outcome::Outcome;
 use summary::summarize;
 
@@ -133,9 +133,10 @@ impl Visits {
     }
 
     /// Runs one visit on the machine for which the measurement was planned, and returns the result
-    /// of all visits so far. If `more` visits follow, this visit has two rounds. The last visit has
-    /// rounds until the interval of the median is narrow, or the time of the visit is over. If the
-    /// plan has a given number of iterations, each visit has one round of this number.
+    /// of all visits so far. If `more` visits follow, this visit has four rounds. The last visit has
+    /// rounds until there are 12 in all, and if their interval of the median is not narrow, but may
+    /// become so, until there are 24. Each visit ends earlier if its time is over. If the plan has a
+    /// given number of iterations, each visit has one round of this number.
     ///
     /// A matrix is measured anew in each visit, so one visit is enough. After each pair of SPEs or,
     /// in a [`Function::Memory`](crate::Function::Memory), after each pair of an SPE and a module,
@@ -164,7 +165,58 @@ impl Visits {
         }
         self.plan.pace.more_visits = more;
         let visit = run(machine, &self.plan)?;
+        self.add(visit)
+    }
+
+    /// Returns whether [`visit_together`](Self::visit_together) takes both measurements: chases
+    /// without load by the same SPE, in memory whose pages nobody chose.
+    pub fn can_be_visited_with(&self, other: &Self) -> bool {
+        let chase = |visits: &Self| match &visits.plan.task {
+            Task::Chase(task) if visits.plan.parameters().settings.page_bytes.is_none() => {
+                let is_alone = task.load.spes.is_empty() && task.in_one_view;
+                is_alone.then_some(task.spes[0])
+            }
+            _ => None,
+        };
+        chase(self).is_some_and(|spe| chase(other) == Some(spe))
+    }
+
+    /// Runs one visit of each of several measurements in one run, in which they share memory. Each
+    /// result is that of all visits of its measurement so far, as [`visit`](Self::visit) returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`measure`]. The error of an impossible result is in place of this
+    /// result.
+    ///
+    /// # Panics
+    ///
+    /// Panics in the same cases as [`measure`], and if a measurement
+    /// [cannot be visited](Self::can_be_visited_with) with the first.
+    pub fn visit_together<M: CellMachine>(
+        together: &mut [Self],
+        machine: &M,
+        more: bool,
+    ) -> Result<Vec<Result<Measured, MeasureError>>, MeasureError> {
+        for at in 0..together.len() {
+            assert!(together[at].can_be_visited_with(&together[0]));
+            together[at].plan.pace.more_visits = more;
+        }
+        let plans = together.iter().map(|visits| match &visits.plan.task {
+            Task::Chase(task) => (&visits.plan, task),
+            _ => unreachable!("only chases are visited together"),
+        });
+        let outcomes = chase::measure_together(machine, &plans.collect::<Vec<_>>())?;
+        let results = together.iter_mut().zip(outcomes);
+        Ok(results
+            .map(|(visits, outcome)| visits.add(outcome))
+            .collect())
+    }
+
+    /// Adds the loops of a visit, and returns the result of all visits so far.
+    fn add(&mut self, visit: Outcome) -> Result<Measured, MeasureError> {
         self.plan.pace.earlier.push(round_medians(&visit.loops));
+        self.plan.pace.rate = last_rate(&visit.loops);
         let outcome = match self.outcome.take() {
             None => visit,
             Some(earlier) => earlier.and(visit),

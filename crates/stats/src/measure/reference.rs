@@ -10,7 +10,7 @@ use crate::error::MeasureError;
 use crate::function::Polling;
 use crate::plan::pairs::{Carrier, PairsTask};
 use crate::report::Reference;
-use crate::state::{STATES_RATIO_MIN, states};
+use crate::state::{STATES_RATIO_MIN, are_main, states};
 
 /// The time for each half of a reading: first mailbox exchanges, then moves of the cache line.
 /// About twenty rounds fit into this time, so one interrupted round does not move the median.
@@ -95,6 +95,22 @@ impl Readings {
         Ok(())
     }
 
+    /// Returns the number of readings so far.
+    pub fn count(&self) -> usize {
+        self.exchange.all_ns.len().max(self.line.all_ns.len())
+    }
+
+    /// Returns for each reading whether the computer was in its main state: the state of most
+    /// readings of the exchange, and of most readings of the cache line.
+    pub fn are_of_the_main_state(&self) -> Vec<bool> {
+        let main = [&self.exchange, &self.line].map(|times| are_main(&times.all_ns));
+        let is_main = |at| {
+            main.iter()
+                .all(|of| of.get(at).is_none_or(|is_main| *is_main))
+        };
+        (0..self.count()).map(is_main).collect()
+    }
+
     /// Returns a summary of all readings, or `None` if the clock did not advance in any reading.
     pub fn summary(&self) -> Option<Reference> {
         let of = |times: &Times, ways: f64| {
@@ -104,7 +120,7 @@ impl Readings {
             }
             states
         };
-        let readings = self.exchange.all_ns.len().max(self.line.all_ns.len());
+        let readings = self.count();
         let (a, b) = self.pair;
         (readings > 0).then(|| Reference {
             spes: [a.index(), b.index()],

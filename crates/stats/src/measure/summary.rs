@@ -34,6 +34,7 @@ pub(super) fn summarize(plan: &Plan, outcome: &Outcome) -> Result<Measurement, M
         lies_in: None,
         bare_ns: bare_ns(outcome),
         huge_page_share: outcome.huge_page_share,
+        doubts: Vec::new(),
     };
     check_times(&measurement)?;
     check_bandwidth(

@@ -18,7 +18,7 @@ use crate::error::RequestError;
 use crate::function::{Channel, Function, Kind};
 use crate::report::{Between, Buffers, Parameters};
 use crate::request::{Count, Iterations, Limits, Request};
-use crate::sample::Visited;
+use crate::sample::{Rate, Visited};
 use crate::settings::{Setting, Settings};
 use atomic::AtomicTask;
 use chase::ChaseTask;
@@ -52,6 +52,8 @@ pub(crate) struct Pace {
     /// For each earlier visit, the medians of its rounds.
     pub earlier: Visited,
     pub more_visits: bool,
+    /// The rate of the last round of an earlier visit. `None` in the first visit.
+    pub rate: Option<Rate>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -318,13 +320,15 @@ impl Request {
             timed,
             earlier: Vec::new(),
             more_visits: false,
+            rate: None,
         }
     }
 }
 
 impl Pace {
     /// Returns the pace for measuring the plan's operation without the library. A given number of
-    /// iterations stays the same. A given time is divided by four, and contains only two rounds.
+    /// iterations stays the same. A given time is divided by four, and only the rounds of a visit
+    /// that is not the last are made.
     pub(crate) fn for_bare_operation(&self) -> Self {
         Self {
             warm_up: self.warm_up,
@@ -336,6 +340,8 @@ impl Pace {
             },
             earlier: Vec::new(),
             more_visits: true,
+            // The bare operation takes no longer than the operation of the library.
+            rate: self.rate,
         }
     }
 }

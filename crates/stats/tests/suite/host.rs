@@ -334,7 +334,7 @@ fn visits_add_up_and_the_last_one_has_an_interval() {
         };
         let mut visits = Visits::of(request.plan(host.topology(), &LIMITS).unwrap());
         let mut before = 0;
-        for (more, rounds) in [(true, 2..=2), (true, 4..=4), (false, 6..=24)] {
+        for (more, rounds) in [(true, 2..=4), (true, 4..=8), (false, 6..=24)] {
             let visit = visited(&mut visits, &host, more);
             assert!(rounds.contains(&visit.rounds), "{visit:?}");
             assert!(visit.iterations > before, "{visit:?}");

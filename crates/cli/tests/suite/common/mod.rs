@@ -35,7 +35,8 @@ const FSROOT: &str = "CELLWORKS_FSROOT";
 const FOREIGN: &str = "the times are those of this computer; unset CELLWORKS_FSROOT to measure this \
                        computer, or measure on the other one";
 
-/// The command, without variables for colours in its environment.
+/// The command, without variables for colours in its environment. Its tables have all columns, which
+/// takes more than the 80 columns of a pipe.
 pub fn cellworks() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("cellworks"));
     // The tests may run as a task of a cluster. The command must not read its variables.
@@ -51,7 +52,7 @@ pub fn cellworks() -> Command {
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
-        .env_remove("COLUMNS")
+        .env("COLUMNS", "100")
         .env_remove(FSROOT);
     command
 }

@@ -240,6 +240,7 @@ fn matrix<M: CellMachine>(
         pairs_measured,
         classes: task.classes.iter().map(class).collect(),
         home: home(machine, task, variables, served),
+        doubts: Vec::new(),
         one_way_ns,
     }
 }
