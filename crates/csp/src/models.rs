@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
-use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake};
+use cellworks_machine::{Processor, RemoteWaker, RunId, Sleeper, SpeId, Time, Wait, Wake};
 
 use self::explore::check;
 use crate::alternation::Alternation;
@@ -40,6 +40,13 @@ use crate::way::ring::Ring;
 struct Seat {
     is_woken: Mutex<bool>,
     wakes: Condvar,
+}
+
+impl Seat {
+    fn wake(&self) {
+        *self.is_woken.lock().unwrap() = true;
+        self.wakes.notify_one();
+    }
 }
 
 #[derive(Clone)]
@@ -82,19 +89,26 @@ impl Wake for Seats {
         self.is_cancelled
     }
 
-    fn notify(&self, _: Processor) {
-        unreachable!("channels wake single threads")
+    /// Each seat has a processor of its own.
+    fn notify(&self, to: Processor) {
+        let Processor::Spe(seat) = to else {
+            unreachable!("no party is on the PPE")
+        };
+        self.all[seat.index()].wake();
     }
 
     fn sleeper(&self) -> Sleeper {
         // SAFETY: `wake_elsewhere` finds the thread by this number. No machine uses these sleepers.
-        unsafe { Sleeper::new(Processor::Ppe, (self.mine, 0)) }
+        unsafe { Sleeper::new(self.processor(), (self.mine, 0)) }
+    }
+
+    /// Half of the parties can be woken by their processor.
+    fn would_poll(&self) -> bool {
+        self.mine.is_multiple_of(2)
     }
 
     fn wake_elsewhere(&self, sleeper: Sleeper) {
-        let seat = &self.all[sleeper.thread().0];
-        *seat.is_woken.lock().unwrap() = true;
-        seat.wakes.notify_one();
+        self.all[sleeper.thread().0].wake();
     }
 
     fn remote_waker(&self) -> RemoteWaker {
@@ -122,7 +136,7 @@ impl Wake for Seats {
 
 impl Place for Seats {
     fn processor(&self) -> Processor {
-        Processor::Ppe
+        Processor::Spe(SpeId::new(self.mine as u16))
     }
 
     fn let_others_run(&self) {

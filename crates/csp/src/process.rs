@@ -14,6 +14,7 @@ use crate::held;
 use crate::item::Item;
 use crate::link::Link;
 use crate::lock::Lock;
+use crate::node::WayToWake;
 use crate::outside::OutsidePlace;
 use crate::parcel::{Origin, Parcel};
 use crate::pending;
@@ -405,6 +406,19 @@ impl<'a, P: Place> Process<'a, P> {
         }
         self.place.wake_elsewhere(waker.sleeper.polling(polls));
         false
+    }
+
+    /// Wakes a process, and returns whether the process belongs to this core. The processes of a
+    /// channel whose lock is not shared belong to it, and none of them polls.
+    #[inline(always)]
+    pub(crate) fn wake_by<L: Lock>(&self, way: WayToWake) -> bool {
+        match way {
+            WayToWake::Wake(waker) => self.wake_one(waker, L::IS_SHARED && waker.sleeper.polls()),
+            WayToWake::Notify(processor) => {
+                self.place.notify(processor);
+                false
+            }
+        }
     }
 
     /// Wakes an outside thread. A `Waker` as an argument would enlarge the frames of all callers.

@@ -113,8 +113,7 @@ impl<T> Queue<T> {
         unsafe {
             let node = self.first.as_ref()?;
             self.first = node.next.with_mut(|place| *place);
-            let (waker, polls) = Node::serve(node, outcome, exchange);
-            Some(waker.polling(polls))
+            Some(Node::serve(node, outcome, exchange, |node| node.waker()))
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::link::{Carried, Link};
 use crate::lock::{AcrossSpes, Lock, Word};
+use crate::node::Node;
 use crate::partner::Partner;
 use crate::process::Identity;
 use crate::protocol::State;
@@ -22,7 +23,10 @@ pub(crate) struct RawChannel<T, L> {
     pub(crate) lock: L,
     /// The [`Identity::user`] number of the process that read last, or [`NONE`].
     last_reader: AtomicU64,
-    last_writer: AtomicU64,
+    /// The node of the only reader. With a small item it is in the cache line of the lock, so that a
+    /// writer that finds a waiting reader takes one line from the reader's core.
+    reader: Node<T>,
+    of_writer: OfWriter<T>,
     state: UnsafeCell<State<T>>,
     /// The number of the network that uses the channel, or [`NO_NETWORK`].
     network: AtomicU32,
@@ -31,6 +35,13 @@ pub(crate) struct RawChannel<T, L> {
     carried: Carried,
     name: Option<String>,
     made_at: &'static Location<'static>,
+}
+
+/// What the only writer of a channel writes before it waits, in cache lines of its own.
+#[repr(C, align(64))]
+struct OfWriter<T> {
+    last_writer: AtomicU64,
+    node: Node<T>,
 }
 
 const NONE: u64 = u64::MAX;
@@ -55,7 +66,11 @@ impl<T, L: Lock> RawChannel<T, L> {
         Self {
             lock: L::default(),
             last_reader: AtomicU64::new(NONE),
-            last_writer: AtomicU64::new(NONE),
+            reader: Node::new(false),
+            of_writer: OfWriter {
+                last_writer: AtomicU64::new(NONE),
+                node: Node::new(false),
+            },
             network: AtomicU32::new(NO_NETWORK),
             state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
             id: OnceLock::new(),
@@ -99,7 +114,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     fn last_user(&self, side: Side) -> &AtomicU64 {
         match side {
             Side::Reader => &self.last_reader,
-            Side::Writer => &self.last_writer,
+            Side::Writer => &self.of_writer.last_writer,
         }
     }
 
@@ -117,6 +132,16 @@ impl<T, L: Lock> RawChannel<T, L> {
         if let Err(other) = joined {
             running::refuse_second_network(identity, &self.name(), other);
         }
+    }
+
+    /// Returns the node of the only process that uses this side, or `None` if several may.
+    #[inline(always)]
+    pub(crate) fn node(&self, side: Side) -> Option<&Node<T>> {
+        let node = match side {
+            Side::Reader => &self.reader,
+            Side::Writer => &self.of_writer.node,
+        };
+        (L::IS_SHARED && self.carried.is_one_to_one).then_some(node)
     }
 
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {

@@ -19,7 +19,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::layout::WorkerLayout;
@@ -175,19 +175,49 @@ impl Spin {
     }
 }
 
-/// Pauses between two polls of a cache line that another core will change. The pause takes 15 ns on
-/// a Zen 5. Without a pause, a rendezvous between two cores takes 20 ns longer than with this
-/// pause, because polls take the line from the other core. With `spin_loop` instead, which takes 26
-/// ns, a rendezvous takes 5 ns longer than with this pause (docs/performance.md).
+/// The length of a [pause](pause_for_a_line) between two polls of a cache line that another core
+/// will change. Each poll takes the line from the other core, which then waits for the line again,
+/// so a pause should be about as long as the way of a line. On a Xeon (Sapphire Rapids, 78 ns a way)
+/// a rendezvous of two cores takes 195 ns with pauses of 20 ns, 105 with 80, and 122 with 155. On a
+/// Zen 5 pauses of 15 ns were best, and 26 took 5 ns longer (docs/performance.md).
+fn instructions_of_a_pause() -> u32 {
+    // A virtual machine leaves the processor for each `cpuid`.
+    static NUMBER: OnceLock<u32> = OnceLock::new();
+    *NUMBER.get_or_init(|| if is_intel() { 20 } else { 5 })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_intel() -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    [vendor.ebx, vendor.edx, vendor.ecx] == GENUINE_INTEL
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_intel() -> bool {
+    false
+}
+
+/// The name of the vendor Intel, as `cpuid` returns it.
+#[cfg(target_arch = "x86_64")]
+const GENUINE_INTEL: [u32; 3] = [
+    u32::from_le_bytes(*b"Genu"),
+    u32::from_le_bytes(*b"ineI"),
+    u32::from_le_bytes(*b"ntel"),
+];
+
+/// Pauses for this many instructions, each of which takes some 4 ns.
 #[inline(always)]
-fn pause_for_a_line() {
+fn pause_for_a_line(instructions: u32) {
     #[cfg(target_arch = "x86_64")]
-    for _ in 0..5 {
+    for _ in 0..instructions {
         // SAFETY: every x86-64 has SSE2.
         unsafe { std::arch::x86_64::_mm_lfence() };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    std::hint::spin_loop();
+    {
+        let _ = instructions;
+        std::hint::spin_loop();
+    }
 }
 
 /// The state that the threads of a worker share.
@@ -201,6 +231,8 @@ pub(crate) struct Worker {
     /// Whether the worker has called [`Parking::prepare`]. The worker is then also idle.
     prepared: Cell<bool>,
     spin: Spin,
+    /// See [`instructions_of_a_pause`].
+    pause: u32,
     yields: Cell<u32>,
     /// The number of waits, modulo 256. When this number is 0, all polling threads check their
     /// conditions, even if other threads of the worker keep waking each other.
@@ -218,6 +250,7 @@ impl Worker {
             is_idle: Cell::new(false),
             prepared: Cell::new(false),
             spin: Spin::new(layout.with_ppe.then_some(PPE_SEAT)),
+            pause: instructions_of_a_pause(),
             yields: Cell::new(0),
             waits: Cell::new(0),
             pollers: RefCell::default(),
@@ -475,7 +508,7 @@ impl Worker {
             && !self.run.woken(self.seat).has_some()
             && !self.spin.is_crowded(&self.run.parking);
         if is_alone {
-            pause_for_a_line();
+            pause_for_a_line(self.pause);
         }
         is_alone
     }

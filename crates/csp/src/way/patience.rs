@@ -7,7 +7,7 @@ use super::wait::{InFrame, leave};
 use crate::end::{Ended, Refused, Unsent};
 use crate::item::Item;
 use crate::lock::Lock;
-use crate::node::{Node, Outcome};
+use crate::node::{InLine, Node, Outcome};
 use crate::parcel::Parcel;
 use crate::place::Place;
 use crate::process::Process;
@@ -121,12 +121,12 @@ fn wait_until<T, L: Lock, P: Place>(
     deadline: Time,
 ) -> Met {
     let polls = process.would_poll::<L>();
-    let node = Node::new(polls);
+    let node = &InLine(Node::new(polls)).0;
     // If this call unwinds, `frame` takes the node out of the queue.
     let frame = InFrame {
         channel,
         side,
-        node: &node,
+        node,
     };
     let what: Waiting<'_> = channel.waiting(side);
     let met = process.perform(&what, |woken| {
@@ -134,14 +134,14 @@ fn wait_until<T, L: Lock, P: Place>(
         unsafe {
             channel
                 .lock()
-                .step_or_push(side, &node, process, parcel, woken)
+                .step_or_push(side, node, process, parcel, woken)
         }
     });
     if !matches!(met, Met::NoPartner) {
         return met;
     }
     let in_time = process.wait_until(what, Some(deadline), polls, &mut || node.is_served());
-    let has_left = leave(channel, side, &node);
+    let has_left = leave(channel, side, node);
     drop(frame);
     if !in_time {
         // A loop of calls after the deadline must also let other processes run.

@@ -5,7 +5,7 @@
 
 use crate::end::Ended;
 use crate::lock::Lock;
-use crate::node::{Node, Outcome};
+use crate::node::{InLine, Node, Outcome};
 use crate::parcel::{Parcel, take_parcel};
 use crate::place::Place;
 use crate::process::Process;
@@ -43,17 +43,17 @@ pub(super) fn write_by<T, L: Lock, P: Place>(
     step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
 ) -> Result<(), Refused<T>> {
     let polls = process.would_poll::<L>();
-    let (node, side) = (Node::new(polls), Side::Writer);
+    let (node, side) = (&InLine(Node::new(polls)).0, Side::Writer);
     let _frame = InFrame {
         channel,
         side,
-        node: &node,
+        node,
     };
     let mut parcel = Some(parcel);
-    match step(&node, &mut parcel) {
+    match step(node, &mut parcel) {
         Met::Done => Ok(()),
         Met::Ended(ended) => Err((take_parcel(&mut parcel), ended)),
-        Met::NoPartner => to_write(channel, &node, process, polls),
+        Met::NoPartner => to_write(channel, node, process, polls),
     }
 }
 
@@ -65,17 +65,17 @@ pub(super) fn read_by<T, L: Lock, P: Place>(
     step: impl FnOnce(&Node<T>, &mut Option<Parcel<T>>) -> Met,
 ) -> Result<Parcel<T>, Ended> {
     let polls = process.would_poll::<L>();
-    let (node, side) = (Node::new(polls), Side::Reader);
+    let (node, side) = (&InLine(Node::new(polls)).0, Side::Reader);
     let _frame = InFrame {
         channel,
         side,
-        node: &node,
+        node,
     };
     let mut parcel = None;
-    match step(&node, &mut parcel) {
+    match step(node, &mut parcel) {
         Met::Done => Ok(take_parcel(&mut parcel)),
         Met::Ended(ended) => Err(ended),
-        Met::NoPartner => to_read(channel, &node, process, polls),
+        Met::NoPartner => to_read(channel, node, process, polls),
     }
 }
 

@@ -3,10 +3,12 @@
 // Rejected, because communications on one core did not become faster: fewer taken branches, fewer
 // stores, and other distances in memory between the stacks of two processes.
 
+use std::mem::MaybeUninit;
+
 use super::wait;
 use crate::end::Ended;
 use crate::lock::{Lock, Word};
-use crate::node::{Node, Outcome};
+use crate::node::{InLine, Node, Outcome};
 use crate::parcel::{Parcel, take_parcel};
 use crate::partner::Partner;
 use crate::place::Place;
@@ -15,6 +17,7 @@ use crate::process::Process;
 use crate::protocol::Refused;
 use crate::raw::RawChannel;
 use crate::side::Side;
+use crate::waker::Waker;
 
 /// The number of times that a writer polls for a waiting reader, if the reader of the writer's last
 /// item was on another core. Giving an item to a waiting reader takes less time than waiting until
@@ -59,6 +62,30 @@ fn take_out<T, L: Lock>(
     channel.lock.exchange(word, Word::EMPTY)?.waiting(side)
 }
 
+/// Returns a node that is waiting: that of the channel, or one in the frame of the caller.
+#[inline(always)]
+fn ready<'a, T, L: Lock>(
+    channel: &'a RawChannel<T, L>,
+    side: Side,
+    in_frame: &'a mut MaybeUninit<InLine<T>>,
+    waker: &Waker,
+    polls: bool,
+    parcel: Option<Parcel<T>>,
+) -> &'a Node<T> {
+    match channel.node(side) {
+        Some(node) => {
+            // SAFETY: the caller is the only process of its side, and does not wait.
+            unsafe { node.wait_again(waker, polls, parcel) };
+            node
+        }
+        None => {
+            &in_frame
+                .write(InLine(Node::waiting(waker, polls, parcel)))
+                .0
+        }
+    }
+}
+
 #[track_caller]
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write<T, L: Lock, P: Place>(
@@ -77,8 +104,9 @@ pub(super) fn write<T, L: Lock, P: Place>(
         if let Some(node) = take_out(channel, word, Side::Reader) {
             let give = |place: &mut Option<_>| *place = Some(parcel);
             // SAFETY: this process has taken the node out of the word.
-            let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, give) };
-            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
+            let way =
+                unsafe { Node::serve(node, Outcome::Served, give, |node| node.way_to_wake()) };
+            partner.has_met::<L, T>(node, process.wake_by::<L>(way));
             return Ok(());
         }
         if word != Word::EMPTY {
@@ -89,11 +117,19 @@ pub(super) fn write<T, L: Lock, P: Place>(
             continue;
         }
         let polls = process.would_poll::<L>();
-        let node = Node::waiting(process.waker(), polls, Some(parcel));
-        // The node is in the frame of this call, which ends after the node is served or removed.
-        let waits = Word::with(Side::Writer, &raw const node);
+        let mut in_frame = MaybeUninit::uninit();
+        let node = ready(
+            channel,
+            Side::Writer,
+            &mut in_frame,
+            process.waker(),
+            polls,
+            Some(parcel),
+        );
+        // A node in the frame of this call is served or removed before this call ends.
+        let waits = Word::with(Side::Writer, node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_write(channel, &node, process, polls).map_err(Otherwise::Ended);
+            return wait::to_write(channel, node, process, polls).map_err(Otherwise::Ended);
         }
         // SAFETY: no other process can access the node.
         let mut back = unsafe { node.take_parcel() };
@@ -117,18 +153,27 @@ pub(super) fn read<T, L: Lock, P: Place>(
             let mut parcel = None;
             let take = |offered: &mut Option<_>| parcel = offered.take();
             // SAFETY: this process has taken the node out of the word.
-            let (waker, polls) = unsafe { Node::serve(node, Outcome::Served, take) };
-            partner.has_met::<L, T>(node, process.wake_one(waker, L::IS_SHARED && polls));
+            let way =
+                unsafe { Node::serve(node, Outcome::Served, take, |node| node.way_to_wake()) };
+            partner.has_met::<L, T>(node, process.wake_by::<L>(way));
             return Ok(take_parcel(&mut parcel));
         }
         if word != Word::EMPTY {
             return Err(Otherwise::Step(()));
         }
         let polls = process.would_poll::<L>();
-        let node = Node::waiting(process.waker(), polls, None);
-        let waits = Word::with(Side::Reader, &raw const node);
+        let mut in_frame = MaybeUninit::uninit();
+        let node = ready(
+            channel,
+            Side::Reader,
+            &mut in_frame,
+            process.waker(),
+            polls,
+            None,
+        );
+        let waits = Word::with(Side::Reader, node);
         if channel.lock.exchange(word, waits).is_some() {
-            return wait::to_read(channel, &node, process, polls).map_err(Otherwise::Ended);
+            return wait::to_read(channel, node, process, polls).map_err(Otherwise::Ended);
         }
     }
 }
