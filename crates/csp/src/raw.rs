@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::link::{Carried, Link};
 use crate::lock::{AcrossSpes, Lock, Word};
-use crate::node::Node;
+use crate::node::{InLine, Node};
 use crate::partner::Partner;
 use crate::process::Identity;
 use crate::protocol::State;
@@ -26,8 +26,10 @@ pub(crate) struct RawChannel<T, L> {
     /// The node of the only reader. With a small item it is in the cache line of the lock, so that a
     /// writer that finds a waiting reader takes one line from the reader's core.
     reader: Node<T>,
-    of_writer: OfWriter<T>,
+    last_writer: AtomicU64,
     state: UnsafeCell<State<T>>,
+    /// The node of the only writer, in cache lines of its own.
+    writer: InLine<T>,
     /// The number of the network that uses the channel, or [`NO_NETWORK`].
     network: AtomicU32,
     /// The id of the channel, if it was [created](crate::Process::create) in a network.
@@ -35,13 +37,6 @@ pub(crate) struct RawChannel<T, L> {
     carried: Carried,
     name: Option<String>,
     made_at: &'static Location<'static>,
-}
-
-/// What the only writer of a channel writes before it waits, in cache lines of its own.
-#[repr(C, align(64))]
-struct OfWriter<T> {
-    last_writer: AtomicU64,
-    node: Node<T>,
 }
 
 const NONE: u64 = u64::MAX;
@@ -67,10 +62,8 @@ impl<T, L: Lock> RawChannel<T, L> {
             lock: L::default(),
             last_reader: AtomicU64::new(NONE),
             reader: Node::new(false),
-            of_writer: OfWriter {
-                last_writer: AtomicU64::new(NONE),
-                node: Node::new(false),
-            },
+            last_writer: AtomicU64::new(NONE),
+            writer: InLine(Node::new(false)),
             network: AtomicU32::new(NO_NETWORK),
             state: UnsafeCell::new(State::new(capacity, is_one_to_one)),
             id: OnceLock::new(),
@@ -114,7 +107,7 @@ impl<T, L: Lock> RawChannel<T, L> {
     fn last_user(&self, side: Side) -> &AtomicU64 {
         match side {
             Side::Reader => &self.last_reader,
-            Side::Writer => &self.of_writer.last_writer,
+            Side::Writer => &self.last_writer,
         }
     }
 
@@ -134,14 +127,13 @@ impl<T, L: Lock> RawChannel<T, L> {
         }
     }
 
-    /// Returns the node of the only process that uses this side, or `None` if several may.
+    /// Returns the node of the only process that uses this side.
     #[inline(always)]
-    pub(crate) fn node(&self, side: Side) -> Option<&Node<T>> {
-        let node = match side {
+    pub(crate) fn node(&self, side: Side) -> &Node<T> {
+        match side {
             Side::Reader => &self.reader,
-            Side::Writer => &self.of_writer.node,
-        };
-        (L::IS_SHARED && self.carried.is_one_to_one).then_some(node)
+            Side::Writer => &self.writer.0,
+        }
     }
 
     pub(crate) fn waiting(&self, side: Side) -> Waiting<'_> {
@@ -224,6 +216,9 @@ pub(crate) struct ChannelEnd<T, L> {
     /// The channel's ring buffer, if the channel has one.
     pub ring: Option<sync::Arc<Ring<T>>>,
     pub partner: Partner,
+    /// Whether this is the only end of its side, and ends may be on several processors. Then a
+    /// process that waits uses the channel's [node](RawChannel::node).
+    pub has_node: bool,
     /// The number of the network that has last used the end, or [`NO_NETWORK`].
     network: u32,
 }
@@ -231,9 +226,11 @@ pub(crate) struct ChannelEnd<T, L> {
 impl<T, L: Lock> ChannelEnd<T, L> {
     pub(crate) fn new(channel: std::sync::Arc<RawChannel<T, L>>) -> Self {
         let ring = channel.lock().ring().cloned();
+        let has_node = L::IS_SHARED && channel.carried.is_one_to_one;
         Self {
             channel,
             ring,
+            has_node,
             partner: Partner::default(),
             network: NO_NETWORK,
         }

@@ -60,7 +60,7 @@ pub(crate) fn write_past_ring<T: Item, L: Lock, P: Place>(
     let channel = &*end.channel;
     let parcel = process.pack(item, channel);
     let written = if process.shares_memory() {
-        match word::write(channel, process, parcel, &mut end.partner) {
+        match word::write(channel, process, parcel, &mut end.partner, end.has_node) {
             Ok(()) => Ok(()),
             Err(Otherwise::Ended(refused)) => Err(refused),
             Err(Otherwise::Step(parcel)) => step::write(channel, process, parcel),
@@ -108,7 +108,7 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = if process.shares_memory() {
-        match word::read(channel, process, &mut end.partner) {
+        match word::read(channel, process, &mut end.partner, end.has_node) {
             Ok(parcel) => parcel,
             Err(Otherwise::Ended(ended)) => return Err(ended),
             Err(Otherwise::Step(())) => step::read(channel, process)?,

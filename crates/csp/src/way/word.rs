@@ -62,17 +62,17 @@ fn take_out<T, L: Lock>(
     channel.lock.exchange(word, Word::EMPTY)?.waiting(side)
 }
 
-/// Returns a node that is waiting: that of the channel, or one in the frame of the caller.
+/// Returns a node that is waiting: `own`, the node of the channel for the only process of a side, or
+/// else one in the frame of the caller.
 #[inline(always)]
-fn ready<'a, T, L: Lock>(
-    channel: &'a RawChannel<T, L>,
-    side: Side,
+fn ready<'a, T>(
+    own: Option<&'a Node<T>>,
     in_frame: &'a mut MaybeUninit<InLine<T>>,
     waker: &Waker,
     polls: bool,
     parcel: Option<Parcel<T>>,
 ) -> &'a Node<T> {
-    match channel.node(side) {
+    match own {
         Some(node) => {
             // SAFETY: the caller is the only process of its side, and does not wait.
             unsafe { node.wait_again(waker, polls, parcel) };
@@ -93,6 +93,7 @@ pub(super) fn write<T, L: Lock, P: Place>(
     process: &Process<'_, P>,
     parcel: Parcel<T>,
     partner: &mut Partner,
+    has_node: bool,
 ) -> Result<(), Otherwise<Parcel<T>, Refused<T>>> {
     prefetch(channel, *partner);
     channel.record_user(Side::Writer, process.identity());
@@ -118,14 +119,8 @@ pub(super) fn write<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let mut in_frame = MaybeUninit::uninit();
-        let node = ready(
-            channel,
-            Side::Writer,
-            &mut in_frame,
-            process.waker(),
-            polls,
-            Some(parcel),
-        );
+        let own = has_node.then(|| channel.node(Side::Writer));
+        let node = ready(own, &mut in_frame, process.waker(), polls, Some(parcel));
         // A node in the frame of this call is served or removed before this call ends.
         let waits = Word::with(Side::Writer, node);
         if channel.lock.exchange(word, waits).is_some() {
@@ -143,6 +138,7 @@ pub(super) fn read<T, L: Lock, P: Place>(
     channel: &RawChannel<T, L>,
     process: &Process<'_, P>,
     partner: &mut Partner,
+    has_node: bool,
 ) -> Result<Parcel<T>, Otherwise<(), Ended>> {
     prefetch(channel, *partner);
     channel.record_user(Side::Reader, process.identity());
@@ -163,14 +159,8 @@ pub(super) fn read<T, L: Lock, P: Place>(
         }
         let polls = process.would_poll::<L>();
         let mut in_frame = MaybeUninit::uninit();
-        let node = ready(
-            channel,
-            Side::Reader,
-            &mut in_frame,
-            process.waker(),
-            polls,
-            None,
-        );
+        let own = has_node.then(|| channel.node(Side::Reader));
+        let node = ready(own, &mut in_frame, process.waker(), polls, None);
         let waits = Word::with(Side::Reader, node);
         if channel.lock.exchange(word, waits).is_some() {
             return wait::to_read(channel, node, process, polls).map_err(Otherwise::Ended);
