@@ -58,7 +58,9 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
 
 /// Returns the network of the innermost program that runs on this OS thread.
 pub(crate) fn network_here() -> Option<u32> {
-    HERE.with_borrow(|here| here.last().map(|(network, _)| *network))
+    let innermost = |here: &RefCell<Vec<_>>| here.borrow().last().map(|&(network, _)| network);
+    // An OS thread that ends, and calls this in a destructor of a thread-local, runs no program.
+    HERE.try_with(innermost).ok().flatten()
 }
 
 pub(crate) fn wake(woken: Woken) {

@@ -1,5 +1,6 @@
 //! OS threads outside the machine that take part in a network.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,6 +37,37 @@ fn beside<R: Send>(
         let result = network.run();
         (result, outside.join().unwrap())
     })
+}
+
+/// A thread-local that was made before the first entry is destroyed after what a network keeps of
+/// the thread.
+#[test]
+fn a_destructor_of_a_thread_local_may_enter_a_gate() {
+    struct Last(Gate<Writer<u32>>);
+    impl Last {
+        fn write(&mut self, item: u32) {
+            let (writer, process) = self.0.enter().unwrap();
+            writer.write(&process, item).unwrap();
+        }
+    }
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.write(2);
+        }
+    }
+    thread_local! {
+        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+    }
+    let host = host();
+    let mut network = Network::on(&host);
+    let (writer, mut reader) = Channel::new().one_to_one();
+    network.process("reader", spe(0), move |process| {
+        assert!(reader.items(process).eq([1, 2]));
+        Ok(())
+    });
+    let gate = network.gate("client", writer);
+    let client = move || LAST.with_borrow_mut(|last| last.insert(Last(gate)).write(1));
+    beside(network, client).0.unwrap();
 }
 
 #[test]

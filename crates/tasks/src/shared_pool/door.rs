@@ -21,6 +21,8 @@ enum State<S: Spe> {
     /// The main program has not begun.
     Ahead,
     Open(Inside<S>),
+    /// No closure comes in any more, and tasks of the pool with this number may still run.
+    Closing(usize),
     Closed,
 }
 
@@ -55,7 +57,7 @@ impl<S: Spe> Door<S> {
         let is_ahead = |state: &mut State<S>| matches!(state, State::Ahead);
         let begun = self.changed.wait_while(self.state(), is_ahead);
         match *begun.unwrap_or_else(PoisonError::into_inner) {
-            State::Ahead | State::Closed => Err(Closed),
+            State::Ahead | State::Closing(_) | State::Closed => Err(Closed),
             State::Open(_) => Ok(()),
         }
     }
@@ -74,6 +76,14 @@ impl<S: Spe> Door<S> {
 
     /// Closes the door. After this call no closure comes in.
     pub(super) fn close(&self) {
+        let mut state = self.state();
+        if let State::Open(inside) = &*state {
+            *state = State::Closing(inside.shared.addr());
+        }
+    }
+
+    /// Called when the run has ended.
+    pub(super) fn run_has_ended(&self) {
         *self.state() = State::Closed;
         self.changed.notify_all();
     }
@@ -90,11 +100,20 @@ impl<S: Spe> Door<S> {
         self.is_ended.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of the pool, which no other living pool has.
+    /// Returns the number of the pool, which no other living pool has, if closures may come in.
     pub(super) fn pool(&self) -> Result<usize, Closed> {
         match &*self.state() {
             State::Open(inside) => Ok(inside.shared.addr()),
-            State::Ahead | State::Closed => Err(Closed),
+            State::Ahead | State::Closing(_) | State::Closed => Err(Closed),
+        }
+    }
+
+    /// Returns the number of the pool, if tasks of it may run.
+    pub(super) fn running_pool(&self) -> Option<usize> {
+        match &*self.state() {
+            State::Open(inside) => Some(inside.shared.addr()),
+            State::Closing(pool) => Some(*pool),
+            State::Ahead | State::Closed => None,
         }
     }
 

@@ -41,9 +41,9 @@ pub(crate) enum Here {
 
 /// Returns what the calling thread is for a pool.
 pub(crate) fn look(pool: usize) -> Here {
-    HERE.with_borrow(|entries| {
+    let look = |entries: &RefCell<Vec<Entry>>| {
         let mut here = Here::Elsewhere;
-        for entry in entries.iter().filter(|entry| entry.pool == pool) {
+        for entry in entries.borrow().iter().filter(|entry| entry.pool == pool) {
             here = Here::Thread;
             if let Some(of) = entry.worker {
                 // SAFETY: the worker exists, because its entry exists.
@@ -53,7 +53,10 @@ pub(crate) fn look(pool: usize) -> Here {
             }
         }
         here
-    })
+    };
+    // In an OS thread that ends, destructors of its other thread-locals may use a pool when there
+    // is no record any more.
+    HERE.try_with(look).unwrap_or(Here::Elsewhere)
 }
 
 /// Returns whether the calling thread is on an OS thread of the pool.
@@ -95,7 +98,9 @@ impl Listed {
     }
 
     fn new(pool: usize, worker: Option<OfThread>) -> Self {
-        HERE.with_borrow_mut(|entries| entries.push(Entry { pool, worker }));
+        // An OS thread that ends has no record. Only simulated machines run workers on such a
+        // thread, and they have no shared pools.
+        let _ = HERE.try_with(|entries| entries.borrow_mut().push(Entry { pool, worker }));
         let worker = worker.map_or(std::ptr::null(), |of| of.worker);
         Self { pool, worker }
     }
@@ -107,7 +112,8 @@ impl Drop for Listed {
             let worker = entry.worker.map_or(std::ptr::null(), |of| of.worker);
             (entry.pool, worker) == (self.pool, self.worker)
         };
-        HERE.with_borrow_mut(|entries| {
+        let _ = HERE.try_with(|entries| {
+            let mut entries = entries.borrow_mut();
             if let Some(place) = entries.iter().position(is_this) {
                 entries.swap_remove(place);
             }

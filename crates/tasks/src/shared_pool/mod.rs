@@ -85,7 +85,7 @@ impl<M: Machine + 'static> SharedPool<M> {
             move || {
                 let run = || settings(Pool::new(&machine)).run(|main| serve(main, &door));
                 let result = catch_unwind(AssertUnwindSafe(run));
-                door.close();
+                door.run_has_ended();
                 result
                     .unwrap_or_else(|panic| resume_unwind(panic))
                     .flatten()
@@ -154,7 +154,18 @@ impl<M: Machine + 'static> SharedPool<M> {
     /// # Errors
     ///
     /// Returns the error of the run: see [`Pool::run`].
+    ///
+    /// # Panics
+    ///
+    /// Panics in a task of this pool, which would wait for itself. Dropping the pool does not wait
+    /// there.
+    #[track_caller]
     pub fn end(mut self) -> Result<(), PoolError> {
+        assert!(
+            !self.is_here(),
+            "`SharedPool::end` was called in a task of the pool, and would wait for this task: call it in another \
+             thread, or drop the pool, which does not wait here"
+        );
         self.door.end();
         self.join()
     }
@@ -178,6 +189,12 @@ impl<M: Machine + 'static> SharedPool<M> {
 }
 
 impl<M: Machine> SharedPool<M> {
+    /// Returns whether the calling thread is on an OS thread of the pool, which cannot wait for its
+    /// end.
+    fn is_here(&self) -> bool {
+        self.door.running_pool().is_some_and(here::is_of)
+    }
+
     fn join(&mut self) -> Result<(), PoolError> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -190,9 +207,10 @@ impl<M: Machine> SharedPool<M> {
 impl<M: Machine> Drop for SharedPool<M> {
     fn drop(&mut self) {
         self.door.end();
-        let is_inside = self.door.pool().is_ok_and(here::is_of);
         // A task that drops the pool would wait for itself.
-        if !is_inside && let Some(thread) = self.thread.take() {
+        if !self.is_here()
+            && let Some(thread) = self.thread.take()
+        {
             drop(thread.join());
         }
     }
@@ -249,7 +267,7 @@ mod tests {
             door: Arc::new(Door::new()),
             thread: None,
         };
-        pool.door.close();
+        pool.door.run_has_ended();
         let refused = |call: &str, message: Box<dyn std::any::Any + Send>| {
             let expected = format!(
                 "`SharedPool::{call}` was called on a pool whose run was cancelled: `SharedPool::end` returns the reason"
@@ -263,6 +281,26 @@ mod tests {
         );
         let spawn = || pool.spawn(|_| ());
         refused("spawn", catch_unwind(AssertUnwindSafe(spawn)).unwrap_err());
+    }
+
+    /// A run that was cancelled unwinds its tasks, which drop the handles that they have.
+    #[test]
+    fn a_task_of_a_cancelled_run_does_not_wait_for_the_end_of_the_run() {
+        let pool = SharedPool::<Host> {
+            door: Arc::new(Door::new()),
+            thread: None,
+        };
+        let host = Host::new().unwrap();
+        let in_run = |main: &Main<'_, Host>| {
+            let outside = main.ppe().outside().unwrap();
+            // SAFETY: the door is closed below, and no closure comes in before.
+            unsafe { pool.door.open(main.shared(), outside) };
+            pool.door.close();
+            assert!(!pool.is_here());
+            let _listed = here::Listed::without_worker(main.pool());
+            assert!(pool.is_here());
+        };
+        Pool::new(&host).run(in_run).unwrap();
     }
 
     /// A closure that a cancelled run drops.

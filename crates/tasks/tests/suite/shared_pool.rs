@@ -1,5 +1,6 @@
 //! Tests of pools that any thread may use.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, mpsc};
@@ -127,6 +128,53 @@ fn a_task_may_drop_its_pool() {
     drop(pool);
     begin.send(()).unwrap();
     result.recv().unwrap();
+}
+
+/// The pool would wait for the task, which would wait for the pool.
+#[test]
+fn a_task_that_ends_its_pool_is_told_to_drop_it() {
+    let pool = Arc::new(pool(1));
+    let (its, (said, message)) = (Arc::clone(&pool), mpsc::channel());
+    let (begin, may_begin) = mpsc::channel::<()>();
+    pool.spawn(move |_| {
+        may_begin.recv().unwrap();
+        let last = Arc::into_inner(its).unwrap();
+        said.send(catch_unwind(AssertUnwindSafe(|| last.end())).unwrap_err())
+            .unwrap();
+    });
+    drop(pool);
+    begin.send(()).unwrap();
+    assert_eq!(
+        message.recv().unwrap().downcast_ref(),
+        Some(
+            &"`SharedPool::end` was called in a task of the pool, and would wait for this task: call it in another \
+              thread, or drop the pool, which does not wait here"
+        )
+    );
+}
+
+/// A thread-local that was made before the first call is destroyed after what the pool keeps of the
+/// thread.
+#[test]
+fn a_destructor_of_a_thread_local_may_use_and_drop_a_pool() {
+    struct Last(SharedPool<Host>, mpsc::Sender<i32>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.1.send(self.0.install(|_| 3)).unwrap();
+        }
+    }
+    thread_local! {
+        static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+    }
+    let (answer, answered) = mpsc::channel();
+    let user = thread::spawn(move || {
+        LAST.with_borrow_mut(|last| {
+            let last = last.insert(Last(pool(2), answer));
+            last.0.install(|_| ());
+        });
+    });
+    assert_eq!(answered.recv(), Ok(3));
+    user.join().unwrap();
 }
 
 #[test]
