@@ -425,7 +425,7 @@ impl<S: Spe, I: Indexed<S>> Source<S> for Rev<I> {
     const IS_INDEXED: bool = true;
 
     fn items(&mut self) -> Self::Items<'_> {
-        Rev(self.0.items())
+        Rev(counted("rev", self.0.items()))
     }
 }
 
@@ -471,11 +471,22 @@ impl<S: Spe, I: Indexed<S>> Source<S> for InLists<I> {
     const IS_INDEXED: bool = true;
 
     fn items(&mut self) -> Self::Items<'_> {
-        InLists(self.0.items(), self.1)
+        InLists(counted("chunks", self.0.items()), self.1)
     }
 }
 
 impl<S: Spe, I: Indexed<S>> Indexed<S> for InLists<I> {}
+
+/// Returns the items of a source whose end must be known. A chain may have more units than the
+/// greatest number, and then says that it has this number.
+fn counted<S: Spe, I: Items<S>>(call: &str, items: I) -> I {
+    assert!(
+        items.units() < usize::MAX,
+        "`{call}` was called on {} items or more, so that the last one is not known: use fewer items",
+        usize::MAX
+    );
+    items
+}
 
 /// The iterator of [`InLists`] in a part.
 #[doc(hidden)]

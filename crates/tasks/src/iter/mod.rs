@@ -365,6 +365,10 @@ impl<'a, 'w, S: Spe, I: Indexed<S>> ParallelIterator<'a, 'w, S, I> {
     }
 
     /// Continues with the items from the last to the first.
+    ///
+    /// # Panics
+    ///
+    /// The loop panics if there are `usize::MAX` items or more.
     pub fn rev(self) -> ParallelIterator<'a, 'w, S, Rev<I>> {
         self.with(Rev)
     }
@@ -375,7 +379,7 @@ impl<'a, 'w, S: Spe, I: Indexed<S>> ParallelIterator<'a, 'w, S, I> {
     ///
     /// # Panics
     ///
-    /// Panics if `size` is 0.
+    /// Panics if `size` is 0. The loop panics if there are `usize::MAX` items or more.
     #[track_caller]
     pub fn chunks(self, size: usize) -> ParallelIterator<'a, 'w, S, InLists<I>> {
         sources::check("chunks", size);

@@ -603,6 +603,26 @@ fn a_source_that_lies_about_its_length_is_refused<M: Machine>(machine: &M) {
     });
 }
 
+/// A chain of more items than a length can count.
+#[test]
+fn the_last_of_more_items_than_can_be_counted_is_refused() {
+    on(&Host::new().unwrap(), |worker| {
+        let all = || worker.par_iter(0..usize::MAX).chain(0..10_usize);
+        let refused = |what: &str, call: &dyn Fn() -> Option<usize>| {
+            let refused = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+            let expected = format!(
+                "`{what}` was called on {} items or more, so that the last one is not known: use fewer items",
+                usize::MAX
+            );
+            assert_eq!(refused.downcast_ref(), Some(&expected));
+        };
+        refused("rev", &|| all().rev().find_any(|_| true));
+        refused("chunks", &|| {
+            all().chunks(2).map(|list| list[0]).find_any(|_| true)
+        });
+    });
+}
+
 /// Items that may be sent but not shared, and functions that are not cloned.
 #[test]
 fn items_need_not_be_shared() {
