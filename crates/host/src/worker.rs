@@ -176,11 +176,10 @@ impl Spin {
 }
 
 /// The length of a [pause](pause_for_a_line) between two polls of a cache line that another core
-/// will change. Each poll takes the line from the other core, which then waits for the line again,
-/// so a pause should be about half as long as the way of a line. On a virtual machine with an Intel
-/// Xeon (138 ns a way) a rendezvous of two cores takes 195 ns with pauses of 20 ns, 105 with 80, and
-/// 122 with 155. On a Zen 5 (27 ns) pauses of 15 ns were best, and 26 took 5 ns longer
-/// (docs/performance.md).
+/// will change. Each poll takes the line from the other core, which then waits for the line again.
+/// On a virtual machine with an Intel Xeon, where the way of a line takes 138 ns, a rendezvous of
+/// two cores takes 195 ns with pauses of 20 ns, 105 with 80, and 122 with 155. On a Zen 5 pauses of
+/// 15 ns were best, and 26 took 5 ns longer (docs/performance.md).
 fn instructions_of_a_pause() -> u32 {
     // A virtual machine leaves the processor for each `cpuid`.
     static NUMBER: OnceLock<u32> = OnceLock::new();
