@@ -69,6 +69,19 @@ pub enum ProblemError {
         /// The value that was given.
         cost: f64,
     },
+    /// A level of a machine without parts, or with so many that there are more than 2^24 places.
+    #[error(
+        "the level `{level}` has {parts} parts of {size} places: a level has 1 or more, and a machine at most 2^24 \
+         places"
+    )]
+    Level {
+        /// The name of the level.
+        level: String,
+        /// The number of parts.
+        parts: usize,
+        /// The number of places in a part.
+        size: usize,
+    },
     /// A matrix that is not square.
     #[error(
         "the matrix of {matrix} has {rows} rows, but the length of row {row}, counted from 0, is {length}: make it square"

@@ -1,6 +1,5 @@
 //! Costs that are far above all others, such as those that keep tasks away from a pair of places.
 
-use crate::costs::Costs;
 use crate::ids::Place;
 use crate::problem::Problem;
 
@@ -23,12 +22,8 @@ impl Problem {
     /// has the same cost in both, it is the best placement of this one, too.
     pub(crate) fn with_smaller_gaps(&self) -> Option<Self> {
         let levels = Levels::of(self);
-        (!levels.divisors.is_empty()).then(|| {
-            let costs = Costs::from_fn(self.costs().places(), |from, to| {
-                levels.lowered(self.costs().between(from, to))
-            });
-            self.with_costs(costs.expect("lower costs than those of this problem"))
-        })
+        (!levels.divisors.is_empty())
+            .then(|| self.with_costs(self.costs().changed(|cost| levels.lowered(cost))))
     }
 
     /// Returns the smallest and the largest product of a volume and a cost above 0, if their ratio
@@ -79,13 +74,7 @@ impl Levels {
             .map(Place)
             .filter(|place| problem.capacity(*place) > 0)
             .collect();
-        let between = |from: &Place| {
-            let from = *from;
-            places
-                .iter()
-                .map(move |to| problem.costs().between(from, *to))
-        };
-        let all_costs = || places.iter().flat_map(between).filter(|cost| *cost > 0.0);
+        let all_costs = || problem.costs().all(&places).filter(|cost| *cost > 0.0);
         let mut lowest = ends(all_costs());
         let mut costs = Vec::new();
         if lowest[1] > GAP * lowest[0] {

@@ -59,7 +59,8 @@ pub use machine::{
 };
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
-    CpuBinding, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
+    CpuBinding, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
+    PlacementTrials,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};

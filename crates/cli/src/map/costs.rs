@@ -1,10 +1,12 @@
 //! The costs of communication between places, and the CPUs of the places.
 
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use cellworks_machine::SpeId;
-use cellworks_mapping::{Costs, Place, read};
-use cellworks_report::{MachineInfo, Measured, Report};
+use cellworks_mapping::{Costs, Machine, MachineError, Place, read};
+use cellworks_report::{MachineInfo, Measured, PlaceCpu, Report};
 use cellworks_sim::{Description, Ways};
 
 use crate::failure::Failure;
@@ -13,24 +15,112 @@ use crate::failure::Failure;
 /// name no unit.
 const NS: &str = "ns";
 
+/// The largest number of nodes.
+const NODES_MAX: usize = 65_536;
+
+/// The kind of a machine of which only costs are known.
+const COSTS: &str = "costs";
+
+/// The names of nodes, from a number of nodes or from a list of names.
+#[derive(Clone)]
+pub(crate) struct Nodes(Vec<String>);
+
+impl FromStr for Nodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const RULE: &str = "nodes are a number from 1 to 65536, or their names with commas between, such as n01,n02";
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let count = text
+                .parse()
+                .ok()
+                .filter(|count| (1..=NODES_MAX).contains(count));
+            let count: usize = count.ok_or(RULE)?;
+            return Ok(Self(numbered(count)));
+        }
+        let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+        if names
+            .iter()
+            .any(|name| name.is_empty() || name.contains(char::is_whitespace))
+        {
+            return Err(RULE.to_owned());
+        }
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(format!("{} is named twice: name each node once", pair[0])),
+            None => Ok(Self(names)),
+        }
+    }
+}
+
+fn numbered(nodes: usize) -> Vec<String> {
+    (0..nodes).map(|node| format!("node {node}")).collect()
+}
+
 /// The places for tasks.
 pub(crate) struct Places {
     pub costs: Costs,
     /// The unit of the costs. `None` if the unit is unknown.
     pub unit: Option<&'static str>,
     pub machine: MachineInfo,
-    /// The CPU of each place, if places are CPUs of a computer.
-    pub cpus: Option<Vec<usize>>,
+    /// The CPUs of the places, if places are CPUs of one computer or of several.
+    pub cpus: Option<Cpus>,
     /// The links between places, if places are SPEs of a simulated machine.
     pub ways: Option<Ways>,
     /// The reasons why the costs are not reliable.
     pub warnings: Vec<String>,
 }
 
+/// The CPUs of all places.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpus {
+    /// The names of the nodes. Empty if all CPUs are on one computer.
+    pub nodes: Vec<String>,
+    /// The CPU of each place.
+    pub of_places: Vec<PlaceCpu>,
+}
+
+impl Cpus {
+    /// Returns the given CPUs of one computer, whose cores are unknown.
+    pub fn of_one(cpus: impl IntoIterator<Item = usize>) -> Self {
+        let cpu = |cpu| PlaceCpu {
+            node: 0,
+            cpu,
+            core: None,
+        };
+        Self {
+            nodes: Vec::new(),
+            of_places: cpus.into_iter().map(cpu).collect(),
+        }
+    }
+
+    /// Returns the number of the CPU of each place, if all are on one computer.
+    pub fn on_one(&self) -> Option<Vec<usize>> {
+        let cpus = self.of_places.iter().map(|place| place.cpu);
+        self.nodes.is_empty().then(|| cpus.collect())
+    }
+
+    /// Returns the name of a place, such as `CPU 3` or `node 1 CPU 3`.
+    pub fn name(&self, place: usize) -> String {
+        let PlaceCpu { node, cpu, .. } = self.of_places[place];
+        match self.nodes.get(node) {
+            Some(node) => format!("{node} CPU {cpu}"),
+            None => format!("CPU {cpu}"),
+        }
+    }
+}
+
 impl Places {
     /// Reads costs from a file, in the format of its extension. `file` may also be the name of a
-    /// simulated machine.
+    /// simulated machine, or the description of a machine of levels in one line.
     pub fn read(file: &Path) -> Result<Self, Failure> {
+        if let Some(line) = file
+            .to_str()
+            .filter(|line| is_a_machine(line) && !file.exists())
+        {
+            return of_levels(line);
+        }
         let is_name = |name: &str| Description::built_in_names().any(|built_in| built_in == name);
         match file.extension() {
             None if file.to_str().is_some_and(is_name) => described(file),
@@ -41,17 +131,17 @@ impl Places {
         }
     }
 
-    /// Makes places with the given costs. If the places are CPUs, `cpus` has their numbers. The
-    /// machine has the name of `file`.
-    pub fn of(costs: Costs, cpus: Option<Vec<usize>>, file: &Path) -> Self {
+    /// Makes places with the given costs. If the places are CPUs, `cpus` has them. The machine has
+    /// the name of `file`.
+    pub fn of(costs: Costs, cpus: Option<Cpus>, file: &Path) -> Self {
         let places = costs.places();
         let called = |place: usize| match &cpus {
-            Some(cpus) => format!("CPU {}", cpus[place]),
+            Some(cpus) => cpus.name(place),
             None => Place(place).to_string(),
         };
         let machine = MachineInfo {
             name: name_of(file),
-            kind: "costs".to_owned(),
+            kind: COSTS.to_owned(),
             spes: places,
             cells: Vec::new(),
             memory_modules: 0,
@@ -70,6 +160,61 @@ impl Places {
         }
     }
 
+    /// Repeats the CPUs of one computer on several nodes. `network` is the cost between places of
+    /// different nodes, as in the description of a level.
+    pub fn on_nodes(mut self, nodes: &Nodes, network: &str) -> Result<Self, Failure> {
+        let wrong = |why: String| Failure::Usage(format!("--nodes: {why}"));
+        let Some(cpus) = self.cpus.take() else {
+            return Err(wrong(
+                "it repeats the CPUs of one computer, and the places of --costs are no CPUs"
+                    .to_owned(),
+            ));
+        };
+        if !cpus.nodes.is_empty() {
+            return Err(wrong(
+                "the machine of --costs has nodes already: leave --nodes and --network out, or `node` in --costs"
+                    .to_owned(),
+            ));
+        }
+        let line = format!("node:{}@{network}", nodes.0.len());
+        let machine: Machine = line
+            .parse()
+            .map_err(|error: MachineError| Failure::Usage(format!("--network: {error}")))?;
+        if machine.is_in_nanoseconds() != (self.unit == Some(NS)) {
+            return Err(Failure::Usage(format!(
+                "--network: {network} has {} unit, and the costs within a node have {}: name both in the same",
+                if machine.is_in_nanoseconds() {
+                    "a"
+                } else {
+                    "no"
+                },
+                if self.unit.is_some() {
+                    "one, ns"
+                } else {
+                    "none"
+                },
+            )));
+        }
+        let level = machine.levels()[0].clone();
+        self.costs = (self.costs.repeated(level)).map_err(|error| wrong(error.to_string()))?;
+        let copies = (0..nodes.0.len()).flat_map(|node| {
+            let places = cpus.of_places.iter();
+            places.map(move |place| PlaceCpu { node, ..*place })
+        });
+        let cpus = Cpus {
+            nodes: nodes.0.clone(),
+            of_places: copies.collect(),
+        };
+        let places = 0..self.costs.places();
+        self.machine.spes = places.len();
+        self.machine.spe_places = places.map(|place| cpus.name(place)).collect();
+        self.machine.kind = COSTS.to_owned();
+        self.machine.cells.clear();
+        self.machine.spe_memory_modules.clear();
+        self.cpus = Some(cpus);
+        Ok(self)
+    }
+
     /// Returns the name of a place: its CPU or SPE, or else its number.
     pub fn name(&self, place: usize) -> &str {
         &self.machine.spe_places[place]
@@ -81,10 +226,46 @@ pub(super) fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
+/// Returns true if a text describes a machine of levels and names no file: it begins like
+/// `node:2`, or like `tleaf 3`, or has only numbers and costs, such as `2@10 4@5`.
+fn is_a_machine(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let is_number = |word: &str| word.starts_with(|digit: char| digit.is_ascii_digit());
+    let is_level = match first.split_once(':') {
+        Some((name, count)) => {
+            name.chars().all(char::is_alphanumeric) && (count.is_empty() || is_number(count))
+        }
+        None => is_number(first) && (first.contains('@') || words.clone().next().is_some()),
+    };
+    is_level || first == "tleaf" || first.starts_with('[')
+}
+
+/// Returns the places of a machine of levels that is described in one line.
+fn of_levels(line: &str) -> Result<Places, Failure> {
+    let wrong = |why: &dyn fmt::Display| Failure::Usage(format!("--costs {line:?}: {why}"));
+    let machine: Machine = line.parse().map_err(|error: MachineError| wrong(&error))?;
+    let costs = machine.costs().map_err(|error| wrong(&error))?;
+    let cpu = |place| {
+        let (node, cpu, core) = machine.cpu(Place(place))?;
+        Some(PlaceCpu { node, cpu, core })
+    };
+    let of_places: Option<Vec<PlaceCpu>> = (0..costs.places()).map(cpu).collect();
+    let cpus = of_places.map(|of_places| Cpus {
+        nodes: machine.nodes().map_or_else(Vec::new, numbered),
+        of_places,
+    });
+    let places = Places::of(costs, cpus, Path::new(line));
+    Ok(Places {
+        unit: machine.is_in_nanoseconds().then_some(NS),
+        ..places
+    })
+}
+
 /// Reads a square table of latencies. Row and column n belong to CPU n.
 fn latencies(file: &Path) -> Result<Places, Failure> {
     let costs = read::latencies(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    let cpus = (0..costs.places()).collect();
+    let cpus = Cpus::of_one(0..costs.places());
     let places = Places::of(costs, Some(cpus), file);
     Ok(Places {
         unit: Some(NS),
@@ -120,7 +301,7 @@ fn topology(file: &Path) -> Result<Places, Failure> {
         cpus,
         is_in_nanoseconds,
     } = read::hwloc(file).map_err(|error| Failure::Usage(error.to_string()))?;
-    let places = Places::of(costs, Some(cpus), file);
+    let places = Places::of(costs, Some(Cpus::of_one(cpus)), file);
     Ok(Places {
         unit: is_in_nanoseconds.then_some(NS),
         ..places
@@ -186,8 +367,9 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     let machine = envelope.machine;
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
+    let cpus = cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == costs.places());
     Ok(Places {
-        cpus: cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == costs.places()),
+        cpus: cpus.map(Cpus::of_one),
         costs,
         unit: Some(NS),
         machine,

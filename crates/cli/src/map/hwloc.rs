@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &HwlocArgs) -> Result<(), Failure> {
     let file = &arguments.costs;
     let wrong = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
     let Places { costs, cpus, .. } = Places::read(file)?;
-    let cpus = cpus.ok_or_else(|| {
+    let cpus = cpus.and_then(|cpus| cpus.on_one()).ok_or_else(|| {
         wrong("its places are no CPUs of a computer, and hwloc describes nothing else; measure this computer")
     })?;
     let mut each_once = cpus.clone();

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
-use super::costs::{Places, name_of};
+use super::costs::{Nodes, Places, name_of};
 use crate::args::{input, kept, such_as};
 use crate::failure::Failure;
 
@@ -31,14 +31,25 @@ pub(crate) struct ProblemArgs {
     #[arg(long, value_name = "TASKS", value_parser = such_as("4", kept), requires = "pattern")]
     pub tasks: Option<usize>,
 
-    /// The cost of a unit of volume between cores. The ending of the name tells the format. A .json
+    /// The cost of a unit of volume between cores: a file, or a machine in one line. The ending of the name tells the format. A .json
     /// file is the JSON of `stats --matrix`, and an .xml file has distances of hwloc. A .toml file,
     /// or a name such as qs22, is a simulated machine, and a unit is then 128 bytes from one SPE to
     /// another. Any other file is a table of latencies with commas between the values, as
     /// core-to-core-latency --csv writes it. Such a table names no CPUs: its first line is taken for
-    /// CPU 0, its second line for CPU 1 and so on
+    /// CPU 0, its second line for CPU 1 and so on. A machine in one line has its levels, the
+    /// outermost first, each with its number of parts and its cost: "node:2@1.8us package:2@120ns
+    /// core:16@60ns", or "tleaf 3 2 10 4 5 8 1" as for Scotch
     #[arg(long, value_name = "FILE", value_parser = input())]
     pub costs: Option<PathBuf>,
+
+    /// The places are on several nodes with the CPUs of --costs: a number such as 4, or names such as
+    /// n01,n02
+    #[arg(long, value_name = "NODES", requires_all = ["costs", "network"])]
+    pub nodes: Option<Nodes>,
+
+    /// The cost of a unit of volume between CPUs of different nodes, such as 1.8us
+    #[arg(long, value_name = "COST", requires = "nodes")]
+    pub network: Option<String>,
 }
 
 pub(super) fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
@@ -69,7 +80,7 @@ impl ProblemArgs {
     ) -> Result<(Volumes, Places), Failure> {
         let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
-            let places = Places::read(costs)?;
+            let places = self.places(costs)?;
             let tasks = self.tasks.unwrap_or(places.costs.places());
             let silent = Volumes::from_edges(tasks, []);
             fits(silent.expect("no volume is wrong"), &places.costs)?;
@@ -81,7 +92,7 @@ impl ProblemArgs {
         }
         let file = file.expect("clap asks for one");
         if let Some(costs) = &self.costs {
-            return match (read::edges(file), Places::read(costs)) {
+            return match (read::edges(file), self.places(costs)) {
                 (Err(ReadError::TooManyTasks { .. }), Ok(places)) => Err(Failure::Usage(format!(
                     "{}: 2^{} or more tasks do not fit on {} places: use smaller numbers of tasks",
                     self.files(Some(file)),
@@ -103,6 +114,15 @@ impl ProblemArgs {
                 )))
             }
             Err(error) => Err(usage(error)),
+        }
+    }
+
+    /// Reads the places, and repeats them on the nodes.
+    fn places(&self, costs: &Path) -> Result<Places, Failure> {
+        let places = Places::read(costs)?;
+        match (&self.nodes, &self.network) {
+            (Some(nodes), Some(network)) => places.on_nodes(nodes, network),
+            _ => Ok(places),
         }
     }
 

@@ -13,14 +13,14 @@ use cellworks_mapping::{
     Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
-    Envelope, FixedTask, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Trust,
-    json, placement,
+    Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
+    PlacementTrials, Trust, json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
 
 use super::binding::to_report;
-use super::costs::Places;
+use super::costs::{Cpus, Places};
 use super::measure::{Measured, ROUNDS};
 use super::problem::{ProblemArgs, parameters};
 use crate::args::{
@@ -177,7 +177,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     } = places;
     let problem = Arc::new(problem(arguments, volumes, costs)?);
     warnings.extend(problem.ignored_products().map(ignored));
-    let measured = measured(arguments, problem.volumes().tasks(), cpus.as_deref())?;
+    let measured = measured(arguments, problem.volumes().tasks(), cpus.as_ref())?;
     let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -215,18 +215,25 @@ fn ignored([least, most]: [f64; 2]) -> String {
 fn measured<'a>(
     arguments: &'a SolveArgs,
     tasks: usize,
-    cpus: Option<&[usize]>,
+    cpus: Option<&Cpus>,
 ) -> Result<Option<Measured<'a>>, Failure> {
     if arguments.command.is_empty() {
         return Ok(None);
     }
-    let Some(cpus) = cpus else {
+    let Some(cpus) = cpus.map(Cpus::on_one) else {
         return Err(Failure::Usage(
             "a command is run on CPUs, and the places of this problem are none; name costs between CPUs with \
              --costs, or leave the command out"
                 .to_owned(),
         ));
     };
+    let cpus = cpus.ok_or_else(|| {
+        Failure::Usage(
+            "a command is run on this computer, and the places of this problem are CPUs of several; leave the \
+             command out"
+                .to_owned(),
+        )
+    })?;
     let forbidden = arguments.forbidden();
     let places = cpus.iter().enumerate();
     let open: Vec<usize> = places
@@ -412,7 +419,7 @@ struct Solving {
     problem: PlacementProblem,
     seed: u64,
     limit: Duration,
-    cpus: Option<Vec<usize>>,
+    cpus: Option<Cpus>,
     /// The average cost of a random placement.
     average: f64,
     /// The best placements so far, the cheapest first.
@@ -445,10 +452,18 @@ impl Solving {
         self.best.get(trials.map_or(0, PlacementTrials::fastest))
     }
 
-    /// Returns the CPUs of the tasks, if the places are CPUs.
+    /// Returns the CPUs of the tasks, if the places are CPUs of one computer.
     fn binding(&self, best: &Best) -> Option<Binding> {
-        let cpus = self.cpus.as_ref()?;
+        let cpus = self.cpus.as_ref()?.on_one()?;
         Some(Binding::new(&best.placement, |place| cpus[place.0]))
+    }
+
+    /// Returns the CPU of each task, if the places are CPUs.
+    fn cpus_of_tasks(&self, best: &Best) -> Vec<PlaceCpu> {
+        let places = best.placement.places().iter();
+        let cpus = self.cpus.iter();
+        cpus.flat_map(|cpus| places.clone().map(|place| cpus.of_places[place.0]))
+            .collect()
     }
 
     /// Returns a trial of a placement, without times.
@@ -564,6 +579,11 @@ impl Steps for Solving {
             results: self.results(),
             optimal: self.is_optimal(),
             placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
+            cpus: kept.map_or_else(Vec::new, |best| self.cpus_of_tasks(best)),
+            nodes: self
+                .cpus
+                .as_ref()
+                .map_or_else(Vec::new, |cpus| cpus.nodes.clone()),
             binding: binding.as_ref().map(to_report),
             trials: self.trials,
             problem: self.problem,

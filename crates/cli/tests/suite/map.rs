@@ -1401,3 +1401,114 @@ fn patterns_that_cannot_be() {
         too_many.err
     );
 }
+
+/// A ring of eight tasks.
+const RING_OF_8: [&str; 4] = ["--pattern", "ring", "--tasks", "8"];
+
+#[test]
+fn a_machine_of_nodes_is_described_in_one_line() {
+    let machine = "node:2@1.8us package:2@120ns core:2@60ns";
+    let run = [&RING_OF_8[..], &["--costs", machine, "--format", "json"]].concat();
+    let report = solve(&run).json();
+    // In each direction 4 pairs of cores, 2 pairs of packages and 2 pairs of nodes.
+    assert_eq!(
+        result(&report, "cost"),
+        2.0 * (4.0 * 60.0 + 2.0 * 120.0 + 2.0 * 1800.0)
+    );
+    assert_eq!(report["problem"]["unit"], "ns");
+    assert_eq!(report["nodes"], json!(["node 0", "node 1"]));
+    assert_eq!(report["binding"], Value::Null);
+    let placement = list(&report, "placement").iter();
+    for (place, cpu) in placement.zip(list(&report, "cpus")) {
+        let place = place.as_u64().unwrap();
+        assert_eq!(
+            *cpu,
+            json!({"node": place / 4, "cpu": place % 4, "core": place % 4})
+        );
+    }
+    assert_eq!(report["machine"]["spe_places"][5], "node 1 CPU 1");
+
+    let text = printed(&[&RING_OF_8[..], &["--costs", machine]].concat());
+    assert!(text.contains("\nnode 1: tasks "), "{text}");
+    assert!(!text.contains("taskset"), "{text}");
+    let csv = printed(&[&RING_OF_8[..], &["--costs", machine, "--format", "csv"]].concat());
+    let nodes = csv.trim_end().rsplit(',').next().unwrap();
+    assert_eq!(
+        nodes.split(' ').filter(|node| *node == "1").count(),
+        4,
+        "{csv}"
+    );
+
+    let one = printed(&[&RING_OF_8[..], &["--costs", "package:2 core:2 pu:2"]].concat());
+    assert!(one.contains("taskset --cpu-list 0-7 COMMAND"), "{one}");
+    let tree = printed(&[&RING_OF_8[..], &["--costs", "tleaf 3 2 10 2 5 2 1"]].concat());
+    // As many as above, at the costs of links: 4 * 1, 2 * 5 and 2 * 10, in each direction.
+    assert!(tree.contains("cost          68"), "{tree}");
+    assert!(!tree.contains("CPU"), "{tree}");
+}
+
+#[test]
+fn a_measured_node_is_repeated() {
+    let (_folder, paths) = files(&[("node.csv", ",\n10,\n")]);
+    let node = paths[0].to_str().unwrap();
+    let of_two = |nodes: &[&'static str]| {
+        let flags = [
+            "--pattern",
+            "ring",
+            "--tasks",
+            "4",
+            "--costs",
+            node,
+            "--nodes",
+        ];
+        solve(&[&flags[..], nodes].concat())
+    };
+    let report = of_two(&["n01,n02", "--network", "1us", "--format", "json"]).json();
+    assert_eq!(result(&report, "cost"), 2.0 * (2.0 * 10.0 + 2.0 * 1000.0));
+    assert_eq!(report["nodes"], json!(["n01", "n02"]));
+    assert_eq!(report["machine"]["spe_places"][3], "n02 CPU 1");
+    assert_eq!(report["cpus"][0]["core"], Value::Null);
+    let refused = |nodes: &[&'static str], message: &str| {
+        let run = of_two(nodes);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{nodes:?}");
+        assert!(run.err.contains(message), "{nodes:?}: {}", run.err);
+    };
+    refused(&["2"], "--network <COST>");
+    refused(
+        &["0", "--network", "1us"],
+        "nodes are a number from 1 to 65536",
+    );
+    refused(&["a,b,a", "--network", "1us"], "a is named twice");
+    refused(
+        &["2", "--network", "1"],
+        "--network: 1 has no unit, and the costs within a node have one, ns",
+    );
+    refused(
+        &["2", "--network", "fast"],
+        "--network: \"fast\" is no cost",
+    );
+}
+
+#[test]
+fn a_machine_that_cannot_be() {
+    let refused = |costs: &[&str], message: &str| {
+        let run = solve(&[&RING_OF_8[..], &["--costs"], costs].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{costs:?}");
+        assert!(run.err.contains(message), "{costs:?}: {}", run.err);
+    };
+    refused(
+        &["node:2 packet:4"],
+        "--costs \"node:2 packet:4\": `packet` is no level of a computer",
+    );
+    refused(&["2 2"], "8 tasks do not fit on 4 places");
+    refused(
+        &["node:2 core:4", "--nodes", "2", "--network", "9"],
+        "--nodes: the machine of --costs has nodes already",
+    );
+    refused(
+        &["2 4", "--nodes", "2", "--network", "9"],
+        "the places of --costs are no CPUs",
+    );
+    let command = ["node:2 core:4", "--", "true"];
+    refused(&command, "the places of this problem are CPUs of several");
+}

@@ -50,8 +50,16 @@ pub struct PlacementReport {
     pub optimal: bool,
     /// The place of task 0, of task 1 and so on. Empty if the run found no placement.
     pub placement: Vec<usize>,
+    /// The names of the nodes, which are the computers of a job. Empty if the places are on one
+    /// computer, and in files that an older version of the command wrote.
+    #[serde(default)]
+    pub nodes: Vec<String>,
+    /// The CPU of task 0, of task 1 and so on, with its node and its core. Empty if the places are
+    /// not CPUs, and in files that an older version of the command wrote.
+    #[serde(default)]
+    pub cpus: Vec<PlaceCpu>,
     /// The CPUs of the tasks, for programs that bind tasks to CPUs. `None` if the places are not
-    /// CPUs of a computer.
+    /// CPUs of one computer.
     pub binding: Option<CpuBinding>,
     /// The times of a command with each of the cheapest placements that were found. `None` if no
     /// command was run. If a command was run, `placement` is the placement with which the command
@@ -91,6 +99,19 @@ pub struct FixedTask {
     pub task: usize,
     /// The number of the place.
     pub place: usize,
+}
+
+/// A CPU of a computer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlaceCpu {
+    /// The number of the node, from 0. It is 0 if there is only one computer.
+    pub node: usize,
+    /// The number of the CPU in the operating system of its node.
+    pub cpu: usize,
+    /// The number of the CPU's core in its node. CPUs with the same number are hardware threads of
+    /// one core. `None` if the core is unknown.
+    pub core: Option<usize>,
 }
 
 /// The CPU of each task, in the notations of other programs.

@@ -54,8 +54,25 @@ fn what_a_command_took_is_shown_for_each_way() {
 fn csv_is_one_line() {
     assert_eq!(
         super::csv(&made_up::placement()),
-        "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,time_to_best_ns,time_ns,iterations,placement,cpus\n\
-         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,2469,12500000,10000000000,54321,3 2 1,6 4 2\n"
+        "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n\
+         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,2469,12500000,10000000000,54321,3 2 1,6 4 2,\n"
+    );
+}
+
+#[test]
+fn tasks_on_several_computers_are_listed_by_node() {
+    let mut report = made_up::placement();
+    report.nodes = ["n01", "n02", "n03"].map(str::to_owned).to_vec();
+    report.binding = None;
+    report.cpus[1].node = 2;
+    let plain = super::table(&report, cellworks_report::WIDTH);
+    let listed = "\nn01: tasks 0 2 on CPUs 6 2\nn03: tasks 1 on CPUs 4\n";
+    assert!(plain.contains(listed), "{plain}");
+    assert!(super::csv(&report).ends_with(",6 4 2,0 2 0\n"));
+    let page = super::html(&report);
+    assert!(
+        page.contains("<td>1</td><td>2</td><td>n03</td><td>4</td>"),
+        "{page}"
     );
 }
 
@@ -78,8 +95,9 @@ fn an_interrupted_search_shows_what_it_had() {
     report.envelope.complete = false;
     report.results.clear();
     report.placement.clear();
+    report.cpus.clear();
     report.binding = None;
     let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(plain.contains("The run ended early"), "{plain}");
-    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,,\n"));
+    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,,,\n"));
 }

@@ -15,7 +15,7 @@ use crate::text::{bold, count, figures, ranges, whole, wrapped};
 use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
-time_to_best_ns,time_ns,iterations,placement,cpus\n";
+time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n";
 
 /// Returns the placement as tables of at most `width` columns. Titles contain ANSI styles.
 pub fn table(report: &PlacementReport, width: usize) -> String {
@@ -40,6 +40,20 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
         );
         text += &wrapped(&listed(&report.placement, " "), "", width);
     }
+    let on_nodes = nodes(report);
+    if !on_nodes.is_empty() {
+        text += &format!(
+            "\n{}: the tasks of each node, and the CPU of each\n",
+            bold("Nodes")
+        );
+        for (node, [tasks, cpus]) in on_nodes {
+            text += &wrapped(
+                &format!("{node}: tasks {tasks} on CPUs {cpus}"),
+                "  ",
+                width,
+            );
+        }
+    }
     if let Some(binding) = &report.binding {
         text += &format!("\n{}: how programs are told the CPUs\n", bold("Binding"));
         let cpus = listed(&binding.cpus, " ");
@@ -53,6 +67,21 @@ pub fn table(report: &PlacementReport, width: usize) -> String {
         }
     }
     text
+}
+
+/// Returns the tasks of each node that has tasks, and their CPUs. Empty for one computer.
+fn nodes(report: &PlacementReport) -> Vec<(&str, [String; 2])> {
+    let mut of_nodes = vec![[Vec::new(), Vec::new()]; report.nodes.len()];
+    for (task, cpu) in report.cpus.iter().enumerate() {
+        if let Some([tasks, cpus]) = of_nodes.get_mut(cpu.node) {
+            tasks.push(task);
+            cpus.push(cpu.cpu);
+        }
+    }
+    let named = report.nodes.iter().zip(of_nodes);
+    let used = named.filter(|(_, [tasks, _])| !tasks.is_empty());
+    used.map(|(node, lists)| (node.as_str(), lists.map(|list| listed(&list, " "))))
+        .collect()
 }
 
 fn names(report: &PlacementReport) -> String {
@@ -184,10 +213,8 @@ fn tools(binding: &CpuBinding) -> Vec<(&'static str, String)> {
 /// Returns the placement as CSV: a header and one line. docs/csv.md describes the columns.
 pub fn csv(report: &PlacementReport) -> String {
     let problem = &report.problem;
-    let cpus = report
-        .binding
-        .as_ref()
-        .map(|binding| listed(&binding.cpus, " "));
+    let cpus: Vec<usize> = report.cpus.iter().map(|place| place.cpu).collect();
+    let nodes: Vec<usize> = report.cpus.iter().map(|place| place.node).collect();
     let fields = [
         quoted(&problem.file),
         quoted(&or_empty(problem.costs.as_ref())),
@@ -203,7 +230,8 @@ pub fn csv(report: &PlacementReport) -> String {
         or_empty(report.result("time")),
         or_empty(report.result("iterations")),
         listed(&report.placement, " "),
-        or_empty(cpus),
+        listed(&cpus, " "),
+        listed(if report.nodes.is_empty() { &[] } else { &nodes }, " "),
     ];
     format!("{CSV_HEADER}{}\n", fields.join(","))
 }
@@ -306,7 +334,8 @@ fn trials_on_page(trials: &PlacementTrials) -> Markup {
 }
 
 fn placement(report: &PlacementReport) -> Option<Markup> {
-    let cpus = report.binding.as_ref().map(|binding| &binding.cpus);
+    let cpus = Some(&report.cpus).filter(|cpus| cpus.len() == report.placement.len());
+    let nodes = Some(&report.nodes).filter(|nodes| !nodes.is_empty());
     (!report.placement.is_empty()).then(|| {
         html! {
             div.wide {
@@ -315,6 +344,7 @@ fn placement(report: &PlacementReport) -> Option<Markup> {
                         tr {
                             th scope="col" { "task" }
                             th scope="col" { "place" }
+                            @if nodes.is_some() { th scope="col" { "node" } }
                             @if cpus.is_some() { th scope="col" { "CPU" } }
                         }
                     }
@@ -323,7 +353,10 @@ fn placement(report: &PlacementReport) -> Option<Markup> {
                             tr {
                                 td { (task) }
                                 td { (place) }
-                                @if let Some(cpus) = cpus { td { (cpus[task]) } }
+                                @if let Some((nodes, cpus)) = nodes.zip(cpus) {
+                                    td { (nodes[cpus[task].node]) }
+                                }
+                                @if let Some(cpus) = cpus { td { (cpus[task].cpu) } }
                             }
                         }
                     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use cellworks_report::{
     Bottleneck, Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement,
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
-    MappingTimes, PartCounters, PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials,
-    ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters, SweepInfo,
-    SweepReport,
+    MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
+    PlacementTrials, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
+    SweepInfo, SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -93,6 +93,14 @@ pub fn placement() -> PlacementReport {
         ],
         optimal: false,
         placement: vec![3, 2, 1],
+        nodes: Vec::new(),
+        cpus: [(6, 3), (4, 2), (2, 1)]
+            .map(|(cpu, core)| PlaceCpu {
+                node: 0,
+                cpu,
+                core: Some(core),
+            })
+            .to_vec(),
         binding: Some(CpuBinding {
             cpus: vec![6, 4, 2],
             cpu_list: "2,4,6".to_owned(),
