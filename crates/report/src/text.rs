@@ -465,10 +465,14 @@ pub(crate) fn still_trusted(report: &Report) -> Option<String> {
     (!report.envelope.trust.trustworthy && sound > 0 && sound < all).then(|| {
         format!(
             "{sound} of {all} measurements and matrices: those without a word in the column `doubt`, or after \
-             `Doubt:`. `cellworks compare` and `cellworks export` take only these."
+             `Doubt:`. `cellworks compare` and `cellworks export` leave \
+             out what is disturbed or unsteady."
         )
     })
 }
+
+/// The mark of a result that rests on measurements that have doubts.
+pub(crate) const DOUBTFUL: &str = "(doubtful)";
 
 /// Returns the text of advice. Doubtful advice has a mark at its end.
 pub(crate) fn advice(advice: &Advice) -> String {
@@ -535,6 +539,7 @@ mod tests {
             ]
             .map(|(name, value): (&str, Value)| (name.to_owned(), value))
             .into(),
+            doubtful: false,
         };
         assert_eq!(
             [0, 1].map(|loading| finding_parameters(&finding(loading))),

@@ -138,7 +138,6 @@ impl Found {
         if self.topology.capabilities().repeats {
             return;
         }
-        let is_uncertain = too_wide(self.measurements()).is_some();
         for (at, step) in self.steps.iter_mut().enumerate() {
             let (depends_on_state, has_states, is_wide) = match &step.state {
                 State::Measured(one) => (
@@ -154,7 +153,7 @@ impl Found {
             step.doubts = [
                 (conditions.is_disturbed(at), Doubt::Disturbed),
                 (is_unsteady, Doubt::Unsteady),
-                (is_uncertain && is_wide, Doubt::Uncertain),
+                (is_wide, Doubt::Uncertain),
             ]
             .into_iter()
             .filter_map(|(is_it, doubt)| is_it.then_some(doubt))
@@ -327,7 +326,7 @@ impl Steps for Found {
             kind: ReasonKind::Disturbed,
             text,
         }));
-        let results = findings(&measurements, capabilities);
+        let results = findings(&measurements, &self.topology);
         classify_storage(&self.topology, &mut measurements, &results);
         let mut advice = advise(&self.topology, &measurements, &results, &matrices);
         // Nothing in a run of another computer is about the machine that is named.

@@ -37,6 +37,10 @@ const WAKE_UPS_LONGER: u32 = 8;
 /// whether it is disturbed, and Ctrl-C waits for its end.
 const TOGETHER_MAX: usize = 8;
 
+/// The largest number of visits that `--until-trusted` adds to a measurement that is only uncertain.
+/// If visits differ, more of them do not make the interval narrow.
+const LONGER_MAX: u32 = 3;
+
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
     let files = arguments.common.output.files()?;
@@ -175,16 +179,24 @@ impl Measuring<'_> {
 
     /// Measures again what has doubts, until nothing has or the time is over.
     fn until_trusted(&mut self, limit: Duration) -> Result<(), End> {
+        let mut longer = vec![0; self.steps.len()];
         while self.begin.elapsed() < limit {
             let mut again = Vec::new();
             self.session
                 .update(|found| again = found.to_measure_again());
+            again.retain(|again| match again {
+                Again::Anew(_) => true,
+                Again::Longer(step) => longer[*step] < LONGER_MAX,
+            });
             if again.is_empty() {
                 break;
             }
             // The time until now does not count for what is measured from now on.
             self.doubts.end_window(self.session);
             for again in &again {
+                if let Again::Longer(step) = again {
+                    longer[*step] += 1;
+                }
                 // The visits that were disturbed are dropped, whatever they have measured. Those of
                 // an uncertain median are kept: to drop them would favour medians that agree by
                 // chance.
