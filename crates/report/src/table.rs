@@ -82,6 +82,7 @@ pub fn render(report: &Report, width: usize) -> String {
         text += &surroundings(host, width);
     }
     text += &cautions(&report.envelope, width);
+    text += &section("Trustworthy", text::trusted(report), width);
     text += &section("Still trustworthy", text::still_trusted(report), width);
     let advice = report.advice.iter();
     text += &section(

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Comparison, Kind, Ratio, Verdict};
 
 /// Runs of one computer are judged only if they would be apart by chance in at most one of this
-/// number of cases. Of 155 measurements on a quiet virtual machine, 9 were slower beyond both
+/// number of cases. Of 155 measurements on a virtual machine, 9 were slower beyond both
 /// intervals and 5 % between two runs, and none or one between three runs and three.
 const CASES_MIN: u64 = 20;
 

@@ -42,7 +42,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     text += &table(&of(&slower));
     let compared = &comparison.compared;
     text += &format!(
-        "A: {}\nB: {}\n\n",
+        "- A: {}\n- B: {}\n",
         compared.runs_of_a.join(", "),
         compared.runs_of_b.join(", ")
     );

@@ -15,7 +15,7 @@ mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{STATES_RATIO_MIN, State};
+use cellworks_stats::{STATES_RATIO_MIN, State, Storage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -158,6 +158,10 @@ pub struct Ratio {
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
+    /// Where the data of a measurement lies, in both A and B. `None` if it differs, for other values,
+    /// and in older files.
+    #[serde(default)]
+    pub lies_in: Option<Storage>,
     /// The smallest slowdown that would have set the intervals apart: 1.2 means that B would have
     /// been slower beyond both intervals from 20 % more time on. `None` without an interval, for
     /// other units than times and rates, and in older files.
@@ -405,6 +409,7 @@ impl Ratio {
             value_unit: a.unit.clone(),
             interval,
             verdict: verdict(interval, is_a_rate(&a.unit)),
+            lies_in: a.lies_in.filter(|_| a.lies_in == b.lies_in),
             noticeable_slowdown: noticeable(a, b),
         })
     }

@@ -823,6 +823,24 @@ fn the_smallest_slowdown_that_would_have_been_noticed_is_said() {
     says(&comparison, "50.0");
 }
 
+/// `stats` and `compare` name a place of data by the same word.
+#[test]
+fn what_lies_in_a_cache_is_named_as_in_the_table_of_stats() {
+    let [mut a, mut b] = days();
+    for report in [&mut a, &mut b] {
+        report.measurements[1].lies_in = Some(Storage::Cache);
+    }
+    let text = table(&compared(&[a.clone(), b.clone()]), cellworks_report::WIDTH);
+    assert!(
+        text.contains("between=cache-spe") && text.contains("between=memory-spe"),
+        "{text}"
+    );
+    // In B it does not lie there.
+    b.measurements[1].lies_in = Some(Storage::Memory);
+    let text = table(&compared(&[a, b]), cellworks_report::WIDTH);
+    assert!(!text.contains("cache-spe"), "{text}");
+}
+
 #[test]
 fn a_comment_has_the_verdict_first_and_unbroken_lines() {
     let [mut a, mut b] = days();
@@ -842,10 +860,9 @@ fn a_comment_has_the_verdict_first_and_unbroken_lines() {
 | mailbox | 160 ns | 200 ns | 1.250 | 1.222 to 1.278 |
 | matrix of atomic | 50.0 ns | 55.0 ns | 1.100 | 1.100 to 1.100 |
 
-A: a1, a2, a3
-B: b1, b2, b3
-
-- 5 measurements in both: B takes 0.89 times as long, in the geometric mean.
+- A: a1, a2, a3
+- B: b1, b2, b3
+- 5 measurements in both: B takes 0.93 times as long, in the geometric mean.
 ";
     assert!(text.starts_with(start), "{text}");
     assert!(
@@ -853,10 +870,10 @@ B: b1, b2, b3
         "{text}"
     );
     for folded in [
-        "<details><summary>Faster beyond both intervals: 2</summary>\n\n| what |",
+        "<details><summary>Faster beyond both intervals: 1</summary>\n\n| what |",
         "<details><summary>All ratios: 7</summary>\n\n| what |",
-        "<details><summary>Only in a1 and 2 more: 132</summary>\n\n- dmalistget (",
-        "\n- and 82 more\n",
+        "<details><summary>Only in a1 and 2 more: 131</summary>\n\n- only_0\n",
+        "\n- and 81 more\n",
     ] {
         assert!(text.contains(folded), "{text}");
     }

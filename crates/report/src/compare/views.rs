@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, is_enough, listed};
 use crate::csv::quoted;
-use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped};
+use crate::text::{
+    bandwidth, bold, count, in_words, place, size, time, trimmed, without_unit, wrapped,
+};
 use crate::words::Words;
 
 pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
@@ -112,16 +114,13 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
         .chunk_by(|a, b| (a.kind, &a.name) == (b.kind, &b.name))
         .map(|ratios| {
             let first = &ratios[0];
-            let everywhere = |name: &String, value: &Value| {
-                ratios
-                    .iter()
-                    .all(|ratio| ratio.parameters.get(name) == Some(value))
+            let everywhere = |name: &str| {
+                let value = shown(first, name);
+                ratios.iter().all(|ratio| shown(ratio, name) == value)
             };
-            let common: BTreeMap<String, Value> = first
-                .parameters
-                .iter()
-                .filter(|(name, value)| everywhere(name, value))
-                .map(|(name, value)| (name.clone(), value.clone()))
+            let names = first.parameters.keys().filter(|name| everywhere(name));
+            let common: BTreeMap<String, Value> = names
+                .filter_map(|name| Some((name.clone(), shown(first, name)?)))
                 .collect();
             let mut varying: Vec<&str> = ratios
                 .iter()
@@ -244,11 +243,20 @@ pub(super) fn factor(ratio: f64) -> String {
     }
 }
 
+/// Returns the value of a parameter. Where the data of a measurement lies is named as `stats` names it.
+fn shown(ratio: &Ratio, name: &str) -> Option<Value> {
+    let place = place(ratio.lies_in).filter(|_| name == "between");
+    match place {
+        Some(place) => Some(place.into()),
+        None => ratio.parameters.get(name).cloned(),
+    }
+}
+
 /// Returns the value of a parameter, or an empty text if the ratio does not have the parameter.
 fn parameter(ratio: &Ratio, name: &str) -> String {
-    match ratio.parameters.get(name) {
+    match shown(ratio, name) {
         None => String::new(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text,
         Some(value) if name.ends_with("_bytes") => match value.as_u64() {
             Some(bytes) => in_unit(bytes as f64, "bytes"),
             None => value.to_string(),
