@@ -304,6 +304,9 @@ impl Measuring<'_> {
         let session = self.session;
         let readings = self.reference.as_ref().map_or(0, Readings::count);
         session.progress().about(session.say(title));
+        if self.took.iter().any(|took| !took.is_zero()) {
+            visited.iter_mut().for_each(Visits::set_warm);
+        }
         if let [only] = visited {
             let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
             let measured = self.machine.visit(only, more, &mut |done, all| {
