@@ -288,8 +288,8 @@ Examples:
   cellworks export smaller-is-better run-*.json > times.json
       Medians of several runs, for github-action-benchmark.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
-cannot be relied upon.";
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or no run \
+can be relied upon.";
 
 const COMPARE_USAGE: &str = "\
 cellworks compare [OPTIONS] <A.json> <B.json>
@@ -303,8 +303,8 @@ Examples:
       A gate for a build server, with three or more runs of each side: what lies within their
       spread is not slower.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
-cannot be relied upon, 4 the second run is slower by more than --threshold.";
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, no run of \
+a side can be relied upon, or there are too few to judge, 4 the second run is slower by more than --threshold.";
 
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
 /// error.

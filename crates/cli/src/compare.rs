@@ -100,12 +100,15 @@ pub(crate) fn named(runs: &[(String, Measured)]) -> Vec<(&str, &Measured)> {
         .collect()
 }
 
+/// Runs with the names of their files.
+pub(crate) type Runs = Vec<(String, Measured)>;
+
 /// Reads the runs of one side. Unless `untrusted` is set, leaves out the measurements that have doubts,
 /// and runs that cannot be relied upon: returns sentences about those. Fails if no run is left.
 pub(crate) fn load_side(
     paths: &[PathBuf],
     untrusted: bool,
-) -> Result<(Vec<(String, Measured)>, Vec<String>), Failure> {
+) -> Result<(Runs, Vec<String>), Failure> {
     let (mut runs, mut refused) = (Vec::new(), Vec::new());
     for path in paths {
         let name = path.display().to_string();

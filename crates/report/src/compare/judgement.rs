@@ -34,7 +34,7 @@ pub struct Judgement {
 /// Returns whether so many runs of A and of B can tell a change from what varies from run to run:
 /// without a change, all runs of B would be slower than all runs of A in at most one of 20 cases.
 /// Three runs and three are enough, and so are five and two, or 19 and one.
-pub fn is_enough(runs_of_a: usize, runs_of_b: usize) -> bool {
+pub(super) fn is_enough(runs_of_a: usize, runs_of_b: usize) -> bool {
     let (fewer, more) = (runs_of_a.min(runs_of_b), runs_of_a.max(runs_of_b));
     let mut orders = 1_u64;
     for chosen in 1..=fewer as u64 {

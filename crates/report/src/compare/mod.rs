@@ -26,7 +26,8 @@ use crate::{Envelope, Environment, MachineInfo, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
 
-pub use judgement::{Judgement, is_enough};
+pub use judgement::Judgement;
+use judgement::is_enough;
 pub use markdown::markdown;
 pub use page::html;
 pub use values::{CompareError, Kind, Spread};
