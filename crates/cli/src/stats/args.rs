@@ -91,7 +91,7 @@ pub(crate) struct StatsArgs {
     pub iterations: Option<u64>,
 
     /// The number of operations of the warm-up, which are not measured [default: as many as take 10
-    /// ms; on a simulated machine 16 or fewer]
+    /// ms, or 2.5 ms after another measurement; on a simulated machine 16 or fewer]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = such_as("10k", count))]
     pub warm_up: Option<u64>,
 
