@@ -230,14 +230,21 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE", num_args = 1.., value_parser = input())]
     pub with: Vec<PathBuf>,
 
-    /// Ends with exit code 4 if a time or a rate of the second run is worse by more than this, such
-    /// as 5%. A difference does not count if the intervals of both runs are known and overlap
+    /// Ends with exit code 4 if a time or a rate of the second side is worse by more than this, such
+    /// as 5%. A difference counts only if the intervals of both sides do not overlap, and if there
+    /// are enough runs to tell it from what varies from run to run: three of each side, or five and
+    /// two. A simulated machine needs one of each
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
 
     /// Also compares runs that are not reliable, because they were disturbed or are uncertain
     #[arg(long)]
     pub untrusted: bool,
+
+    /// Writes the comparison also as Markdown, for a comment on a pull request: what is slower first,
+    /// and the rest folded
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -281,8 +288,8 @@ Examples:
   cellworks export smaller-is-better run-*.json > times.json
       Medians of several runs, for github-action-benchmark.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
-cannot be relied upon.";
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or no run \
+can be relied upon.";
 
 const COMPARE_USAGE: &str = "\
 cellworks compare [OPTIONS] <A.json> <B.json>
@@ -292,13 +299,12 @@ const COMPARE_AFTER_HELP: &str = "\
 Examples:
   cellworks compare yesterday.json today.json --html both.html
       Two days of one computer, also as a page for a browser.
-  cellworks compare main.json branch.json --threshold 5%
-      A gate for a build server.
-  cellworks compare main-*.json --with branch-*.json --threshold 5%
-      The same with several runs of each side: what lies within their spread is not slower.
+  cellworks compare main-*.json --with branch-*.json --threshold 5% --markdown comment.md
+      A gate for a build server, with three or more runs of each side: what lies within their
+      spread is not slower.
 
-Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, or a run \
-cannot be relied upon, 4 the second run is slower by more than --threshold.";
+Exit codes: 0 done, 1 the result could not be written, 2 the arguments or files make no sense, no run of \
+a side can be relied upon, or there are too few to judge, 4 the second run is slower by more than --threshold.";
 
 /// Simulates the experiments of papers, and prints the published and the simulated numbers with the
 /// error.

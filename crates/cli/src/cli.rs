@@ -19,7 +19,9 @@ Where to begin:
   cellworks map solve --pattern pairs --tasks 2 --costs matrix.json
       On which two cores two threads that talk to each other should run, and what others cost on average.
   cellworks stats --machine qs20
-      What communication costs on a simulated Cell blade.";
+      What communication costs on a simulated Cell blade.
+  cellworks completions bash
+      A script with which bash completes commands, flags, machines and programs; zsh and fish have one too.";
 
 /// Measures and simulates machines made of cells, runs programs on them, and maps tasks to their
 /// cells. A cell is a core with a small local store, and moves data by DMA, mailboxes and signals.

@@ -1,10 +1,9 @@
 //! `cellworks export`: prints results for services that watch for regressions.
 
-use cellworks_report::Measured;
 use cellworks_report::export::{self, Target};
 
 use crate::args::{ExportArgs, ExportTarget, refuse_standard_input_twice};
-use crate::compare::{load, named, refuse_twice};
+use crate::compare::{load_side, named, refuse_twice};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -12,11 +11,7 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<(), Failure> {
     let files = &arguments.files;
     refuse_twice(files)?;
     refuse_standard_input_twice(files)?;
-    let load = |path| -> Result<(String, Measured), Failure> {
-        let path: &std::path::PathBuf = path;
-        Ok((path.display().to_string(), load(path, arguments.untrusted)?))
-    };
-    let runs: Vec<_> = files.iter().map(load).collect::<Result<_, _>>()?;
+    let (runs, _) = load_side(files, arguments.untrusted)?;
     let target = match arguments.target {
         ExportTarget::Bencher => Target::Bencher,
         ExportTarget::SmallerIsBetter => Target::SmallerIsBetter,

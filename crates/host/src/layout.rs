@@ -99,6 +99,10 @@ impl Layout {
             Some(bytes) => topology.with_last_level_cache(bytes),
             None => topology,
         };
+        let topology = match cpus.cache_levels {
+            Some(levels) => topology.with_cache_levels(levels),
+            None => topology,
+        };
         let workers = order
             .iter()
             .take(spes)
@@ -153,6 +157,7 @@ mod tests {
             left_out: Vec::new(),
             quota: None,
             last_level_cache_bytes: None,
+            cache_levels: None,
             memory_nodes: (0..cells).map(node).collect(),
             model_name: Some("a computer".to_owned()),
             notes: Vec::new(),

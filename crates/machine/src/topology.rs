@@ -30,6 +30,7 @@ pub struct Topology {
     modules: Vec<ModuleId>,
     place_of_ppe: Option<String>,
     last_level_cache_bytes: Option<usize>,
+    cache_levels: Option<usize>,
     capabilities: Capabilities,
 }
 
@@ -104,6 +105,7 @@ impl Topology {
             modules: (0..=highest as u16).map(ModuleId::new).collect(),
             place_of_ppe: None,
             last_level_cache_bytes: None,
+            cache_levels: None,
             capabilities: Capabilities::default(),
         }
     }
@@ -249,6 +251,18 @@ impl Topology {
     /// Returns the size of a Cell's last-level cache in bytes, if it is known.
     pub fn last_level_cache_bytes(&self) -> Option<usize> {
         self.last_level_cache_bytes
+    }
+
+    /// Returns the same machine with so many levels of caches.
+    #[must_use]
+    pub fn with_cache_levels(mut self, levels: usize) -> Self {
+        self.cache_levels = Some(levels);
+        self
+    }
+
+    /// Returns the number of levels of caches, if it is known.
+    pub fn cache_levels(&self) -> Option<usize> {
+        self.cache_levels
     }
 
     /// Returns the memory module nearest to an SPE.

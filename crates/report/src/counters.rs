@@ -108,6 +108,7 @@ fn of_result(bottleneck: &Bottleneck, value: f64) -> String {
         value,
         unit: bottleneck.unit.clone(),
         parameters: BTreeMap::new(),
+        doubtful: false,
     })
 }
 

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use cellworks_stats::{Doubt, Measurement};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -62,18 +63,24 @@ impl Measured {
     }
 
     /// Removes the measurements and matrices that have doubts from a report of `stats`, and returns
-    /// how many there were. If the report is not trustworthy only because of them, it counts as
-    /// trustworthy afterwards. It then also loses its findings and its matrix of memory, which may
-    /// rest on what was removed. A report is not changed if nothing trustworthy would be left.
+    /// how many there were. What is only uncertain and has an interval stays, because the interval
+    /// says how much is known, unless most of the report is uncertain. If the report is not
+    /// trustworthy only because of what was removed, it counts as trustworthy afterwards. It then
+    /// also loses its findings and its matrix of memory, which may rest on what was removed. A report
+    /// is not changed if nothing trustworthy would be left.
     pub fn leave_out_doubts(&mut self) -> usize {
         let Self::Stats(report) = self else {
             return 0;
         };
+        let is_uncertain = |(_, kind)| kind == Some(ReasonKind::Uncertain);
+        let most_are_uncertain = report.envelope.trust.reasons().any(is_uncertain);
+        let is_sound = |one: &Measurement| match one.doubts[..] {
+            [] => true,
+            [Doubt::Uncertain] => !most_are_uncertain && one.median_interval_ns.is_some(),
+            _ => false,
+        };
         let (all, matrices) = (report.measurements.len(), report.matrices.len());
-        let sound = report
-            .measurements
-            .iter()
-            .filter(|one| one.doubts.is_empty());
+        let sound = report.measurements.iter().filter(|one| is_sound(one));
         let sound_matrices = report.matrices.iter().filter(|one| one.doubts.is_empty());
         let left = sound.count() + sound_matrices.count();
         let removed = all + matrices - left;
@@ -101,7 +108,7 @@ impl Measured {
             report.results.clear();
             report.memory_matrix = None;
         }
-        report.measurements.retain(|one| one.doubts.is_empty());
+        report.measurements.retain(is_sound);
         report.matrices.retain(|one| one.doubts.is_empty());
         removed
     }
@@ -267,7 +274,6 @@ fn ends_too_early(text: &[u8], error: &serde_json::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cellworks_stats::Doubt;
     use serde_json::json;
 
     use super::*;
@@ -412,6 +418,18 @@ mod tests {
         let mut short = report(None, 1);
         assert_eq!(short.leave_out_doubts(), 1);
         assert_eq!(left(&short), (all - 1, false, true));
+        // A wide interval says how much is known, so the row stays, unless most of the run is so.
+        let uncertain = |trust| {
+            let mut uncertain = report(trust, 2);
+            if let Measured::Stats(report) = &mut uncertain {
+                report.measurements[0].doubts = vec![Doubt::Uncertain];
+                report.measurements[1].doubts = vec![Doubt::Uncertain];
+                report.measurements[1].median_interval_ns = None;
+            }
+            uncertain.leave_out_doubts()
+        };
+        assert_eq!(uncertain(None), 1);
+        assert_eq!(uncertain(Some(untrusted(ReasonKind::Uncertain))), 2);
         // The reason is not that of some measurements alone, or no measurement has doubts.
         for (kind, doubted) in [(ReasonKind::Foreign, 2), (ReasonKind::Disturbed, 0)] {
             let mut refused = report(Some(untrusted(kind)), doubted);

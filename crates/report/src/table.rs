@@ -82,6 +82,7 @@ pub fn render(report: &Report, width: usize) -> String {
         text += &surroundings(host, width);
     }
     text += &cautions(&report.envelope, width);
+    text += &section("Trustworthy", text::trusted(report), width);
     text += &section("Still trustworthy", text::still_trusted(report), width);
     let advice = report.advice.iter();
     text += &section(
@@ -91,9 +92,13 @@ pub fn render(report: &Report, width: usize) -> String {
     );
     let results = report.results.iter().map(|finding| {
         let line = format!("{}: {}", finding_name(finding), finding_value(finding));
-        words.say(&match finding_parameters(finding) {
+        let line = match finding_parameters(finding) {
             parameters if parameters.is_empty() => line,
             parameters => format!("{line} ({parameters})"),
+        };
+        words.say(&match finding.doubtful {
+            true => format!("{line} {}", text::DOUBTFUL),
+            false => line,
         })
     });
     text += &section("Results", results, width);

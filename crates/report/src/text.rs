@@ -115,10 +115,18 @@ pub(crate) const fn between(between: Between) -> &'static str {
 /// Returns the two ends of a communication, as tables name them. If the data is in a cache, the
 /// name is `cache-spe`, and not `memory-spe` as in JSON.
 pub(crate) const fn ends(measurement: &Measurement) -> &'static str {
-    match measurement.lies_in {
-        Some(Storage::Cache) => "cache-spe",
-        Some(Storage::Partly) => "partly-spe",
-        Some(Storage::Memory) | None => between(measurement.parameters.between),
+    match place(measurement.lies_in) {
+        Some(ends) => ends,
+        None => between(measurement.parameters.between),
+    }
+}
+
+/// Returns how tables name `memory-spe` if the data is in a cache or partly so, else `None`.
+pub(crate) const fn place(lies_in: Option<Storage>) -> Option<&'static str> {
+    match lies_in {
+        Some(Storage::Cache) => Some("cache-spe"),
+        Some(Storage::Partly) => Some("partly-spe"),
+        Some(Storage::Memory) | None => None,
     }
 }
 
@@ -465,10 +473,34 @@ pub(crate) fn still_trusted(report: &Report) -> Option<String> {
     (!report.envelope.trust.trustworthy && sound > 0 && sound < all).then(|| {
         format!(
             "{sound} of {all} measurements and matrices: those without a word in the column `doubt`, or after \
-             `Doubt:`. `cellworks compare` and `cellworks export` take only these."
+             `Doubt:`. `cellworks compare` and `cellworks export` leave \
+             out what is disturbed or unsteady."
         )
     })
 }
+
+/// Returns a sentence about a complete run of a computer that can be trusted. `None` for others.
+pub(crate) fn trusted(report: &Report) -> Option<String> {
+    let envelope = &report.envelope;
+    let is_good = envelope.trust.trustworthy && envelope.complete;
+    let measurements = report.measurements.iter().map(|one| &one.doubts);
+    let doubts = measurements.chain(report.matrices.iter().map(|one| &one.doubts));
+    let (all, doubted) = (
+        doubts.clone().count(),
+        doubts.filter(|of| !of.is_empty()).count(),
+    );
+    (envelope.machine.is_this_computer() && is_good && all > 0).then(|| match doubted {
+        0 => "No measurement has a doubt.".to_owned(),
+        _ => format!(
+            "{} of {all} measurements and matrices have no doubt; the others have a word in the column `doubt`, or \
+             after `Doubt:`.",
+            all - doubted
+        ),
+    })
+}
+
+/// The mark of a result that rests on measurements that have doubts.
+pub(crate) const DOUBTFUL: &str = "(doubtful)";
 
 /// Returns the text of advice. Doubtful advice has a mark at its end.
 pub(crate) fn advice(advice: &Advice) -> String {
@@ -535,6 +567,7 @@ mod tests {
             ]
             .map(|(name, value): (&str, Value)| (name.to_owned(), value))
             .into(),
+            doubtful: false,
         };
         assert_eq!(
             [0, 1].map(|loading| finding_parameters(&finding(loading))),

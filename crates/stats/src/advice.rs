@@ -94,7 +94,7 @@ fn without_doubts(
     has_doubts.then(|| {
         texts(&Run {
             topology,
-            findings: &findings::findings(&sound, topology.capabilities()),
+            findings: &findings::findings(&sound, topology),
             measurements: &sound,
             matrices: &sound_matrices,
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use cellworks_machine::Capabilities;
+use cellworks_machine::Topology;
 
 use crate::function::Function;
 use crate::report::{Between, Finding, Measurement};
@@ -24,9 +24,9 @@ const MISSED_MAX: f64 = 0.55;
 
 const SAME_RATIO_MAX: f64 = 1.05;
 
-/// Derives quantities from several measurements on a machine with these capabilities. The
-/// measurements can be those of [`characterize`](crate::characterize). A quantity is left out if
-/// its measurements are missing.
+/// Derives quantities from several measurements on a machine. The measurements can be those of
+/// [`characterize`](crate::characterize). A quantity is left out if its measurements are missing. It
+/// is marked as doubtful if it does not also follow from the measurements without doubts, within 5 %.
 ///
 /// On a machine with caches and with threads that sleep:
 ///
@@ -55,11 +55,33 @@ const SAME_RATIO_MAX: f64 = 1.05;
 /// found if it is at least 1.6 times as slow as the next smaller cache, if it holds at least two
 /// tables that the next smaller cache does not hold, and if at least two larger tables were
 /// measured. A table is beyond the caches if a cache was found and larger tables are not much
-/// slower.
-pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
+/// slower. If the machine tells how many levels of caches it has, no more are found: of two levels
+/// between which the time grows least, the further is left out.
+pub fn findings(measurements: &[Measurement], machine: &Topology) -> Vec<Finding> {
+    let mut found = of_all(measurements, machine);
+    if measurements.iter().any(|one| !one.doubts.is_empty()) {
+        let sound = measurements.iter().filter(|one| one.doubts.is_empty());
+        let sound: Vec<Measurement> = sound.cloned().collect();
+        let sound = of_all(&sound, machine);
+        for one in &mut found {
+            one.doubtful = !sound.iter().any(|other| is_same(one, other));
+        }
+    }
+    found
+}
+
+/// Returns whether two findings are of the same quantity and differ by at most 5 %.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let least = one.value.min(other.value) * SAME_RATIO_MAX;
+    (&one.name, &one.parameters) == (&other.name, &other.parameters)
+        && one.value.max(other.value) <= least
+}
+
+fn of_all(measurements: &[Measurement], machine: &Topology) -> Vec<Finding> {
+    let capabilities = machine.capabilities();
     let chases: Vec<Chase> = measurements.iter().filter_map(Chase::of).collect();
     let mut findings = match capabilities.has_caches {
-        true => caches_and_memory(chases),
+        true => caches_and_memory(chases, machine.cache_levels()),
         false => {
             let mut findings = memory_latency(&chases);
             findings.extend(in_flight(&chases, "commands"));
@@ -76,10 +98,10 @@ pub fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec
     findings
 }
 
-fn caches_and_memory(mut chases: Vec<Chase>) -> Vec<Finding> {
+fn caches_and_memory(mut chases: Vec<Chase>, cache_levels: Option<usize>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let curve = by_size(&chases);
-    for (cache, level) in caches(&curve).iter().zip(1_usize..) {
+    for (cache, level) in caches(&curve, cache_levels).iter().zip(1_usize..) {
         let level = [("level", level.into())];
         findings.push(finding(
             "cache_bytes",
@@ -111,6 +133,7 @@ fn finding<const N: usize>(
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
+        doubtful: false,
     }
 }
 
@@ -164,9 +187,28 @@ struct Cache {
 ///      │●──●
 ///      └───────────────────── bytes
 /// ```
-fn caches(curve: &[(usize, f64)]) -> Vec<Cache> {
+///
+/// A disturbed curve may have more steps than the machine has caches, such as a step at the largest
+/// part of a shared cache that a virtual machine gets. `most` is the number of caches.
+fn caches(curve: &[(usize, f64)], most: Option<usize>) -> Vec<Cache> {
     let times = without_peaks(curve);
-    let levels = levels(curve, &times);
+    let mut levels = levels(curve, &times);
+    // The last level is memory.
+    while most.is_some_and(|most| levels.len() > most.max(1) + 1) {
+        let step = |at: &usize| {
+            let [near, far] = [*at - 1, *at].map(|at| median(&times[levels[at].clone()]));
+            far / near
+        };
+        let least = (1..levels.len()).min_by(|a, b| step(a).total_cmp(&step(b)));
+        let far = least.expect("there are at least three levels");
+        // Between the last cache and memory, the tables of a false level are partly in the cache.
+        let false_level = if far + 1 == levels.len() {
+            far - 1
+        } else {
+            far
+        };
+        levels.remove(false_level);
+    }
     let cache = |pair: &[RangeInclusive<usize>]| {
         let (low, high) = (
             median(&times[pair[0].clone()]),
@@ -369,7 +411,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::test_data::{self, parameters};
+    use cellworks_machine::Capabilities;
+
+    use crate::report::Doubt;
+    use crate::test_data::{self, parameters, two_pairs};
+
+    /// Returns the findings on a machine with these capabilities.
+    fn findings(measurements: &[Measurement], capabilities: Capabilities) -> Vec<Finding> {
+        let machine = two_pairs().with_capabilities(capabilities);
+        super::findings(measurements, &machine)
+    }
 
     fn measurement(function: Function, ns: f64) -> Measurement {
         test_data::measurement(function, parameters(1, Between::MemorySpe), ns)
@@ -430,7 +481,10 @@ mod tests {
     }
 
     fn sizes_of(curve: &[(usize, f64)]) -> Vec<usize> {
-        caches(curve).iter().map(|cache| cache.bytes).collect()
+        caches(curve, None)
+            .iter()
+            .map(|cache| cache.bytes)
+            .collect()
     }
 
     /// The three caches of well-known processors, and the latency of memory, from the makers'
@@ -451,7 +505,7 @@ mod tests {
         for (machine, memory_ns) in MACHINES {
             let clean = curve(&machine, memory_ns);
             for curve in [clean.clone(), disturbed(&clean, 0.08)] {
-                let found = caches(&curve);
+                let found = caches(&curve, None);
                 assert_eq!(found.len(), 3, "{curve:?}");
                 for (cache, (bytes, ns)) in found.iter().zip(machine) {
                     // A cache also holds most of a table that is a third larger than the cache, so
@@ -489,7 +543,7 @@ mod tests {
         ];
         let curve = times.map(|(kb, ns)| (kb * KB, ns));
         assert_eq!(sizes_of(&curve), [32 * KB, MB, 8 * MB]);
-        assert_eq!(caches(&curve)[0].latency_ns, 1.08);
+        assert_eq!(caches(&curve, None)[0].latency_ns, 1.08);
     }
 
     #[test]
@@ -517,23 +571,99 @@ mod tests {
     #[test]
     fn without_steps_or_points_there_are_no_caches() {
         let flat: Vec<_> = sizes().map(|bytes| (bytes, 4.0)).collect();
-        assert_eq!(caches(&flat), []);
-        assert_eq!(caches(&disturbed(&flat, 0.1)), []);
+        assert_eq!(caches(&flat, None), []);
+        assert_eq!(caches(&disturbed(&flat, 0.1), None), []);
         // The largest table takes 1.5 times as long as the smallest.
         let slope: Vec<_> = flat
             .iter()
             .map(|(bytes, ns)| (*bytes, ns * (*bytes as f64 / 4096.0).powf(0.036)))
             .collect();
-        assert_eq!(caches(&slope), []);
-        assert_eq!(caches(&[]), []);
-        assert_eq!(caches(&[(4_096, 1.0)]), []);
-        assert_eq!(caches(&[(4_096, 1.0), (8_192, 4.0)]), []);
+        assert_eq!(caches(&slope, None), []);
+        assert_eq!(caches(&[], None), []);
+        assert_eq!(caches(&[(4_096, 1.0)], None), []);
+        assert_eq!(caches(&[(4_096, 1.0), (8_192, 4.0)], None), []);
         assert_eq!(
-            caches(&[(4_096, 1.0), (8_192, 1.0), (16_384, 4.0)]),
+            caches(&[(4_096, 1.0), (8_192, 1.0), (16_384, 4.0)], None),
             [],
             "the last may have been disturbed"
         );
         assert_eq!(findings(&[], Capabilities::default()), []);
+    }
+
+    /// The times come from a virtual machine with three caches. Its curve bends four times: two
+    /// tables beyond the part of the last cache that it gets took the same time.
+    #[test]
+    fn there_are_no_more_caches_than_the_machine_has() {
+        let times = [
+            (4, 1.22),
+            (16, 1.22),
+            (32, 1.22),
+            (48, 1.64),
+            (64, 4.01),
+            (128, 4.46),
+            (256, 4.46),
+            (384, 4.55),
+            (512, 4.52),
+            (768, 4.93),
+            (1_024, 5.04),
+            (1_536, 9.92),
+            (2_048, 24.9),
+            (3_072, 34.7),
+            (4_096, 36.7),
+            (6_144, 42.1),
+            (8_192, 57.4),
+            (12_288, 81.3),
+            (16_384, 138.8),
+            (24_576, 115.9),
+            (32_768, 144.1),
+            (49_152, 175.6),
+            (65_536, 207.6),
+            (98_304, 206.0),
+            (131_072, 225.4),
+            (196_608, 237.4),
+            (262_144, 246.6),
+        ];
+        let curve = times.map(|(kb, ns)| (kb * KB, ns));
+        assert_eq!(caches(&curve, None).len(), 4);
+        let three = caches(&curve, Some(3));
+        let sizes: Vec<usize> = three.iter().map(|cache| cache.bytes / KB).collect();
+        assert_eq!(sizes, [48, 1_536, 24_576]);
+        assert!((34.0..45.0).contains(&three[2].latency_ns), "{three:?}");
+        // Without a number of levels, or with a larger one, nothing is left out.
+        assert_eq!(caches(&curve, Some(5)).len(), 4);
+        let measurements = times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns));
+        let machine = two_pairs().with_cache_levels(3);
+        let found = super::findings(&measurements, &machine);
+        let levels = found.iter().filter(|one| one.name == "cache_bytes");
+        assert_eq!(levels.count(), 3);
+    }
+
+    #[test]
+    fn what_rests_on_a_measurement_with_doubts_is_doubtful() {
+        let times = [
+            (4, 1.0),
+            (8, 1.0),
+            (16, 1.2),
+            (32, 9.0),
+            (64, 10.0),
+            (128, 10.0),
+        ];
+        let mut measurements = times.map(|(kb, ns)| chase(kb * KB, 1, 0, ns));
+        let doubtful = |measurements: &[Measurement]| -> Vec<(String, bool)> {
+            let found = findings(measurements, Capabilities::default()).into_iter();
+            found.map(|one| (one.name, one.doubtful)).collect()
+        };
+        let expected = |memory| {
+            [
+                ("cache_bytes", false),
+                ("cache_latency_ns", false),
+                ("memory_latency_ns", memory),
+            ]
+            .map(|(name, doubtful)| (name.to_owned(), doubtful))
+        };
+        assert_eq!(doubtful(&measurements), expected(false));
+        measurements[5].doubts = vec![Doubt::Uncertain];
+        assert_eq!(doubtful(&measurements), expected(true));
     }
 
     fn found(name: &str, value: f64, unit: &str, parameters: serde_json::Value) -> Finding {
@@ -543,6 +673,7 @@ mod tests {
             value,
             unit: unit.to_owned(),
             parameters,
+            doubtful: false,
         }
     }
 

@@ -8,7 +8,7 @@
 //!   the paper's flags   checked                      latency, bandwidth, circumstances
 //!      ▲
 //!   characterize(topology): the requests that describe a whole machine
-//!                          findings(measurements, capabilities): what follows from all of them
+//!                          findings(measurements, machine): what follows from all of them
 //! ```
 //!
 //! A matrix has a figure for each pair of SPEs, or for each memory module as seen from each Cell or

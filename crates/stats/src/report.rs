@@ -1,6 +1,7 @@
 //! The results of measurements. Their fields have the same names in the JSON of the command.
 
 use std::collections::BTreeMap;
+use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
 
@@ -245,6 +246,10 @@ pub struct Finding {
     pub unit: String,
     /// The parameters for which the quantity has this value, each with its name.
     pub parameters: BTreeMap<String, serde_json::Value>,
+    /// Whether the value rests on a measurement that has doubts. JSON has the field only if it is
+    /// true.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub doubtful: bool,
 }
 
 /// A recommendation, and the figures that support it.

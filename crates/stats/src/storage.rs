@@ -124,6 +124,7 @@ mod tests {
             value: bytes as f64,
             unit: "bytes".to_owned(),
             parameters: BTreeMap::new(),
+            doubtful: false,
         });
         let mut measurements = [measurement];
         classify_storage(topology, &mut measurements, findings.as_slice());

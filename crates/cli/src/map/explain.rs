@@ -192,6 +192,7 @@ fn results(
             value: value?,
             unit: "1".to_owned(),
             parameters: parameters.clone(),
+            doubtful: false,
         })
     });
     known.collect()

@@ -521,6 +521,7 @@ impl Solving {
                 value: value?,
                 unit: unit.to_owned(),
                 parameters: parameters.clone(),
+                doubtful: false,
             })
         });
         known.collect()

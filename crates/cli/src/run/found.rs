@@ -105,6 +105,7 @@ fn finding(quantity: &Quantity, parameters: &Parameters) -> Finding {
         value: quantity.value,
         unit: quantity.unit.to_owned(),
         parameters: parameters.iter().cloned().collect(),
+        doubtful: false,
     }
 }
 

@@ -91,7 +91,7 @@ pub(crate) struct StatsArgs {
     pub iterations: Option<u64>,
 
     /// The number of operations of the warm-up, which are not measured [default: as many as take 10
-    /// ms; on a simulated machine 16 or fewer]
+    /// ms, or 2.5 ms after another measurement; on a simulated machine 16 or fewer]
     #[arg(short = 'w', value_name = "WARM-UP", value_parser = such_as("10k", count))]
     pub warm_up: Option<u64>,
 
@@ -134,8 +134,10 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_name = "TIME", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Duration>,
 
-    /// Measures again what was disturbed by other programs, or while the computer was in another
-    /// state, until nothing was or this time is over, such as 10m. Then ends with 0 or with 3
+    /// The time for the whole run, such as 10m, in which it measures again what was disturbed by other
+    /// programs, or while the computer was in another state, until nothing was. It counts from the
+    /// start: if less time is left after everything was measured once, less is repeated. Then ends
+    /// with 0 or with 3
     #[arg(long, value_name = "TIME", value_parser = until_trusted, allow_hyphen_values = true)]
     pub until_trusted: Option<Duration>,
 

@@ -51,6 +51,15 @@ impl Doubts {
         }
     }
 
+    /// Returns the conditions of steps that nothing has disturbed.
+    #[cfg(test)]
+    pub fn undisturbed(steps: usize) -> Self {
+        Self {
+            window: None,
+            steps: vec![Seen::default(); steps],
+        }
+    }
+
     /// Records a visit of a step that has just ended. `readings` is the number of readings of the
     /// reference before the visit.
     pub fn visited<S: Steps>(&mut self, step: usize, readings: usize, session: &Session<S>) {

@@ -138,7 +138,6 @@ impl Found {
         if self.topology.capabilities().repeats {
             return;
         }
-        let is_uncertain = too_wide(self.measurements()).is_some();
         for (at, step) in self.steps.iter_mut().enumerate() {
             let (depends_on_state, has_states, is_wide) = match &step.state {
                 State::Measured(one) => (
@@ -154,7 +153,7 @@ impl Found {
             step.doubts = [
                 (conditions.is_disturbed(at), Doubt::Disturbed),
                 (is_unsteady, Doubt::Unsteady),
-                (is_uncertain && is_wide, Doubt::Uncertain),
+                (is_wide, Doubt::Uncertain),
             ]
             .into_iter()
             .filter_map(|(is_it, doubt)| is_it.then_some(doubt))
@@ -327,7 +326,7 @@ impl Steps for Found {
             kind: ReasonKind::Disturbed,
             text,
         }));
-        let results = findings(&measurements, capabilities);
+        let results = findings(&measurements, &self.topology);
         classify_storage(&self.topology, &mut measurements, &results);
         let mut advice = advise(&self.topology, &measurements, &results, &matrices);
         // Nothing in a run of another computer is about the machine that is named.
@@ -421,4 +420,67 @@ fn is_wide(measurement: &Measurement) -> bool {
     measurement
         .median_interval_ns
         .is_none_or(|interval| (interval.high - interval.low) / measurement.latency_ns.p50 > WIDE)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellworks_machine::{CellId, ModuleId, SpeSite};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A measurement with a median of 100 ns and an interval of `width` ns around it.
+    fn measured(width: Option<f64>, rounds: u32) -> Box<Measurement> {
+        let interval = width.map(|width| {
+            let (low, high) = (100.0 - width / 2.0, 100.0 + width / 2.0);
+            json!({"low": low, "high": high})
+        });
+        let measurement = json!({
+            "function": "fetchadd",
+            "parameters": {"spes": 1, "cell": 0, "between": "memory-spe"},
+            "iterations": 1_000, "rounds": rounds, "samples": 1_000, "outliers": 0,
+            "latency_ns": {"mean": 100.0, "min": 90.0, "p50": 100.0, "p99": 110.0, "max": 120.0},
+            "median_interval_ns": interval,
+        });
+        Box::new(serde_json::from_value(measurement).expect("a measurement"))
+    }
+
+    #[test]
+    fn a_wide_interval_is_said_in_its_row_even_if_most_are_narrow() {
+        let site = SpeSite {
+            cell: CellId::new(0),
+            core: None,
+            place: String::new(),
+        };
+        let states = [
+            (Some(1.0), 24),
+            (Some(65.0), 24),
+            (Some(19.0), 24),
+            (None, 24),
+            (None, 1),
+        ];
+        let steps = states.map(|(width, rounds)| Step {
+            title: String::new(),
+            state: State::Measured(measured(width, rounds)),
+            doubts: Vec::new(),
+        });
+        let mut found = Found {
+            topology: Topology::new("a computer", vec![ModuleId::new(0)], vec![site]),
+            steps: steps.into(),
+            memory_matrix: None,
+            reference: None,
+            not_measured: Vec::new(),
+            reasons: Vec::new(),
+            until_trusted: None,
+        };
+        found.judge(&Doubts::undisturbed(5), &[]);
+        let doubts: Vec<&[Doubt]> = found.steps.iter().map(|step| &step.doubts[..]).collect();
+        let wide = &[Doubt::Uncertain][..];
+        assert_eq!(doubts, [&[], wide, &[], wide, &[]]);
+        assert_eq!(too_wide(found.measurements()), None);
+        assert_eq!(
+            found.to_measure_again(),
+            [Again::Longer(1), Again::Longer(3)]
+        );
+    }
 }

@@ -37,6 +37,11 @@ const WAKE_UPS_LONGER: u32 = 8;
 /// whether it is disturbed, and Ctrl-C waits for its end.
 const TOGETHER_MAX: usize = 8;
 
+/// The largest number of visits that `--until-trusted` adds to a measurement that is only uncertain.
+/// If visits differ, more of them do not make the interval narrow. Visits until it is narrow would keep
+/// intervals that are narrow by chance.
+const LONGER_MAX: u32 = 1;
+
 pub(crate) fn run(arguments: &StatsArgs) -> Result<(), Failure> {
     let wanted = arguments.wanted().map_err(Failure::Usage)?;
     let files = arguments.common.output.files()?;
@@ -105,6 +110,7 @@ fn measure_all(
         after,
         doubts: Doubts::of(work.plans.len(), session),
         begin: Instant::now(),
+        took: vec![Duration::ZERO; work.plans.len()],
         steps: work.plans.into_iter().map(Visits::of).map(Some).collect(),
         visits: work.visits,
         reference: work.reference,
@@ -128,6 +134,8 @@ struct Measuring<'a> {
     begin: Instant,
     /// The measurement of each step. `None` after an impossible result.
     steps: Vec<Option<Visits>>,
+    /// The time that the last visit of each step took.
+    took: Vec<Duration>,
     visits: u32,
     budget: Option<Duration>,
     budget_of_a_matrix: Option<Duration>,
@@ -175,16 +183,26 @@ impl Measuring<'_> {
 
     /// Measures again what has doubts, until nothing has or the time is over.
     fn until_trusted(&mut self, limit: Duration) -> Result<(), End> {
+        let mut longer = vec![0; self.steps.len()];
         while self.begin.elapsed() < limit {
             let mut again = Vec::new();
             self.session
                 .update(|found| again = found.to_measure_again());
+            again.retain(|again| match again {
+                Again::Anew(_) => true,
+                Again::Longer(step) => longer[*step] < LONGER_MAX,
+            });
+            let left = limit.saturating_sub(self.begin.elapsed());
+            let again = fitting(again, left, &self.took, self.visits);
             if again.is_empty() {
                 break;
             }
             // The time until now does not count for what is measured from now on.
             self.doubts.end_window(self.session);
             for again in &again {
+                if let Again::Longer(step) = again {
+                    longer[*step] += 1;
+                }
                 // The visits that were disturbed are dropped, whatever they have measured. Those of
                 // an uncertain median are kept: to drop them would favour medians that agree by
                 // chance.
@@ -238,10 +256,13 @@ impl Measuring<'_> {
             return Ok(());
         };
         let title = title_of(first.plan());
+        let begin = Instant::now();
         let measured = match session.end_reason() {
             Some(end) => Err(end),
             None => self.measure(&title, &mut visited, more),
         };
+        let took = begin.elapsed() / visited.len() as u32;
+        numbers.iter().for_each(|step| self.took[*step] = took);
         let titles: Vec<String> = visited.iter().map(|one| title_of(one.plan())).collect();
         for (step, visits) in numbers.iter().zip(visited) {
             self.steps[*step] = Some(visits);
@@ -284,6 +305,9 @@ impl Measuring<'_> {
         let session = self.session;
         let readings = self.reference.as_ref().map_or(0, Readings::count);
         session.progress().about(session.say(title));
+        if self.took.iter().any(|took| !took.is_zero()) {
+            visited.iter_mut().for_each(Visits::set_warm);
+        }
         if let [only] = visited {
             let (budget, begin) = (self.budget_of_a_matrix, Instant::now());
             let measured = self.machine.visit(only, more, &mut |done, all| {
@@ -331,6 +355,24 @@ impl Measuring<'_> {
     }
 }
 
+/// Returns the steps to measure again for which the time that is left is enough, in their order. A
+/// visit takes as long as the last one, which `took` has for each step.
+fn fitting(again: Vec<Again>, left: Duration, took: &[Duration], visits: u32) -> Vec<Again> {
+    let mut planned = Duration::ZERO;
+    let fits = |again: &Again| {
+        let visits = match again {
+            Again::Anew(_) => visits,
+            Again::Longer(_) => 1,
+        };
+        let sum = planned + took[again.step()] * visits;
+        if sum <= left {
+            planned = sum;
+        }
+        sum <= left
+    };
+    again.into_iter().filter(fits).collect()
+}
+
 /// Fails if the time of a run is over before anything was measured.
 fn out_of_time(session: &Session<Found>) -> Result<(), End> {
     let mut end = Ok(());
@@ -341,4 +383,32 @@ fn out_of_time(session: &Session<Found>) -> Result<(), End> {
         }
     });
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_fits_into_the_time_that_is_left_is_measured_again() {
+        let took = [100, 300, 100, 50].map(Duration::from_millis);
+        let again = vec![
+            Again::Anew(0),
+            Again::Anew(1),
+            Again::Longer(2),
+            Again::Longer(3),
+        ];
+        let of = |ms| {
+            let left = Duration::from_millis(ms);
+            fitting(again.clone(), left, &took, 3)
+        };
+        assert_eq!(of(2_000), again);
+        assert_eq!(
+            of(400),
+            [Again::Anew(0), Again::Longer(2)],
+            "3 visits of 100 ms and one of 100 ms"
+        );
+        assert_eq!(of(60), [Again::Longer(3)]);
+        assert_eq!(of(0), []);
+    }
 }

@@ -199,13 +199,25 @@ fn several_runs_of_each_side() {
                 .args(flags),
         )
     };
-    // With one run on each side, the second side is slower. With several runs, the runs of one side
-    // differ as much as the two sides do.
+    // One run on each side cannot tell a change from what varies from run to run, and the runs of one
+    // side differ as much as the two sides do.
     let one = compare(&[&a], &[&b2], &["--threshold", "5%"]);
-    assert_eq!(one.code, Some(4), "{}", one.err);
+    assert_eq!(one.code, Some(2), "{}", one.err);
+    assert!(
+        one.out
+            .starts_with(&format!("{} compared with {}\n", b2.display(), a.display()))
+    );
+    assert!(
+        one.err.contains(
+            "have too few runs to tell a change from what varies from run to run; measure at least"
+        ),
+        "{}",
+        one.err
+    );
     let overlapping = compare(&[&a, &a2, &a3], &[&b, &b2, &b3], &["--threshold", "5%"]);
     assert_eq!((overlapping.code, overlapping.err.as_str()), (Some(0), ""));
-    let apart = compare(&[&a, &a2], &[&b, &b2, &b3], &["--threshold", "5%"]);
+    let a4 = taking(folder.path(), 102.0, Some(0.1));
+    let apart = compare(&[&a, &a4, &a2], &[&b, &b2, &b3], &["--threshold", "5%"]);
     assert_eq!(apart.code, Some(4));
     assert!(
         apart
@@ -273,7 +285,7 @@ fn two_runs_in_every_form() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(
         lines[0],
-        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high"
+        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown"
     );
     assert_eq!(lines.len(), 2);
     assert!(lines[1].starts_with("measurement,mailbox,"), "{csv}");
@@ -287,6 +299,22 @@ fn two_runs_in_every_form() {
         page.starts_with("<!DOCTYPE html>") && page.contains("mailbox"),
         "{page}"
     );
+}
+
+/// Three runs with the JSON of `run`.
+fn thrice(run: &Path) -> [PathBuf; 3] {
+    ["-1", "-2", "-3"].map(|number| {
+        let path = PathBuf::from(format!("{}{number}", run.display()));
+        fs::copy(run, &path).unwrap();
+        path
+    })
+}
+
+/// Compares three runs with the JSON of `a` with three with that of `b`.
+fn compare_thrice(a: &Path, b: &Path, flags: &[&str]) -> Run {
+    let mut command = cellworks();
+    command.arg("compare").args(thrice(a)).arg("--with");
+    Run::of(command.args(thrice(b)).args(flags))
 }
 
 /// The JSON of the first run, which has a median of 100 ns, with a change.
@@ -320,25 +348,28 @@ fn a_second_run_that_is_slower_by_more_than_the_threshold() {
     let folder = tempfile::tempdir().unwrap();
     for width in [None, Some(1.0)] {
         let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, width));
-        let table = compare(&a, &b, &[]);
-        assert_eq!((table.code, table.err.as_str()), (Some(0), ""));
         for (first, second, percent, code) in [
             (&a, &b, "5%", 4),
             (&a, &b, "9.9 %", 4),
             (&a, &b, "10.1%", 0),
             (&b, &a, "0%", 0),
-            (&a, &a, "0%", 0),
+            (&b, &b, "0%", 0),
         ] {
-            let run = compare(first, second, &["--threshold", percent]);
+            let run = compare_thrice(first, second, &["--threshold", percent]);
             assert_eq!(run.code, Some(code), "{percent}: {}", run.err);
             assert_eq!(run.err.is_empty(), code == 0, "{}", run.err);
+            let expected = match code {
+                0 => "\nNot slower: none of 1 time or rate is slower by more than ",
+                _ => "\nSlower: 1 of 1 time or rate is slower by more than ",
+            };
+            assert!(run.out.contains(expected), "{}", run.out);
         }
-        let slower = compare(&a, &b, &["--threshold", "5%"]);
-        assert_eq!(slower.out, table.out);
+        let slower = compare_thrice(&a, &b, &["--threshold", "5%"]);
         assert_eq!(
             slower.err,
             format!(
-                "error: `{}` is slower than `{}` by more than 5 % in 1 of 1:\n  1.100 times  {MAILBOX}\n",
+                "error: `{}-1 and 2 more` is slower than `{}-1 and 2 more` by more than 5 % in 1 of 1:\n  1.100 \
+                 times  {MAILBOX}\n",
                 b.display(),
                 a.display()
             )
@@ -346,8 +377,94 @@ fn a_second_run_that_is_slower_by_more_than_the_threshold() {
     }
     // If the intervals overlap, it is unknown which run is slower.
     let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, Some(6.0)));
-    let run = compare(&a, &b, &["--threshold", "5%"]);
+    let run = compare_thrice(&a, &b, &["--threshold", "5%"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_run_that_cannot_be_relied_upon_is_left_out_beside_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = thrice(&taking(folder.path(), 100.0, Some(0.1)));
+    let disturbed = edited(folder.path(), "disturbed.json", |report| {
+        report["measurements"][0]["latency_ns"]["p50"] = json!(900.0);
+        report["measurements"][0]["doubts"] = json!(["disturbed"]);
+        report["trust"] = json!({
+            "trustworthy": false, "reasons": ["others used the CPUs; end them."], "kinds": ["disturbed"],
+        });
+    });
+    let said = format!(
+        "warning: `{}` cannot be relied upon and is left out; --untrusted keeps it:\n  others used the CPUs; end \
+         them.\n",
+        disturbed.display()
+    );
+    let page = folder.path().join("comment.md");
+    let mut command = cellworks();
+    command.arg("compare").args(&sound).arg(&disturbed);
+    command.arg("--with").arg(&disturbed).args(&sound);
+    command.args(["--threshold", "5%", "--markdown"]).arg(&page);
+    let run = Run::of(&mut command);
+    assert_eq!((run.code, run.err), (Some(0), said.repeat(2)));
+    let comment = fs::read_to_string(&page).unwrap();
+    assert!(
+        comment.starts_with("**Not slower: none of 1 time or rate is slower by more than 5 %.**\n"),
+        "{comment}"
+    );
+    let note = format!(
+        "- {} is left out: others used the CPUs; end them.\n",
+        disturbed.display()
+    );
+    assert!(comment.contains(&note), "{comment}");
+
+    let mut command = cellworks();
+    command
+        .args(["export", "bencher"])
+        .arg(&disturbed)
+        .args(&sound);
+    let run = Run::of(&mut command);
+    assert_eq!((run.code, run.err), (Some(0), said));
+    assert!(!run.out.contains("900"), "{}", run.out);
+    // Nothing is left.
+    let twice = thrice(&disturbed);
+    let mut command = cellworks();
+    let run = Run::of(
+        command
+            .arg("compare")
+            .args(&sound)
+            .arg("--with")
+            .args(&twice),
+    );
+    assert_eq!(run.code, Some(2));
+    for file in &twice {
+        let why = format!(
+            "`{}` cannot be relied upon; measure again, or",
+            file.display()
+        );
+        assert!(run.err.contains(&why), "{}", run.err);
+    }
+}
+
+#[test]
+fn markdown_goes_to_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = [100.0, 110.0].map(|p50| taking(folder.path(), p50, Some(0.1)));
+    let run = compare(&a, &b, &["--markdown", a.to_str().unwrap()]);
+    run.refused(&format!(
+        "error: --markdown: it would replace {}, which the command reads; name another file\n",
+        a.display()
+    ));
+    let page = folder.path().join("page");
+    let page = page.to_str().unwrap();
+    let run = compare(&a, &b, &["--markdown", page, "--html", page]);
+    assert_eq!(run.code, Some(2), "{}", run.err);
+    assert!(run.err.contains("is written there"), "{}", run.err);
+    let run = compare(&a, &b, &["--markdown", "-"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.out.starts_with("| what | A | B | B/A | interval |\n"),
+        "{}",
+        run.out
+    );
+    assert!(run.err.contains(" compared with "), "{}", run.err);
 }
 
 #[test]
@@ -398,13 +515,13 @@ fn a_threshold_names_figures_that_it_does_not_judge() {
         list_mut(report, "measurements").push(second);
     });
     let one = taking(folder.path(), 100.0, None);
-    let run = compare(&more, &one, &["--threshold", "5%"]);
+    let run = compare_thrice(&more, &one, &["--threshold", "5%"]);
     assert_eq!(
         (run.code, run.err),
         (
             Some(0),
             format!(
-                "warning: --threshold: not judged, because it is only in `{}`:\n  {}\n",
+                "warning: --threshold: not judged, because it is only in `{}-1 and 2 more`:\n  {}\n",
                 more.display(),
                 MAILBOX.replace("spes=1", "spes=2")
             )

@@ -172,6 +172,17 @@ fn machines_and_files_of_the_right_kind_are_offered() {
 }
 
 #[test]
+fn the_help_says_where_completions_are() {
+    let help = printed(&["--help"]);
+    assert!(help.contains("  cellworks completions bash\n"), "{help}");
+    let until = printed(&["stats", "--help"]);
+    assert!(
+        until.contains("if less time is left after everything was measured once"),
+        "{until}"
+    );
+}
+
+#[test]
 fn the_completions_of_a_shell_that_is_none() {
     refused(
         &["completions", "cmd"],

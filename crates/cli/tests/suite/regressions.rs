@@ -83,8 +83,18 @@ fn the_workflow_keeps_runs_and_fails_at_slower_ones() {
     }
     succeeds("Compare", "3");
     assert_eq!(output(), "code=0\ncode=0\ncode=4\n");
+    let comment = fs::read_to_string(folder.join("comment.md")).unwrap();
+    assert!(
+        comment
+            .starts_with("**Slower: 1 of 1 time or rate is slower by more than 5 %.**\n\n| what |"),
+        "{comment}"
+    );
+    assert!(
+        comment.contains("<details><summary>All ratios: "),
+        "{comment}"
+    );
     let summary = fs::read_to_string(folder.join("summary")).unwrap();
-    assert!(summary.contains("is slower than"), "{summary}");
+    assert!(summary.ends_with(&comment), "{summary}");
     assert_eq!(run_step("End", folder, "3", "4").code, Some(4));
 }
 

@@ -79,6 +79,8 @@ pub struct Cpus {
     pub memory_nodes: Vec<Node>,
     /// The size of the last-level cache of the first CPU in `cpus`.
     pub last_level_cache_bytes: Option<usize>,
+    /// The number of levels of caches of the first CPU in `cpus`.
+    pub cache_levels: Option<usize>,
     /// The name of the processor, such as "AMD EPYC 7763 64-Core Processor", or of the computer if
     /// the kernel does not name the processor.
     pub model_name: Option<String>,
@@ -133,11 +135,13 @@ pub fn read(source: &Source, allowed: Option<&BTreeSet<u32>>) -> Result<Cpus, Cp
         .collect();
 
     let memory = memory::read(source, &mut notes)?;
+    let (last_level_cache_bytes, cache_levels) = topology::cache_levels(source, &usable)?;
     Ok(Cpus {
         cpus: topology::read(source, &usable, &memory, &mut notes)?,
         left_out,
         quota: quota::read(source)?,
-        last_level_cache_bytes: topology::last_level_cache_bytes(source, &usable)?,
+        last_level_cache_bytes,
+        cache_levels,
         memory_nodes: memory.nodes,
         model_name: model_name(source)?,
         notes: notes.sentences(),

@@ -222,19 +222,24 @@ fn last_level_cache(mut caches: Vec<CacheOfCpu>) -> Option<Cache> {
     })
 }
 
-pub fn last_level_cache_bytes(
+/// Returns the size of the last-level cache of the first CPU, and the number of its levels of caches.
+pub fn cache_levels(
     source: &Source,
     usable: &BTreeSet<u32>,
-) -> Result<Option<usize>, CpusError> {
+) -> Result<(Option<usize>, Option<usize>), CpusError> {
     let Some(first) = usable.first() else {
-        return Ok(None);
+        return Ok((None, None));
     };
     // `read` has already added notes about malformed files.
-    let caches = caches(source, *first, &mut Notes::default())?.into_iter();
-    let last = caches
-        .filter_map(|cache| Some((cache.level, cache.bytes?)))
-        .max();
-    Ok(last.map(|(_, bytes)| bytes))
+    let caches = caches(source, *first, &mut Notes::default())?;
+    let sizes = caches
+        .iter()
+        .filter_map(|cache| Some((cache.level, cache.bytes?)));
+    let levels: BTreeSet<_> = caches.iter().map(|cache| cache.level).collect();
+    Ok((
+        sizes.max().map(|(_, bytes)| bytes),
+        (!levels.is_empty()).then_some(levels.len()),
+    ))
 }
 
 /// Adds a note if the files of two CPUs contradict each other, if a core reaches beyond its cache

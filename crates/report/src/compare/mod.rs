@@ -7,13 +7,15 @@
 //!   B.json ── read ──► Measured ─┘   of the values in both     └─► json::render       for scripts
 //! ```
 
+mod judgement;
+mod markdown;
 mod page;
 mod values;
 mod views;
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{STATES_RATIO_MIN, State};
+use cellworks_stats::{STATES_RATIO_MIN, State, Storage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,6 +26,9 @@ use crate::{Envelope, Environment, MachineInfo, Trust};
 
 use values::{Compare, contents, described, listed, values_of_side};
 
+pub use judgement::Judgement;
+use judgement::is_enough;
+pub use markdown::markdown;
 pub use page::html;
 pub use values::{CompareError, Kind, Spread};
 #[cfg(test)]
@@ -47,8 +52,11 @@ pub struct Comparison {
     /// Sentences about circumstances that differ between A and B, or between several runs of A or
     /// of B. These circumstances may explain differences between the numbers.
     pub notes: Vec<String>,
-    /// All measurements, or results of a program, in a few numbers.
+    /// All measurements and matrices, or results of a program, in a few numbers.
     pub summary: Summary,
+    /// What a threshold says. `None` without a threshold, and in older files.
+    #[serde(default)]
+    pub judgement: Option<Judgement>,
     /// The ratios of measurements, then of findings, then of matrices, each in the order of A. In a
     /// comparison of programs, the ratios of results, grouped by name. The names, and the results
     /// of each name, are in the order of A.
@@ -92,14 +100,15 @@ pub struct Other {
     pub environment: Environment,
 }
 
-/// All measurements, or all results of a program, in a few numbers, without findings and matrices.
+/// All measurements and matrices, or all results of a program, in a few numbers, without findings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// The number of measurements or results that have a ratio.
+    /// The number of measurements, values of matrices or results that have a ratio.
     pub compared: usize,
-    /// The geometric mean of the ratios of measurements. `None` without ratios. Results of a
-    /// program have no mean, because some results are better when they are larger.
+    /// The geometric mean of the ratios of measurements and matrices, in which the ratio of a rate is
+    /// inverted: B takes so many times as long. `None` without ratios. Results of a program have no
+    /// mean.
     pub geometric_mean_ratio: Option<f64>,
     /// The median distance of the ratios from 1: 0.05 means that half of them are within 5 %.
     pub median_deviation: Option<f64>,
@@ -150,6 +159,15 @@ pub struct Ratio {
     pub interval: Option<RatioInterval>,
     /// Whether B differs from A by more than the intervals of both.
     pub verdict: Verdict,
+    /// Where the data of a measurement lies, in both A and B. `None` if it differs, for other values,
+    /// and in older files.
+    #[serde(default)]
+    pub lies_in: Option<Storage>,
+    /// The smallest slowdown that would have set the intervals apart: 1.2 means that B would have
+    /// been slower beyond both intervals from 20 % more time on. `None` without an interval, for
+    /// other units than times and rates, and in older files.
+    #[serde(default)]
+    pub noticeable_slowdown: Option<f64>,
 }
 
 /// A range of ratios, both ends included.
@@ -288,30 +306,12 @@ impl Comparison {
                 environment: other.environment.clone(),
             },
             summary: Summary::of(&results),
+            judgement: None,
             results,
             only_in_a,
             only_in_b,
             without_ratio,
         })
-    }
-
-    /// Returns each ratio of times, cycles or rates with its slowdown. The slowdown is above 1 if B
-    /// is slower. Findings are left out, because they follow from measurements.
-    pub fn slowdowns(&self) -> impl Iterator<Item = (&Ratio, f64)> {
-        let judged = self
-            .results
-            .iter()
-            .filter(|ratio| ratio.kind != Kind::Finding);
-        judged.filter_map(|ratio| Some((ratio, ratio.slowdown()?)))
-    }
-
-    /// Returns the [`slowdowns`](Self::slowdowns) above `1 + share`. A slowdown is left out if the
-    /// intervals of A and B are known and overlap.
-    pub fn slower_by(&self, share: f64) -> impl Iterator<Item = (&Ratio, f64)> {
-        let is_certain =
-            |ratio: &Ratio| ratio.interval.is_none() || ratio.verdict == Verdict::Slower;
-        self.slowdowns()
-            .filter(move |(ratio, slowdown)| *slowdown > 1.0 + share && is_certain(ratio))
     }
 }
 
@@ -410,8 +410,21 @@ impl Ratio {
             value_unit: a.unit.clone(),
             interval,
             verdict: verdict(interval, is_a_rate(&a.unit)),
+            lies_in: a.lies_in.filter(|_| a.lies_in == b.lies_in),
+            noticeable_slowdown: noticeable(a, b),
         })
     }
+}
+
+/// Returns the slowdown from which on the intervals of A and B would have been apart, if the interval
+/// of a slower B had been as wide, in relation to its value, as that of B.
+fn noticeable(a: &Compare, b: &Compare) -> Option<f64> {
+    let (of_a, of_b) = a.interval.zip(b.interval)?;
+    let slowdown = match is_a_rate(&a.unit)? {
+        true => (a.value / of_a.low) * (of_b.high / b.value),
+        false => (of_a.high / a.value) * (b.value / of_b.low),
+    };
+    slowdown.is_finite().then_some(slowdown.max(1.0))
 }
 
 /// Returns true for the unit of a rate, false for the unit of a time, and `None` for other units.
@@ -440,11 +453,14 @@ fn verdict(interval: Option<RatioInterval>, is_a_rate: Option<bool>) -> Verdict 
 
 impl Summary {
     fn of(results: &[Ratio]) -> Self {
-        let of = |kind| results.iter().filter(move |ratio| ratio.kind == kind);
-        let all = || of(Kind::Measurement).chain(of(Kind::Result));
+        let all = || results.iter().filter(|ratio| ratio.kind != Kind::Finding);
         let number = |verdict| all().filter(|ratio| ratio.verdict == verdict).count();
-        let measurements = of(Kind::Measurement).count();
-        let logarithms: f64 = of(Kind::Measurement).map(|ratio| ratio.value.ln()).sum();
+        let slowdowns = || {
+            let measured = all().filter(|ratio| ratio.kind != Kind::Result);
+            measured.filter_map(Ratio::slowdown)
+        };
+        let logarithms: f64 = slowdowns().map(f64::ln).sum();
+        let measurements = slowdowns().count();
         let mut deviations: Vec<f64> = all().map(|ratio| (ratio.value - 1.0).abs()).collect();
         deviations.sort_by(f64::total_cmp);
         Self {

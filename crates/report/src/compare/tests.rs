@@ -64,13 +64,13 @@ fn a_report_equals_itself() {
     assert_eq!(
         comparison.summary,
         Summary {
-            compared: 3,
+            compared: 5,
             geometric_mean_ratio: Some(1.0),
             median_deviation: Some(0.0),
             largest_deviation: Some(0.0),
             faster: 0,
             slower: 0,
-            undecided: 3,
+            undecided: 5,
         }
     );
     assert_eq!(comparison.notes, [""; 0]);
@@ -187,7 +187,8 @@ fn several_runs_of_a_side_are_their_median_and_their_spread() {
         assert!(plain.contains(expected), "{plain}");
     }
     let line = csv(&comparison).lines().nth(1).unwrap().to_owned();
-    assert!(line.ends_with(",slower,100,130,131,260"), "{line}");
+    // B would have been slower beyond both intervals from (130.1 / 104) * (150 / 130.9) on.
+    assert!(line.contains(",slower,100,130,131,260,1.4334"), "{line}");
     let error = Comparison::of_runs(&a, &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -250,11 +251,11 @@ fn the_other_way_round_ratios_are_reciprocal() {
 
 #[test]
 fn the_summary_has_the_distance_of_measurements() {
-    // The ratios are 1.25, 1.005, 1 and 0.5.
+    // The ratios are 1.25, 1.005, 1, 0.5, and 1.1 of a matrix.
     let summary = compared(&days()).summary;
-    let mean = (1.25_f64 * 1.005 * 0.5).powf(0.25);
+    let mean = (1.25_f64 * 1.005 * 0.5 * 1.1).powf(0.2);
     assert!((summary.geometric_mean_ratio.unwrap() - mean).abs() < 1e-12);
-    assert!((summary.median_deviation.unwrap() - (0.005 + 0.25) / 2.0).abs() < 1e-12);
+    assert!((summary.median_deviation.unwrap() - 0.1).abs() < 1e-12);
     assert_eq!(summary.largest_deviation, Some(0.5));
     assert_eq!(
         (
@@ -263,7 +264,7 @@ fn the_summary_has_the_distance_of_measurements() {
             summary.slower,
             summary.undecided
         ),
-        (4, 1, 1, 2)
+        (5, 1, 1, 3)
     );
 }
 
@@ -305,6 +306,7 @@ fn values_that_are_not_above_0_have_no_ratio() {
 fn findings_alone_can_be_compared_without_a_summary() {
     let [mut a, b] = days();
     a.measurements.clear();
+    a.matrices.clear();
     let summary = compared(&[a, b]).summary;
     assert_eq!((summary.compared, summary.geometric_mean_ratio), (0, None));
     assert_eq!(
@@ -394,7 +396,7 @@ crossover (buffering=double, bytes=1048576, spes=1)
     );
     let page = html(&comparison);
     assert!(page.contains("4 results in both."), "{page}");
-    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided,,,,\n";
+    let line = "result,crossover,buffering=double;bytes=1048576;spes=1,cycles/byte,2.5,2.5,1,,,undecided,,,,,\n";
     assert!(csv(&comparison).ends_with(line), "{}", csv(&comparison));
 }
 
@@ -533,11 +535,12 @@ fn the_table_is_for_people() {
 tue.json compared with mon.json
 A: mon.json, a workstation
 B: tue.json, a workstation
-4 measurements in both: B takes 0.84 times as long, in the geometric mean.
-Half of the ratios are within 22.3 % of 1, all within 50.0 %.
-B is slower beyond both intervals in 1, faster beyond both in 1; in 2 they overlap, or one is not
+5 measurements in both: B takes 0.89 times as long, in the geometric mean.
+Half of the ratios are within 19.6 % of 1, all within 50.0 %.
+B is slower beyond both intervals in 1, faster beyond both in 1; in 3 they overlap, or one is not
   known.
-An interval is about one run; on another day the same computer may be in another state.
+1 run and 1 run cannot tell a change from what varies from run to run. Measure at least three times
+  on each side.
 tue.json is not complete: its run ended early.
 
 Slowed down most, of those beyond both intervals
@@ -594,10 +597,10 @@ fn csv_has_a_fixed_header_and_quotes_what_it_must() {
     }
     assert_eq!(
         csv(&compared(&[a, b])),
-        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n\
-         measurement,mailbox,between=spe-spe;cell=0;spes=2,ns,160,200,1.25,1.2222222222222223,1.2784810126582278,slower,,,,\n\
-         finding,odd,\"note=a, \"\"b\"\"\",ns,3,3,1,,,undecided,,,,\n\
-         matrix,atomic,class=same Cell;module=0;polling=compare-and-swap,ns,50,55,1.1,,,undecided,,,,\n"
+        "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n\
+         measurement,mailbox,between=spe-spe;cell=0;spes=2,ns,160,200,1.25,1.2222222222222223,1.2784810126582278,slower,,,,,1.0227272727272727\n\
+         finding,odd,\"note=a, \"\"b\"\"\",ns,3,3,1,,,undecided,,,,,\n\
+         matrix,atomic,class=same Cell;module=0;polling=compare-and-swap,ns,50,55,1.1,,,undecided,,,,,\n"
     );
 }
 
@@ -717,7 +720,7 @@ fn both_figures_of_a_memory_matrix_are_compared_by_row_and_column() {
     cell.latency_ns *= 1.5;
     cell.latency_interval_ns = None;
     cell.bandwidth_bytes_per_s /= 2;
-    let comparison = compared(&[a, b]);
+    let comparison = compared_thrice(&a, &b);
     let slowdowns: Vec<(&str, f64)> = comparison
         .slowdowns()
         .map(|(ratio, slowdown)| (ratio.name.as_str(), slowdown))
@@ -730,4 +733,159 @@ fn both_figures_of_a_memory_matrix_are_compared_by_row_and_column() {
         json!(comparison.results[0].parameters),
         json!({"block_bytes": 128 << 20, "cell": 0, "module": 0, "nearest_module": 0})
     );
+}
+
+/// Compares three runs of each side, which are all the same.
+fn compared_thrice(a: &Report, b: &Report) -> Comparison {
+    let [a, b] = [a, b].map(|report| Measured::Stats(report.clone()));
+    let [a, b] = [(&a, ["a1", "a2", "a3"]), (&b, ["b1", "b2", "b3"])]
+        .map(|(run, names)| names.map(|name| (name, run)));
+    Comparison::of_runs(&a, &b).unwrap()
+}
+
+#[test]
+fn one_run_of_a_computer_is_not_judged_and_three_are() {
+    let [mut a, mut b] = days();
+    a.results.clear();
+    b.results.clear();
+    let judgement = |mut comparison: Comparison| {
+        comparison.judge(0.05);
+        let first = table(&comparison, cellworks_report::WIDTH);
+        let first = first.lines().nth(3).unwrap().to_owned();
+        let Judgement {
+            judged,
+            slower,
+            too_few_runs,
+            ..
+        } = comparison.judgement.unwrap();
+        ((judged, slower, too_few_runs), first)
+    };
+    assert_eq!(
+        judgement(compared(&[a.clone(), b.clone()])),
+        (
+            (0, 0, 5),
+            "Not judged: no time and no rate has enough runs on both sides.".to_owned()
+        )
+    );
+    // The mailbox and the matrix are slower.
+    assert_eq!(
+        judgement(compared_thrice(&a, &b)),
+        (
+            (5, 2, 0),
+            "Slower: 2 of 5 times and rates are slower by more than 5 %.".to_owned()
+        )
+    );
+    assert_eq!(
+        judgement(compared_thrice(&b, &b)),
+        (
+            (5, 0, 0),
+            "Not slower: none of 5 times and rates is slower by more than 5 %.".to_owned()
+        )
+    );
+    // Each run of a simulated machine is the same.
+    for report in [&mut a, &mut b] {
+        report.envelope.machine.kind = "simulated".to_owned();
+    }
+    assert_eq!(judgement(compared(&[a, b])).0, (5, 2, 0));
+}
+
+#[test]
+fn the_smallest_slowdown_that_would_have_been_noticed_is_said() {
+    let mut report = days()[0].clone();
+    report.matrices.clear();
+    report.measurements.truncate(1);
+    let run = |p50: f64| {
+        let mut report = report.clone();
+        report.measurements[0].latency_ns.p50 = p50;
+        report.measurements[0].median_interval_ns = None;
+        Measured::Stats(report)
+    };
+    let (a, b) = (
+        [100.0, 104.0, 110.0].map(run),
+        [100.0, 110.0, 120.0].map(run),
+    );
+    let [a, b] = [&a, &b].map(|runs| [0, 1, 2].map(|at| (["1", "2", "3"][at], &runs[at])));
+    let mut comparison = Comparison::of_runs(&a, &b).unwrap();
+    // A reaches up to 110 of 104, and B down to 100 of 110.
+    let noticeable = comparison.results[0].noticeable_slowdown.unwrap();
+    assert!((noticeable - 110.0 / 104.0 * 110.0 / 100.0).abs() < 1e-12);
+    let says = |comparison: &Comparison, slowdown: &str| {
+        let table = table(comparison, cellworks_report::WIDTH);
+        assert!(
+            table.contains(&format!(
+                "A slowdown of {slowdown} % would have been noticed in half"
+            )),
+            "{table}"
+        );
+    };
+    says(&comparison, "16.3");
+    comparison.judge(0.5);
+    says(&comparison, "50.0");
+}
+
+/// `stats` and `compare` name a place of data by the same word.
+#[test]
+fn what_lies_in_a_cache_is_named_as_in_the_table_of_stats() {
+    let [mut a, mut b] = days();
+    for report in [&mut a, &mut b] {
+        report.measurements[1].lies_in = Some(Storage::Cache);
+    }
+    let text = table(&compared(&[a.clone(), b.clone()]), cellworks_report::WIDTH);
+    assert!(
+        text.contains("between=cache-spe") && text.contains("between=memory-spe"),
+        "{text}"
+    );
+    // In B it does not lie there.
+    b.measurements[1].lies_in = Some(Storage::Memory);
+    let text = table(&compared(&[a, b]), cellworks_report::WIDTH);
+    assert!(!text.contains("cache-spe"), "{text}");
+}
+
+#[test]
+fn a_comment_has_the_verdict_first_and_unbroken_lines() {
+    let [mut a, mut b] = days();
+    for at in 0..130 {
+        let name = format!("only_{at}");
+        a.results
+            .push(made_up::finding(&name, 3.0, "ns", json!({})));
+    }
+    let mut comparison = compared_thrice(&a, &b);
+    comparison.judge(0.05);
+    let text = markdown(&comparison);
+    let start = "\
+**Slower: 2 of 5 times and rates are slower by more than 5 %.**
+
+| what | A | B | B/A | interval |
+| :-- | --: | --: | --: | :-- |
+| mailbox | 160 ns | 200 ns | 1.250 | 1.222 to 1.278 |
+| matrix of atomic | 50.0 ns | 55.0 ns | 1.100 | 1.100 to 1.100 |
+
+- A: a1, a2, a3
+- B: b1, b2, b3
+- 5 measurements in both: B takes 0.93 times as long, in the geometric mean.
+";
+    assert!(text.starts_with(start), "{text}");
+    assert!(
+        text.contains("they overlap, or one is not known.\n"),
+        "{text}"
+    );
+    for folded in [
+        "<details><summary>Faster beyond both intervals: 1</summary>\n\n| what |",
+        "<details><summary>All ratios: 7</summary>\n\n| what |",
+        "<details><summary>Only in a1 and 2 more: 131</summary>\n\n- only_0\n",
+        "\n- and 81 more\n",
+    ] {
+        assert!(text.contains(folded), "{text}");
+    }
+    // A comment on GitHub has at most 65,536 characters.
+    for at in 0..1_000 {
+        let name = format!("{}{at}", "a_long_name_".repeat(8));
+        for report in [&mut a, &mut b] {
+            let finding = made_up::finding(&name, 3.0, "ns", json!({}));
+            report.results.push(finding);
+        }
+    }
+    let text = markdown(&compared_thrice(&a, &b));
+    assert!(text.len() < 60_000, "{}", text.len());
+    assert!(text.contains(" more rows are left out.\n"));
 }

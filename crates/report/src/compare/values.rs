@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Parameters};
+use cellworks_stats::{Finding, Interval, Matrix, Measurement, MemoryMatrix, Parameters, Storage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -63,6 +63,8 @@ pub(super) struct Compare {
     pub interval: Option<Interval>,
     /// The range of the values of several runs. `None` if only one run has the value.
     pub spread: Option<Spread>,
+    /// Where the data of a measurement lies, in all runs. `None` if it differs.
+    pub lies_in: Option<Storage>,
 }
 
 /// Returns all values of a report that can be compared. If a value is impossible or appears twice,
@@ -132,6 +134,7 @@ fn of_finding(kind: Kind, finding: &Finding) -> Compare {
         value: finding.value,
         interval: None,
         spread: None,
+        lies_in: None,
     }
 }
 
@@ -162,6 +165,7 @@ fn of_measurement(measurement: &Measurement) -> Compare {
         value: measurement.latency_ns.p50,
         interval: measurement.median_interval_ns,
         spread: None,
+        lies_in: measurement.lies_in,
     }
 }
 
@@ -191,6 +195,7 @@ fn of_matrix(matrix: &Matrix) -> impl Iterator<Item = Compare> {
             value: class.p50_ns?,
             interval: None,
             spread: None,
+            lies_in: None,
         })
     })
 }
@@ -216,6 +221,7 @@ fn of_memory_matrix(matrix: &MemoryMatrix) -> Vec<Compare> {
                 value,
                 interval,
                 spread: None,
+                lies_in: None,
             };
             let bandwidth = cell.bandwidth_bytes_per_s as f64;
             values.extend([
@@ -254,6 +260,8 @@ impl Compare {
         let ends = alike.iter().flat_map(|one| one.interval);
         let ends: Vec<f64> = ends.flat_map(|ends| [ends.low, ends.high]).collect();
         let (least, largest) = (values[0], values[values.len() - 1]);
+        let place = alike[0].lies_in;
+        let is_same = alike.iter().all(|one| one.lies_in == place);
         let first = alike.swap_remove(0);
         if values.len() == 1 {
             return first;
@@ -269,6 +277,7 @@ impl Compare {
                 low: least,
                 high: largest,
             }),
+            lies_in: place.filter(|_| is_same),
             ..first
         }
     }

@@ -6,12 +6,14 @@ use cellworks_stats::figures::plain;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, listed};
+use super::{Compared, Comparison, Kind, Ratio, Spread, Verdict, is_enough, listed};
 use crate::csv::quoted;
-use crate::text::{bandwidth, bold, count, in_words, size, time, trimmed, without_unit, wrapped};
+use crate::text::{
+    bandwidth, bold, count, in_words, place, size, time, trimmed, without_unit, wrapped,
+};
 use crate::words::Words;
 
-pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high\n";
+pub(crate) const CSV_HEADER: &str = "kind,name,parameters,value_unit,a,b,ratio,ratio_low,ratio_high,verdict,a_low,a_high,b_low,b_high,noticeable_slowdown\n";
 
 const GAP: usize = 2;
 
@@ -90,6 +92,7 @@ pub fn csv(comparison: &Comparison) -> String {
                 end(ratio.spread_of_a.map(|spread| spread.high)),
                 end(ratio.spread_of_b.map(|spread| spread.low)),
                 end(ratio.spread_of_b.map(|spread| spread.high)),
+                end(ratio.noticeable_slowdown),
             ];
             fields.map(|field| quoted(&field)).join(",") + "\n"
         })
@@ -111,16 +114,13 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = Group<'_>>
         .chunk_by(|a, b| (a.kind, &a.name) == (b.kind, &b.name))
         .map(|ratios| {
             let first = &ratios[0];
-            let everywhere = |name: &String, value: &Value| {
-                ratios
-                    .iter()
-                    .all(|ratio| ratio.parameters.get(name) == Some(value))
+            let everywhere = |name: &str| {
+                let value = shown(first, name);
+                ratios.iter().all(|ratio| shown(ratio, name) == value)
             };
-            let common: BTreeMap<String, Value> = first
-                .parameters
-                .iter()
-                .filter(|(name, value)| everywhere(name, value))
-                .map(|(name, value)| (name.clone(), value.clone()))
+            let names = first.parameters.keys().filter(|name| everywhere(name));
+            let common: BTreeMap<String, Value> = names
+                .filter_map(|name| Some((name.clone(), shown(first, name)?)))
                 .collect();
             let mut varying: Vec<&str> = ratios
                 .iter()
@@ -221,7 +221,7 @@ impl Group<'_> {
 
     /// Returns the name of a ratio with the parameters in which the ratios of the group differ,
     /// such as `dmaget (block 1 KB, SPEs 2)`.
-    fn name_of(&self, ratio: &Ratio) -> String {
+    pub(super) fn name_of(&self, ratio: &Ratio) -> String {
         let varying = self.varying.iter().zip(self.headings());
         let varying: Vec<String> = varying
             .map(|(name, heading)| (heading, parameter(ratio, name)))
@@ -243,11 +243,20 @@ pub(super) fn factor(ratio: f64) -> String {
     }
 }
 
+/// Returns the value of a parameter. Where the data of a measurement lies is named as `stats` names it.
+fn shown(ratio: &Ratio, name: &str) -> Option<Value> {
+    let place = place(ratio.lies_in).filter(|_| name == "between");
+    match place {
+        Some(place) => Some(place.into()),
+        None => ratio.parameters.get(name).cloned(),
+    }
+}
+
 /// Returns the value of a parameter, or an empty text if the ratio does not have the parameter.
 fn parameter(ratio: &Ratio, name: &str) -> String {
-    match ratio.parameters.get(name) {
+    match shown(ratio, name) {
         None => String::new(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => text,
         Some(value) if name.ends_with("_bytes") => match value.as_u64() {
             Some(bytes) => in_unit(bytes as f64, "bytes"),
             None => value.to_string(),
@@ -323,49 +332,81 @@ pub(super) fn heading(comparison: &Comparison) -> String {
     )
 }
 
+/// Returns what the threshold says, in one line. `None` without a threshold.
+pub(super) fn judged(comparison: &Comparison) -> Option<String> {
+    let judgement = comparison.judgement?;
+    // Binary fractions such as 7 % have no exact value.
+    let percent = (1e8 * judgement.threshold).round() / 1e6;
+    let of = count(judgement.judged, "time or rate");
+    let of = of.replace("time or rates", "times and rates");
+    let line = match (judgement.judged, judgement.slower) {
+        (0, _) => "Not judged: no time and no rate has enough runs on both sides.".to_owned(),
+        (_, 0) => format!("Not slower: none of {of} is slower by more than {percent} %."),
+        (_, slower) => format!(
+            "Slower: {slower} of {of} {} slower by more than {percent} %.",
+            if slower == 1 { "is" } else { "are" }
+        ),
+    };
+    Some(match (judgement.judged, judgement.too_few_runs) {
+        (0, _) | (_, 0) => line,
+        (_, few) => format!("{line} {few} more have too few runs, and are not judged."),
+    })
+}
+
 pub(super) fn summary(comparison: &Comparison) -> Vec<String> {
     let summary = &comparison.summary;
+    let mut lines: Vec<String> = judged(comparison).into_iter().collect();
     let (Some(median), Some(largest)) = (summary.median_deviation, summary.largest_deviation)
     else {
-        return Vec::new();
-    };
-    let percent = |share: f64| format!("{} %", plain(100.0 * share));
-    let within = format!(
-        "Half of the ratios are within {} of 1, all within {}.",
-        percent(median),
-        percent(largest)
-    );
-    let decided = format!(
-        "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
-         not known.",
-        summary.slower, summary.faster, summary.undecided
-    );
-    let has_runs = comparison.compared.has_several();
-    let of_runs = "The interval of several runs holds their values and their intervals.";
-    let Some(mean) = summary.geometric_mean_ratio else {
-        let results = count(summary.compared, "result");
-        let mut lines = vec![format!("{results} in both."), within];
-        if has_runs {
-            lines.extend([decided, of_runs.to_owned()]);
-        }
         return lines;
     };
-    let about = match has_runs {
-        true => of_runs,
-        false => {
-            "An interval is about one run; on another day the same computer may be in another state."
-        }
-    };
-    vec![
-        format!(
+    let percent = |share: f64| format!("{} %", plain(100.0 * share));
+    lines.push(match summary.geometric_mean_ratio {
+        Some(mean) => format!(
             "{} in both: B takes {} times as long, in the geometric mean.",
             count(summary.compared, "measurement"),
             plain(mean)
         ),
-        within,
-        decided,
-        about.to_owned(),
-    ]
+        None => format!("{} in both.", count(summary.compared, "result")),
+    });
+    lines.push(format!(
+        "Half of the ratios are within {} of 1, all within {}.",
+        percent(median),
+        percent(largest)
+    ));
+    let has_runs = comparison.compared.has_several();
+    if has_runs || summary.geometric_mean_ratio.is_some() {
+        lines.push(format!(
+            "B is slower beyond both intervals in {}, faster beyond both in {}; in {} they overlap, or one is \
+             not known.",
+            summary.slower, summary.faster, summary.undecided
+        ));
+    }
+    if has_runs {
+        lines.push(
+            "The interval of several runs holds their values and their intervals.".to_owned(),
+        );
+    }
+    let [a, b] = [
+        comparison.compared.runs_of_a.len(),
+        comparison.compared.runs_of_b.len(),
+    ];
+    if !comparison.is_exact() && !is_enough(a, b) {
+        lines.push(format!(
+            "{} and {} cannot tell a change from what varies from run to run. Measure at least three times on \
+             each side.",
+            count(a, "run"),
+            count(b, "run")
+        ));
+    }
+    lines.extend(comparison.noticeable().map(|[half, most]| {
+        format!(
+            "A slowdown of {} would have been noticed in half of them, one of {} in nine of ten.",
+            percent(half - 1.0),
+            percent(most - 1.0)
+        )
+    }));
+    lines
 }
 
 /// Returns the lists of values without a ratio, with their titles. Empty lists are left out.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::counters::{about, busiest, free_parts, sentences, tables as rows_of};
 use crate::text::{
-    FixedColumn, added_ns, buffers, columns_of, doubts_of, ends, figures, finding_name,
+    DOUBTFUL, FixedColumn, added_ns, buffers, columns_of, doubts_of, ends, figures, finding_name,
     finding_parameters, finding_value, interval_percent, notes_of, pages, size, whole,
 };
 use crate::{Counters, Report};
@@ -159,7 +159,10 @@ pub(super) fn findings(report: &Report) -> Option<Markup> {
                         tr {
                             td.left { (finding_name(finding)) }
                             td { (finding_value(finding)) }
-                            td.left { (finding_parameters(finding)) }
+                            td.left {
+                                (finding_parameters(finding))
+                                @if finding.doubtful { " " (DOUBTFUL) }
+                            }
                         }
                     }
                 }

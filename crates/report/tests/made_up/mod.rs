@@ -456,6 +456,7 @@ pub fn finding(name: &str, value: f64, unit: &str, parameters: serde_json::Value
         value,
         unit: unit.to_owned(),
         parameters,
+        doubtful: false,
     }
 }
 

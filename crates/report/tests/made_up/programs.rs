@@ -27,6 +27,7 @@ pub fn program() -> ProgramReport {
             value,
             unit: unit.to_owned(),
             parameters,
+            doubtful: false,
         }
     };
     let axis = |label: &str, unit: &str| FigureAxis {

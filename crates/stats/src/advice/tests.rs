@@ -92,6 +92,7 @@ fn finding(name: &str, value: f64, parameters: serde_json::Value) -> Finding {
         value,
         unit: "made up".to_owned(),
         parameters: serde_json::from_value(parameters).unwrap(),
+        doubtful: false,
     }
 }
 
@@ -480,6 +481,7 @@ fn a_cache_that_is_much_smaller_than_reported_is_named() {
         value: bytes as f64,
         unit: "bytes".to_owned(),
         parameters: [("level".to_owned(), json!(3))].into(),
+        doubtful: false,
     };
     let advice = |measured| {
         let topology = machine(&[2]).with_last_level_cache(480 << 20);

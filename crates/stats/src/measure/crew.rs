@@ -34,11 +34,12 @@ const WAKE_UP_NS: u64 = 50_000;
 /// An estimate of the time in which the PPE wakes one sleeping SPE and sends its words of a round.
 const SEND_NS: u64 = 5_000;
 
-/// The length of a warm-up if the request gave no number of iterations.
+/// The length of a warm-up if the request gave no number of iterations. Until then, cores have risen
+/// to their clock rate.
 const WARM_UP_SPAN: Span = Span::from_nanoseconds(10_000_000);
 
-/// The length of the warm-up of a later visit, in which the rate is known. It brings the data of the
-/// visit into the caches; the clock rate of the core is up from the visits before.
+/// The length of the warm-up after another visit or measurement. It brings the data of the visit into
+/// the caches; the clock rate of the core is up from what was before.
 const WARM_UP_AGAIN_SPAN: Span = Span::from_nanoseconds(2_500_000);
 
 /// From a loop of this length on, the number of iterations of the whole warm-up follows from it.
@@ -341,6 +342,7 @@ pub(super) fn conduct<E>(
             // A warm-up of a given size does not show how many iterations fill a round, so more
             // loops follow until one is as long as a round.
             let enough = match pace.warm_up {
+                None if pace.is_warm => WARM_UP_AGAIN_SPAN,
                 None => WARM_UP_SPAN,
                 Some(_) => of_round,
             };
@@ -493,6 +495,7 @@ mod tests {
             earlier: Vec::new(),
             more_visits: false,
             rate: None,
+            is_warm: false,
         };
         conducted_in(&pace, times)
     }
@@ -578,6 +581,7 @@ mod tests {
                 earlier: earlier.iter().map(|visit| visit.map(ns).to_vec()).collect(),
                 more_visits,
                 rate: None,
+                is_warm: false,
             };
             let rounds = conducted_in(&pace, |round, _| always(each_ns, round));
             counted(&rounds).len()
@@ -603,12 +607,37 @@ mod tests {
                 iterations: 1_000,
                 took: ns(100_000),
             }),
+            is_warm: false,
         };
         let rounds = conducted_in(&pace, steady);
         let before = rounds.iter().take_while(|round| !round.counts);
         let before: Vec<u32> = before.map(|round| round.iterations).collect();
         assert_eq!(before, [1, 25_000], "2.5 ms");
         assert_eq!(counted(&rounds), [50_000; 4]);
+    }
+
+    #[test]
+    fn the_warm_up_after_another_measurement_is_short_and_as_much_is_measured() {
+        let rounds = |is_warm| {
+            let pace = Pace {
+                warm_up: None,
+                timed: Timed::Within(ns(120 * MS)),
+                earlier: Vec::new(),
+                more_visits: true,
+                rate: None,
+                is_warm,
+            };
+            let rounds = conducted_in(&pace, steady);
+            let warm_up = rounds.iter().filter(|round| !round.counts);
+            let iterations: u32 = warm_up.map(|round| round.iterations).sum();
+            (iterations, counted(&rounds))
+        };
+        let ((cold, counted), (warm, counted_warm)) = (rounds(false), rounds(true));
+        assert_eq!(counted, counted_warm);
+        assert!(
+            cold > 100_000 && (25_000..60_000).contains(&warm),
+            "{cold} {warm}"
+        );
     }
 
     /// A random number of the normal distribution (the method of Box and Muller).
@@ -629,6 +658,7 @@ mod tests {
                 earlier: Vec::new(),
                 more_visits: true,
                 rate: None,
+                is_warm: false,
             };
             for visit in 1..=3 {
                 pace.more_visits = visit < 3;

@@ -132,6 +132,12 @@ impl Visits {
         self.plan.set_span(span);
     }
 
+    /// Says that another measurement ended just before. If the request gave no number of iterations,
+    /// the warm-up of the first visit is then as short as that of later visits.
+    pub fn set_warm(&mut self) {
+        self.plan.pace.is_warm = true;
+    }
+
     /// Runs one visit on the machine for which the measurement was planned, and returns the result
     /// of all visits so far. If `more` visits follow, this visit has four rounds. The last visit has
     /// rounds until there are 12 in all, and if their interval of the median is not narrow, but may

@@ -54,6 +54,8 @@ pub(crate) struct Pace {
     pub more_visits: bool,
     /// The rate of the last round of an earlier visit. `None` in the first visit.
     pub rate: Option<Rate>,
+    /// Whether another measurement ended just before, so that the cores run at their clock rate.
+    pub is_warm: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -321,6 +323,7 @@ impl Request {
             earlier: Vec::new(),
             more_visits: false,
             rate: None,
+            is_warm: false,
         }
     }
 }
@@ -342,6 +345,8 @@ impl Pace {
             more_visits: true,
             // The bare operation takes no longer than the operation of the library.
             rate: self.rate,
+            // The operation of the library was measured just before.
+            is_warm: true,
         }
     }
 }

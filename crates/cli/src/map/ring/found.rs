@@ -168,6 +168,7 @@ impl OfSize<'_> {
             value,
             unit: unit.to_owned(),
             parameters: parameters(mapping),
+            doubtful: false,
         };
         let mut results = vec![
             finding("worst_to_best", times.worst_to_best(), "times", None),
