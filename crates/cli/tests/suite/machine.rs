@@ -351,7 +351,7 @@ fn numa_nodes_have_the_numbers_of_the_system_everywhere() {
     );
 
     let stats = [
-        "stats", "--matrix", "memory", "-b", "64k", "--budget", "1s", "--quiet",
+        "stats", "--matrix", "memory", "-b", "64k", "--budget", "10s", "--quiet",
     ];
     let run = on_tree(&stats);
     for text in [
