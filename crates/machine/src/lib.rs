@@ -77,4 +77,4 @@ pub use staging::{Pending, PendingMut, Staged, StagedMut, Stream};
 pub use threads::{StackError, THREAD_STACK_BYTES, ThreadBuilder, ThreadHandle, ThreadScope};
 pub use time::{Cycles, Decrementer, Span, Time, Timebase};
 pub use topology::{Distance, SpeSite, Topology};
-pub use wake::{Outside, RemoteWaker, Sleeper, Wait, Wake};
+pub use wake::{Outside, Outsiders, RemoteWaker, Sleeper, Wait, Wake};
