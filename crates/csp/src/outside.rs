@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,6 @@ use cellworks_machine::{
 use crossbeam_utils::Backoff;
 
 use crate::pending;
-use crate::running::location_of;
 use crate::shared::{NetworkState, outside_of};
 use crate::sync::locked;
 use crate::waker::Waker;
@@ -102,6 +101,8 @@ struct Run {
     /// The sleeper of the PPE, for the wakers of outside threads. `wake_here` returns false for it.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
+    /// The call that runs the network.
+    at: &'static Location<'static>,
 }
 
 struct Seat {
@@ -132,7 +133,7 @@ fn wake_all(futures: impl IntoIterator<Item = (u64, std::task::Waker)>) {
 }
 
 /// The reasons why a thread cannot enter a gate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The run of the network is over.
     #[error(
@@ -158,6 +159,8 @@ pub enum GateError {
         gate: String,
     },
 }
+
+cellworks_machine::debug_by_display!(GateError);
 
 /// The smallest process number of outside threads. Processes on processors have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
@@ -196,6 +199,7 @@ impl OwnGates {
         &self,
         core: &impl PpeCore,
         shared: &Arc<NetworkState>,
+        at: &'static Location<'static>,
     ) -> Result<(), String> {
         let mut state = self.0.state();
         let Some(first) = state.seats.values().next() else {
@@ -210,6 +214,7 @@ impl OwnGates {
             waker: core.remote_waker(),
             sleeper: core.sleeper(),
             shared: Arc::clone(shared),
+            at,
         };
         let this: Weak<dyn Outsiders> = Arc::<Gates>::downgrade(&self.0);
         run.outside.ask(this);
@@ -360,10 +365,7 @@ impl Outsiders for Gates {
 
 impl Run {
     fn network(&self) -> String {
-        match location_of(self.shared.network) {
-            Some(at) => format!("the network that was run at {at}"),
-            None => "a network".to_owned(),
-        }
+        format!("the network that was run at {}", self.at)
     }
 }
 

@@ -37,6 +37,7 @@ mod plain_data;
 mod ppe;
 mod problem_state;
 mod program;
+mod prose;
 mod run_id;
 mod signal;
 pub mod sizes;

@@ -26,6 +26,7 @@ on_every_machine![
     a_main_process_that_unwraps_is_in_the_deadlock,
     an_end_that_is_not_used_is_waited_for,
     an_end_is_left_over,
+    an_iterator_waits_at_the_line_of_the_user,
     an_end_of_the_main_process_is_only_borrowed,
     a_channel_is_never_created,
     an_end_that_was_not_taken_is_waited_for,
@@ -55,6 +56,24 @@ on_every_machine![
     on Cells:
     a_process_waits_for_something_else,
 ];
+
+/// The call of `next` is in `std`.
+fn an_iterator_waits_at_the_line_of_the_user<M: Machine>(machine: &M) {
+    let (_kept, mut items) = Channel::new().one_to_one::<u32>();
+    let mut network = network(machine);
+    let line = line!() + 2;
+    network.process("sum", spe(0), move |process| {
+        let sum: u32 = items.items(process).map(|item| item + 1).sum();
+        Err(format!("a sum was not expected: {sum}").into())
+    });
+    let deadlock = deadlock(network);
+    let waits: Vec<_> = deadlock.cycle.iter().chain(&deadlock.others).collect();
+    let at: Vec<_> = waits
+        .iter()
+        .map(|stuck| (stuck.at.file(), stuck.at.line()))
+        .collect();
+    assert_eq!(at, [(file!(), line)]);
+}
 
 /// Runs a network, and returns the deadlock in which it ends.
 fn deadlock<M: Machine>(network: Network<'_, M>) -> Deadlock {
