@@ -464,8 +464,9 @@ impl<'env, M: Machine> Network<'env, M> {
         let spes = topology.spes().len();
         assert!(
             at.index() < spes,
-            "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
-            topology.name()
+            "a process was placed on {at}, but {} has {spes} SPEs, 0 to {}; use `topology().spes()`",
+            topology.name(),
+            spes - 1
         );
         self.groups.push((at, group));
     }

@@ -212,9 +212,10 @@ impl Run {
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
             panic!(
-                "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+                "{spe} was named, but {} has {} SPEs, 0 to {}; use `topology().spes()`",
                 self.topology.name(),
-                all.len()
+                all.len(),
+                all.len() - 1
             )
         })
     }

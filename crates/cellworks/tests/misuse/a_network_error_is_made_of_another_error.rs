@@ -1,10 +1,10 @@
 //! `?` turns no other error into the error of a network: the function returns a `Box<dyn Error>`.
 use cellworks_csp::NetworkError;
 
-fn spes(text: &str) -> Result<usize, NetworkError> {
-    Ok(text.parse()?)
+fn text(path: &str) -> Result<String, NetworkError> {
+    Ok(std::fs::read_to_string(path)?)
 }
 
 fn main() {
-    let _ = spes("one");
+    let _ = text("orders");
 }

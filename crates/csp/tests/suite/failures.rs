@@ -1134,11 +1134,47 @@ fn small_stacks_fit() {
 }
 
 #[test]
-#[should_panic(expected = "a process was placed on SPE 4, but ")]
 fn a_process_needs_an_spe() {
     let host = crate::host();
     let mut network = Network::on(&host);
-    network.process("lost", spe(4), |_| Ok(()));
+    let place = || network.process("lost", spe(4), |_| Ok(()));
+    let panic = catch_unwind(AssertUnwindSafe(place)).unwrap_err();
+    let expected = format!(
+        "a process was placed on SPE 4, but {} has 4 SPEs, 0 to 3; use `topology().spes()`",
+        host.topology().name()
+    );
+    assert_eq!(panic.downcast_ref(), Some(&expected));
+}
+
+/// The network ends what other destructors of the thread may have ended before.
+#[test]
+fn a_network_runs_in_the_destructor_of_a_thread_local() {
+    struct RunsAtTheEnd(std::sync::mpsc::Sender<u32>);
+    impl Drop for RunsAtTheEnd {
+        fn drop(&mut self) {
+            self.0.send(sum()).unwrap();
+        }
+    }
+    fn sum() -> u32 {
+        let host = crate::host();
+        let (mut writer, mut reader) = Channel::new().one_to_one();
+        let mut network = Network::on(&host);
+        network.process("writer", spe(0), move |process| {
+            Ok((1..=3).try_for_each(|number| writer.write(process, number))?)
+        });
+        let sum = network.run_with(move |process| reader.items(process).sum());
+        sum.unwrap()
+    }
+    thread_local! {
+        static LAST: std::cell::OnceCell<RunsAtTheEnd> = const { std::cell::OnceCell::new() };
+    }
+    let (sender, sums) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        LAST.with(|last| assert!(last.set(RunsAtTheEnd(sender)).is_ok()));
+        sum()
+    });
+    assert_eq!(sums.recv(), Ok(6));
+    assert_eq!(thread.join().unwrap(), 6);
 }
 
 #[test]

@@ -163,7 +163,8 @@ impl<M: Machine + 'static> SharedPool<M> {
     /// # Panics
     ///
     /// Panics in a task of this pool, which would wait for itself. Dropping the pool does not wait
-    /// there.
+    /// there. In a task of another pool, both wait: two tasks that end or drop each other's pools
+    /// wait for ever.
     #[track_caller]
     pub fn end(mut self) -> Result<(), PoolError> {
         assert!(
