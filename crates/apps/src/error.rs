@@ -10,7 +10,7 @@ use cellworks_tasks::{PoolError, TaskError};
 use crate::figure::counted;
 
 /// The reason why a parameter is not allowed, in general or on the given machine.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The number must not be 0.
     #[error("0 {noun} do nothing; use at least 1")]
@@ -68,6 +68,8 @@ pub enum ParameterError {
     },
 }
 
+cellworks_machine::debug_by_display!(ParameterError);
+
 impl ParameterError {
     /// Returns the error for `bytes` bytes that the system could not allocate.
     pub(crate) fn no_memory(parameter: &'static str, bytes: usize) -> Self {
@@ -95,7 +97,7 @@ impl ParameterError {
 }
 
 /// A program could not run, or its result was wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ProgramError {
     /// A parameter is not allowed on this machine.
     #[error(transparent)]
@@ -165,6 +167,8 @@ pub enum ProgramError {
     #[error("{0}")]
     Measurement(String),
 }
+
+cellworks_machine::debug_by_display!(ProgramError);
 
 /// Converts a [`ParameterError`] of a process into [`ProgramError::Parameter`].
 impl From<NetworkError> for ProgramError {

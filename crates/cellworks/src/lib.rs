@@ -111,9 +111,9 @@ pub use cellworks_threads as threads;
 /// ```
 pub mod prelude {
     pub use cellworks_csp::{
-        Alternation, Channel, Ended, Gate, Group, Input, Item, Local, Network, NetworkError,
-        OpenNetwork, Output, Place, Process, ProcessError, Reader, Refused, Started, Starter,
-        Writer, processes,
+        Alternation, Channel, Ended, Foreign, Gate, Group, Input, Item, Local, Network,
+        NetworkError, OpenNetwork, Output, Place, Process, ProcessError, Reader, Refused, Started,
+        Starter, Writer, item, processes,
     };
     pub use cellworks_host::Host;
     pub use cellworks_machine::mailbox::Outbound;

@@ -1,6 +1,7 @@
 //! What a user is given as an error is one: `?` passes it on from a function that returns a
 //! `Box<dyn Error + Send + Sync>`, and threads may send and share it. What processes return and
-//! items that were not written are no errors, but `?` turns them into a `Box<dyn Error>`.
+//! items that were not written are no errors, but `?` turns them into a `Box<dyn Error>`. A `main`
+//! that returns an error prints its `Debug`, which reads as its `Display`.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -87,20 +88,59 @@ fn all_public_errors_may_be_sent_and_shared() {
             format!("{of}: {name}")
         })
         .collect();
-    let mut found = BTreeSet::new();
+    let (mut found, mut by_hand) = (BTreeSet::new(), BTreeSet::new());
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for entry in fs::read_dir(crates).unwrap() {
         let folder = entry.unwrap();
         let of = folder.file_name().into_string().unwrap();
-        find(&folder.path().join("src"), &mut |name| {
-            found.insert(format!("{of}: {name}"));
+        find(&folder.path().join("src"), &mut |name, what| {
+            let set = match what {
+                Found::Error => &mut found,
+                Found::DebugByDisplay => &mut by_hand,
+            };
+            set.insert(format!("{of}: {name}"));
         });
     }
     assert_eq!(listed, found, "the listed and the found errors");
+    let variants: Vec<_> = found.difference(&by_hand).collect();
+    assert!(
+        variants.is_empty(),
+        "the `Debug` of these errors does not read as their `Display`: {variants:?}; use \
+         `cellworks_machine::debug_by_display!`"
+    );
 }
 
-/// Calls `each` with the name of each public type in `folder` that derives or implements `Error`.
-fn find(folder: &Path, each: &mut dyn FnMut(String)) {
+/// What a `main` prints that returns the error.
+#[test]
+fn errors_print_sentences() {
+    fn is_a_sentence(error: impl Error, text: &str) {
+        assert_eq!(format!("Error: {error:?}"), format!("Error: {text}"));
+        assert_eq!(error.to_string(), text);
+    }
+    let host = Host::builder().spes(1).build().unwrap();
+    let name = host.topology().name();
+    let many = Pool::new(&host).workers(9).run(|_| ()).unwrap_err();
+    let text = format!("9 workers were asked for, but {name} has 1 SPEs: ask for 1 to 1 workers");
+    is_a_sentence(many, &text);
+    let mut gate = Network::on(&host).gate("client", ());
+    is_a_sentence(
+        gate.enter().err().unwrap(),
+        "the gate `client` is closed, as its network never ran; run the network",
+    );
+    is_a_sentence(Ended::Closed, "the channel was closed");
+    let panicked = Pool::new(&host).run(|_| panic!("no fuel")).unwrap_err();
+    is_a_sentence(panicked, "the main program panicked on the PPE: no fuel");
+}
+
+enum Found {
+    Error,
+    /// `Debug` is not derived.
+    DebugByDisplay,
+}
+
+/// Calls `each` with the name of each public type in `folder` that derives or implements `Error`,
+/// and of each type whose `Debug` is not derived.
+fn find(folder: &Path, each: &mut dyn FnMut(String, Found)) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -126,13 +166,25 @@ fn find(folder: &Path, each: &mut dyn FnMut(String)) {
                 syn::Item::Enum(item) if is_public(&item.vis) && derives_error(&item.attrs) => {
                     item.ident
                 }
-                syn::Item::Impl(item) => match named_error(&item) {
-                    Some(name) => name,
-                    None => continue,
-                },
+                syn::Item::Impl(item) => {
+                    if let Some(name) = implementing(&item, "fmt", "Debug") {
+                        each(name.to_string(), Found::DebugByDisplay);
+                    }
+                    match implementing(&item, "std", "Error") {
+                        Some(name) => name,
+                        None => continue,
+                    }
+                }
+                syn::Item::Macro(item) => {
+                    let of = item.mac.path.segments.last().map(|it| it.ident.to_string());
+                    if of.as_deref() == Some("debug_by_display") {
+                        each(item.mac.tokens.to_string(), Found::DebugByDisplay);
+                    }
+                    continue;
+                }
                 _ => continue,
             };
-            each(name.to_string());
+            each(name.to_string(), Found::Error);
         }
     }
 }
@@ -144,14 +196,14 @@ fn derives_error(attributes: &[syn::Attribute]) -> bool {
     derives.any(|names| names.contains("thiserror :: Error"))
 }
 
-/// Returns the type of an `impl std::error::Error for Type`.
-fn named_error(item: &syn::ItemImpl) -> Option<syn::Ident> {
+/// Returns the type of an `impl std::error::Error for Type`, of the trait `name` from `root`.
+fn implementing(item: &syn::ItemImpl, root: &str, name: &str) -> Option<syn::Ident> {
     let (path, _) = item.trait_.as_ref()?;
-    let is_error = path.segments.last()?.ident == "Error" && path.segments[0].ident == "std";
+    let is_it = path.segments.last()?.ident == name && path.segments[0].ident == root;
     let syn::Type::Path(of) = &*item.self_ty else {
         return None;
     };
-    is_error.then(|| of.path.segments.last().map(|it| it.ident.clone()))?
+    is_it.then(|| of.path.segments.last().map(|it| it.ident.clone()))?
 }
 
 /// The reason why `read` failed, as a `main` prints it.

@@ -127,7 +127,7 @@ impl Chosen {
 }
 
 /// The error of a selection: the channel of a guard has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{ended}, at the guard {} of an alternation", .guard.index)]
 pub struct GuardEnded {
     /// The guard of the channel that has ended.
@@ -136,6 +136,8 @@ pub struct GuardEnded {
     #[source]
     pub ended: Ended,
 }
+
+cellworks_machine::debug_by_display!(GuardEnded);
 
 impl From<GuardEnded> for Ended {
     fn from(error: GuardEnded) -> Self {

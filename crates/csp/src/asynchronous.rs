@@ -134,10 +134,9 @@ impl<T> Wait<T> {
         let Self {
             side, polled, seat, ..
         } = self;
-        if let Standing::Runs(inside) = seat.begin() {
-            let identity = identity(seat, inside);
-            end.join_network(&identity);
-            end.channel.record_user(*side, &identity);
+        let begun = seat.begin();
+        if let Standing::Runs(inside) = begun {
+            join(end, *side, &identity(seat, inside));
             if !polled.waits() {
                 match polled.attempt(&end.channel, parcel, pending::wake) {
                     Met::NoPartner => {}
@@ -152,6 +151,10 @@ impl<T> Wait<T> {
             Standing::Ahead => Met::NoPartner,
             Standing::Over => self.step_after_the_run(end, parcel),
             Standing::Runs(inside) => {
+                // The network may have opened in between.
+                if matches!(begun, Standing::Ahead) {
+                    join(end, *side, &identity(seat, inside));
+                }
                 let met = polled.poll(&end.channel, parcel, inside.waker(), pending::wake);
                 if let (Met::NoPartner, Some(at)) = (&met, only) {
                     let identity = identity(seat, inside);
@@ -179,9 +182,7 @@ impl<T> Wait<T> {
             Standing::Ahead => Met::NoPartner,
             Standing::Over => self.step_after_the_run(end, parcel),
             Standing::Runs(inside) => {
-                let identity = identity(&self.seat, inside);
-                end.join_network(&identity);
-                end.channel.record_user(self.side, &identity);
+                join(end, self.side, &identity(&self.seat, inside));
                 self.polled.attempt(&end.channel, parcel, pending::wake)
             }
         }
@@ -225,6 +226,12 @@ fn identity<'a>(seat: &'a OwnSeat, inside: &'a Inside) -> Identity<'a> {
         ..inside.waker()
     };
     Identity::of_task(seat.name(), waker, shared)
+}
+
+/// Makes the task a user of the channel.
+fn join<T>(end: &mut SharedEnd<T>, side: Side, identity: &Identity<'_>) {
+    end.join_network(identity);
+    end.channel.record_user(side, identity);
 }
 
 fn parcel<T>(item: T) -> Parcel<T> {

@@ -346,6 +346,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
     ///     }
     /// }
     /// ```
+    #[track_caller]
     pub fn items<'r, 'p, 'a, P: Place>(
         &'r mut self,
         process: &'p Process<'a, P>,
@@ -354,6 +355,7 @@ impl<T: Item, E, R: Reach> Reader<T, E, R> {
             reader: self,
             process,
             ended: None,
+            at: Location::caller(),
         }
     }
 
@@ -396,6 +398,8 @@ pub struct Items<'r, 'p, 'a, T, E, R: Reach, P: Place> {
     reader: &'r mut Reader<T, E, R>,
     process: &'p Process<'a, P>,
     ended: Option<Ended>,
+    /// The call of [`Reader::items`].
+    at: &'static Location<'static>,
 }
 
 impl<T, E, R: Reach, P: Place> Items<'_, '_, '_, T, E, R, P> {
@@ -411,7 +415,7 @@ impl<T: Item, E, R: Reach, P: Place> Iterator for Items<'_, '_, '_, T, E, R, P> 
     #[track_caller]
     #[inline]
     fn next(&mut self) -> Option<T> {
-        match self.reader.read(self.process) {
+        match way::read_for_iterator(&mut self.reader.end, self.process, self.at) {
             Ok(item) => Some(item),
             Err(ended) => {
                 self.ended = Some(ended);

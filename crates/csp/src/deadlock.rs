@@ -24,7 +24,7 @@ pub struct Stuck {
 }
 
 /// The error of a network whose processes are in a deadlock.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Deadlock {
     /// The cause: each of these processes waited for the next one, and the last one for the first.
     /// Empty if there is no cycle, because an operation was awaited that no process would perform.
@@ -34,6 +34,8 @@ pub struct Deadlock {
     /// Waits of machine threads outside the network, and waits for something other than a channel.
     pub outside: Vec<Waiting>,
 }
+
+cellworks_machine::debug_by_display!(Deadlock);
 
 impl Deadlock {
     /// Makes the report from the records of the processes and the waits in the machine's report.

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 /// How a channel has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// A process poisoned the channel, to end all processes that use the channel.
     #[error("the channel was poisoned")]
@@ -16,6 +16,8 @@ pub enum Ended {
     #[error("the channel was closed")]
     Closed,
 }
+
+cellworks_machine::debug_by_display!(Ended);
 
 /// An item that was not delivered, because its channel has [ended](Ended).
 ///
@@ -51,9 +53,7 @@ impl<T> From<Unsent<T>> for Box<dyn Error> {
 
 impl<T> fmt::Debug for Unsent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unsent")
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -119,9 +119,11 @@ impl<T> Refused<T> {
 }
 
 /// An item was not taken.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("an item was not written: no reader took it in time")]
 struct NotTaken;
+
+cellworks_machine::debug_by_display!(NotTaken);
 
 // Not into a `Box<dyn Error + Send + Sync>`, which `?` would turn into a `ProcessError`.
 impl<T> From<Refused<T>> for Box<dyn Error> {
@@ -135,10 +137,7 @@ impl<T> From<Refused<T>> for Box<dyn Error> {
 
 impl<T> fmt::Debug for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotTaken(_) => f.write_str("NotTaken(..)"),
-            Self::Ended(unsent) => f.debug_tuple("Ended").field(unsent).finish(),
-        }
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Held {
 
 thread_local! {
     static UNWINDS: Cell<bool> = const { Cell::new(false) };
+    /// In the destructors of an OS thread that ends, this may be gone: then a report knows less.
     static DROPPED: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -30,12 +31,12 @@ pub(crate) fn dropped(channel: &dyn Link, side: Side) {
     cause::end_dropped();
     if UNWINDS.get() {
         let channel = channel.address();
-        DROPPED.with_borrow_mut(|dropped| dropped.push(Held { channel, side }));
+        let _ = DROPPED.try_with(|dropped| dropped.borrow_mut().push(Held { channel, side }));
     }
 }
 
 /// Called when a process has ended. Returns the ends that it dropped after it was cancelled.
 pub(crate) fn take() -> Vec<Held> {
     UNWINDS.set(false);
-    DROPPED.take()
+    DROPPED.try_with(RefCell::take).unwrap_or_default()
 }

@@ -71,10 +71,9 @@ use cellworks_machine::{Span, Time};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no item, so it cannot be written to a channel",
     label = "not an `Item`",
-    note = "if your crate defines it, and it owns nothing on the heap, write `impl cellworks_csp::Item for {Self} {{}}`",
-    note = "if your crate defines it, and it owns data on the heap, write `cellworks_csp::item!` with its fields or variants",
-    note = "if another crate defines it, write a `cellworks_csp::Foreign`, as in `writer.write(process, Foreign(value))`",
-    note = "what several processes use is no item: put it into a process of its own, or into an `Arc` if it never changes"
+    note = "a type of your crate becomes an item by `impl Item for {Self} {{}}`, or, if it owns data on the heap, by `item!` with its fields or variants",
+    note = "a type of another crate is written in a `Foreign`, as in `writer.write(process, Foreign(value))`",
+    note = "`Item`, `item!` and `Foreign` are in `cellworks::prelude`, and in `cellworks_csp`"
 )]
 pub trait Item: Send {
     /// Returns how many bytes must be moved between local stores, including bytes on the heap.

@@ -14,7 +14,6 @@
 
 use std::cell::Cell;
 use std::error::Error;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -465,8 +464,9 @@ impl<'env, M: Machine> Network<'env, M> {
         let spes = topology.spes().len();
         assert!(
             at.index() < spes,
-            "a process was placed on {at}, but {} has {spes} SPEs; use `topology().spes()`",
-            topology.name()
+            "a process was placed on {at}, but {} has {spes} SPEs, 0 to {}; use `topology().spes()`",
+            topology.name(),
+            spes - 1
         );
         self.groups.push((at, group));
     }
@@ -594,7 +594,7 @@ impl<'env, M: Machine> Network<'env, M> {
         let opening = &gates;
         let result = machine.run(move |ppe: &Ppe<'_, '_, M>| {
             let core = ppe.core();
-            if let Err(gate) = opening.open(core, state) {
+            if let Err(gate) = opening.open(core, state, caller) {
                 let machine = machine.topology().name().to_owned();
                 state.fail(Moment::now(), Failure::NoGate { gate, machine });
                 return;
@@ -694,6 +694,22 @@ const MAIN: &str = "main";
 ///
 /// The moment of an error is its conversion into a [`ProcessError`]. The moment of a panic is the
 /// first drop of an end by the process, or the end of the process if it dropped no end.
+///
+/// `?` turns no other error into a `NetworkError`. A function that runs a network and may fail for
+/// other reasons, too, returns a `Box<dyn Error>`, which all of these errors become:
+///
+/// ```
+/// use std::error::Error;
+///
+/// use cellworks_csp::Network;
+///
+/// fn run(spes: &str) -> Result<(), Box<dyn Error>> {
+///     let host = cellworks_host::Host::builder().spes(spes.parse()?).build()?;
+///     Ok(Network::on(&host).run()?)
+/// }
+/// # run("1").unwrap();
+/// # assert_eq!(run("one").unwrap_err().to_string(), "invalid digit found in string");
+/// ```
 #[derive(thiserror::Error)]
 pub enum NetworkError {
     /// Processes waited for each other.
@@ -793,7 +809,7 @@ impl NetworkError {
         caller: &'static Location<'static>,
     ) -> Result<(), Self> {
         match (result, shared.take_failure()) {
-            (_, Some(failure)) => Err(failure.into()),
+            (_, Some(failure)) => Err(Self::of_failure(failure)),
             (Err(RunError::Deadlock { mut waits }), None) => {
                 let is_own = |at: &Location<'_>| at == caller || at.file() == file!();
                 let starting = &shared.starting;
@@ -819,8 +835,9 @@ impl NetworkError {
     }
 }
 
-impl From<Failure> for NetworkError {
-    fn from(failure: Failure) -> Self {
+// Not an `impl From`, which the compiler would name to users whose `?` finds no conversion.
+impl NetworkError {
+    fn of_failure(failure: Failure) -> Self {
         match failure {
             Failure::NoRoom {
                 process,
@@ -860,8 +877,4 @@ impl From<Failure> for NetworkError {
     }
 }
 
-impl fmt::Debug for NetworkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+cellworks_machine::debug_by_display!(NetworkError);

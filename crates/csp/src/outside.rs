@@ -12,12 +12,14 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use cellworks_machine::{
-    Outside, PpeCore, Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake,
+    Outside, Outsiders, PpeCore, Processor, RemoteWaker, RunId, Sleeper, Time, Wait, Wake,
 };
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
@@ -59,6 +61,32 @@ struct State {
     next_number: u32,
     /// Wakes the threads that wait for the network to run.
     opened: Arc<Condvar>,
+    /// The number of steps of outside threads, and of messages to them.
+    steps: u64,
+    /// When the watchdog found that all processes wait, and `steps` at that time.
+    still_since: Option<(Instant, u64)>,
+    /// Whether a hint about this phase was given.
+    has_hinted: bool,
+    /// Whether a thread watches that the network runs in time.
+    #[cfg(feature = "async")]
+    is_watched: bool,
+}
+
+/// After this time without a step, there is a hint for the user.
+const STILL: Duration = Duration::from_secs(5);
+
+thread_local! {
+    /// Lives as long as the OS thread.
+    static ALIVE: Arc<()> = Arc::default();
+}
+
+/// Who has used a seat last.
+enum User {
+    None,
+    /// An OS thread, which has ended if there is no value.
+    Thread(Weak<()>),
+    #[cfg(feature = "async")]
+    Task,
 }
 
 enum Phase {
@@ -73,6 +101,8 @@ struct Run {
     /// The sleeper of the PPE, for the wakers of outside threads. `wake_here` returns false for it.
     sleeper: Sleeper,
     shared: Arc<NetworkState>,
+    /// The call that runs the network.
+    at: &'static Location<'static>,
 }
 
 struct Seat {
@@ -83,6 +113,9 @@ struct Seat {
     notified: Arc<Condvar>,
     /// The wakers of the futures that wait, by the numbers of their ends.
     futures: Vec<(u64, std::task::Waker)>,
+    user: User,
+    /// Whether the thread of the seat waits for the network to run.
+    is_entering: bool,
     /// Whether the wait of a task was recorded for the report of a deadlock.
     #[cfg(feature = "async")]
     is_recorded: bool,
@@ -100,7 +133,7 @@ fn wake_all(futures: impl IntoIterator<Item = (u64, std::task::Waker)>) {
 }
 
 /// The reasons why a thread cannot enter a gate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The run of the network is over.
     #[error(
@@ -127,6 +160,8 @@ pub enum GateError {
     },
 }
 
+cellworks_machine::debug_by_display!(GateError);
+
 /// The smallest process number of outside threads. Processes on processors have smaller numbers.
 const FIRST_OUTSIDE: u32 = 1 << 31;
 
@@ -144,6 +179,11 @@ impl Default for OwnGates {
             seats: BTreeMap::new(),
             next_number: FIRST_OUTSIDE,
             opened: Arc::default(),
+            steps: 0,
+            still_since: None,
+            has_hinted: false,
+            #[cfg(feature = "async")]
+            is_watched: false,
         }))))
     }
 }
@@ -159,6 +199,7 @@ impl OwnGates {
         &self,
         core: &impl PpeCore,
         shared: &Arc<NetworkState>,
+        at: &'static Location<'static>,
     ) -> Result<(), String> {
         let mut state = self.0.state();
         let Some(first) = state.seats.values().next() else {
@@ -173,13 +214,17 @@ impl OwnGates {
             waker: core.remote_waker(),
             sleeper: core.sleeper(),
             shared: Arc::clone(shared),
+            at,
         };
+        let this: Weak<dyn Outsiders> = Arc::<Gates>::downgrade(&self.0);
+        run.outside.ask(this);
         let (network, waker, gates) = (shared.network, run.waker.clone(), Arc::clone(&self.0));
         pending::wake_remotely(network, move |process| waker.wake(process.sleeper));
         pending::wake_remotely(outside_of(network), move |thread| {
             gates.notify(thread.process);
         });
         state.phase = Phase::Open(Arc::new(run));
+        state.has_hinted = false;
         state.opened.notify_all();
         let futures = state.take_futures();
         drop(state);
@@ -220,6 +265,7 @@ impl Gates {
 
     fn notify(&self, number: u32) {
         let mut state = self.state();
+        state.steps += 1;
         let State { phase, seats, .. } = &mut *state;
         let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&number)) else {
             return;
@@ -235,7 +281,127 @@ impl Gates {
     }
 }
 
+impl Seat {
+    /// Returns what is known of the user, and whether the user is probably done with the seat, which
+    /// then lives on only because it was forgotten.
+    fn standing(&self) -> (&'static str, bool) {
+        if self.is_dismissed {
+            return ("waits for the network", false);
+        }
+        match &self.user {
+            User::None => ("was neither used nor dropped", false),
+            User::Thread(thread) if thread.strong_count() == 0 => (
+                "was not dropped, but the thread that entered it has ended",
+                true,
+            ),
+            User::Thread(_) => ("was entered by a thread, which does something else", false),
+            #[cfg(feature = "async")]
+            User::Task if self.futures.is_empty() => (
+                "or one of its async ends was not dropped, but its task waits for none of them",
+                true,
+            ),
+            #[cfg(feature = "async")]
+            User::Task => ("has a task that waits for a channel, without `only`", false),
+        }
+    }
+}
+
+/// What a user can do about ends that live on.
+const DROP_THEM: &str = "A closure or an `async` block without `move` only borrows what it uses, and \
+    that lives on in the function around it: write `move`, or drop the gate and its ends";
+
+impl Outsiders for Gates {
+    fn list(&self) -> Vec<String> {
+        let state = self.state();
+        let Phase::Open(run) = &state.phase else {
+            return Vec::new();
+        };
+        let mut lines = Vec::new();
+        let mut has_advice = false;
+        for seat in state.seats.values() {
+            let (standing, is_forgotten) = seat.standing();
+            has_advice |= is_forgotten || matches!(seat.user, User::None);
+            lines.push(format!(
+                "the gate `{}` {standing}: of {}",
+                seat.gate,
+                run.network()
+            ));
+        }
+        lines.extend(has_advice.then(|| DROP_THEM.to_owned()));
+        lines
+    }
+
+    fn all_programs_wait(&self) -> Option<String> {
+        let mut state = self.state();
+        let now = (Instant::now(), state.steps);
+        let still = state.still_since.filter(|(_, steps)| *steps == now.1);
+        let (since, _) = *state.still_since.insert(still.unwrap_or(now));
+        let Phase::Open(run) = &state.phase else {
+            return None;
+        };
+        let seats = || {
+            state
+                .seats
+                .values()
+                .map(|seat| (&seat.gate, seat.standing()))
+        };
+        // A user that is not done may still let the network go on.
+        let are_forgotten = seats().next().is_some() && seats().all(|(_, (_, is))| is);
+        if state.has_hinted || !are_forgotten || since.elapsed() < STILL {
+            return None;
+        }
+        let mut hint = format!(
+            "hint: all processes of {} have waited for some seconds. If the run should have ended, a \
+             channel is kept open. {DROP_THEM}.",
+            run.network()
+        );
+        for (gate, (standing, _)) in seats() {
+            hint += &format!("\n  the gate `{gate}` {standing}");
+        }
+        state.has_hinted = true;
+        Some(hint)
+    }
+}
+
+impl Run {
+    fn network(&self) -> String {
+        format!("the network that was run at {}", self.at)
+    }
+}
+
 impl State {
+    /// Waits until the network runs or never will. Prints a hint if that takes long.
+    fn wait_to_run(state: MutexGuard<'_, Self>) -> MutexGuard<'_, Self> {
+        let opened = Arc::clone(&state.opened);
+        let is_ahead = |state: &mut Self| matches!(state.phase, Phase::Ahead);
+        let waited = opened.wait_timeout_while(state, STILL, is_ahead);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if is_ahead(&mut state) {
+            state.hint_to_run();
+        }
+        let waited = opened.wait_while(state, is_ahead);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints a hint about the threads and tasks that wait for the network to run.
+    fn hint_to_run(&mut self) {
+        let waits = |seat: &&Seat| seat.is_entering || !seat.futures.is_empty();
+        let waiting = self.seats.values().filter(waits);
+        let gates: Vec<_> = waiting.map(|seat| format!("`{}`", seat.gate)).collect();
+        if self.has_hinted || gates.is_empty() {
+            return;
+        }
+        self.has_hinted = true;
+        let hint = format!(
+            "cellworks: hint: at the gate {}, a thread or task has waited for some seconds for its network \
+             to run, and waits until `Network::run` is called. If that call comes after the thread is \
+             joined or the task is awaited, nothing goes on: run the network before, on a thread of its \
+             own or in `spawn_blocking`\n",
+            gates.join(" and at the gate ")
+        );
+        let _ = std::io::stderr().write_all(hint.as_bytes());
+    }
+
     fn take_futures(&mut self) -> Vec<(u64, std::task::Waker)> {
         let seats = self.seats.values_mut();
         seats.flat_map(|seat| seat.futures.drain(..)).collect()
@@ -295,6 +461,8 @@ impl OwnSeat {
             is_dismissed: false,
             notified: Arc::default(),
             futures: Vec::new(),
+            user: User::None,
+            is_entering: false,
             #[cfg(feature = "async")]
             is_recorded: false,
         };
@@ -325,18 +493,24 @@ impl OwnSeat {
             return Err(GateError::InProcess { gate: gate() });
         }
         let mut state = self.gates.state();
-        loop {
-            match &state.phase {
-                Phase::Ahead => {}
-                Phase::Open(run) => {
-                    let inside = self.inside.get_or_init(|| self.inside(run));
-                    return Ok(&inside.run.shared);
-                }
-                Phase::Over { has_run: true } => return Err(GateError::Ended { gate: gate() }),
-                Phase::Over { has_run: false } => return Err(GateError::NeverRan { gate: gate() }),
+        state.steps += 1;
+        let seat = state.seats.get_mut(&self.number);
+        let seat = seat.expect("a gate has its seat until it is dropped");
+        seat.user = User::Thread(ALIVE.try_with(Arc::downgrade).unwrap_or_default());
+        seat.is_entering = true;
+        state = State::wait_to_run(state);
+        if let Some(seat) = state.seats.get_mut(&self.number) {
+            seat.is_entering = false;
+        }
+        match &state.phase {
+            Phase::Open(run) => {
+                let inside = self.inside.get_or_init(|| self.inside(run));
+                Ok(&inside.run.shared)
             }
-            let opened = Arc::clone(&state.opened);
-            state = opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+            Phase::Over { has_run: true } => Err(GateError::Ended { gate: gate() }),
+            Phase::Ahead | Phase::Over { has_run: false } => {
+                Err(GateError::NeverRan { gate: gate() })
+            }
         }
     }
 
@@ -458,6 +632,16 @@ impl Drop for OwnSeat {
     }
 }
 
+/// Starts a thread that gives a hint if the network does not run for some time.
+#[cfg(feature = "async")]
+fn watch_until_run(gates: &Arc<Gates>) {
+    let gates = Arc::clone(gates);
+    let watch = move || drop(State::wait_to_run(gates.state()));
+    let thread = std::thread::Builder::new().name("cellworks gates".to_owned());
+    // If the thread cannot be started, there is no hint.
+    drop(thread.spawn(watch));
+}
+
 /// What a task finds when it looks at its network.
 #[cfg(feature = "async")]
 #[derive(Clone, Copy)]
@@ -482,8 +666,10 @@ impl OwnSeat {
     /// may wake processes.
     pub(crate) fn begin(&self) -> Standing<'_> {
         let mut state = self.gates.state();
+        state.steps += 1;
         let State { phase, seats, .. } = &mut *state;
         if let (Phase::Open(run), Some(seat)) = (phase, seats.get_mut(&self.number)) {
+            seat.user = User::Task;
             seat.is_notified = false;
             if std::mem::take(&mut seat.is_dismissed) {
                 run.outside.admit();
@@ -502,6 +688,9 @@ impl OwnSeat {
         let mut state = self.gates.state();
         let standing = self.standing(&state);
         let mut old = Some(future);
+        if matches!(standing, Standing::Ahead) && !std::mem::replace(&mut state.is_watched, true) {
+            watch_until_run(&self.gates);
+        }
         if !matches!(standing, Standing::Over)
             && let (Some(seat), Some(future)) = (state.seats.get_mut(&self.number), old.take())
         {

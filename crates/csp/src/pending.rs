@@ -8,6 +8,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 
 use crate::sync::locked;
@@ -17,7 +18,10 @@ type Wake<'a> = dyn Fn(Waker) + 'a;
 
 thread_local! {
     /// For each program on this OS thread: its network, and the function that wakes processes.
-    static HERE: RefCell<Vec<(u32, *const Wake<'static>)>> = const { RefCell::new(Vec::new()) };
+    ///
+    /// Without a destructor, so that a network may run in the destructor of another thread-local.
+    static HERE: RefCell<ManuallyDrop<Vec<(u32, *const Wake<'static>)>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 type RemoteWake = Arc<dyn Fn(Waker) + Send + Sync>;
@@ -46,7 +50,12 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
     struct Leaves(*const Wake<'static>);
     impl Drop for Leaves {
         fn drop(&mut self) {
-            HERE.with_borrow_mut(|here| here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0)));
+            HERE.with_borrow_mut(|here| {
+                here.retain(|(_, wake)| !std::ptr::addr_eq(*wake, self.0));
+                if here.is_empty() {
+                    drop(std::mem::take(&mut **here));
+                }
+            });
         }
     }
     // SAFETY: only the lifetime changes, and the pointer is removed before this function ends.
@@ -58,22 +67,19 @@ pub(crate) fn with_wakes<R>(network: u32, wake: &Wake<'_>, program: impl FnOnce(
 
 /// Returns the network of the innermost program that runs on this OS thread.
 pub(crate) fn network_here() -> Option<u32> {
-    let innermost = |here: &RefCell<Vec<_>>| here.borrow().last().map(|&(network, _)| network);
-    // An OS thread that ends, and calls this in a destructor of a thread-local, runs no program.
-    HERE.try_with(innermost).ok().flatten()
+    HERE.with_borrow(|here| here.last().map(|&(network, _)| network))
 }
 
 pub(crate) fn wake(woken: Woken) {
     woken.for_each(|waker| {
-        let wake = HERE.try_with(|here| {
-            let here = here.borrow();
+        let wake = HERE.with_borrow(|here| {
             let of_network = here
                 .iter()
                 .rev()
                 .find(|(network, _)| *network == waker.network);
             of_network.map(|(_, wake)| *wake)
         });
-        let Ok(Some(wake)) = wake else {
+        let Some(wake) = wake else {
             return wake_remote(waker);
         };
         // SAFETY: the pointer is still in the list, so its call of `with_wakes` has not returned.

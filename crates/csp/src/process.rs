@@ -45,6 +45,8 @@ struct Changing {
     step_waits: Cell<bool>,
     /// The number of communications that possibly took place without a wait of the process.
     communications: Cell<usize>,
+    /// The line that reports name instead of the calling one.
+    calls_at: Cell<Option<&'static Location<'static>>>,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
@@ -227,6 +229,12 @@ impl<'a, P: Place> Process<'a, P> {
 
     pub(crate) fn shared(&self) -> &'a NetworkState {
         self.identity.shared
+    }
+
+    /// Sets the line that reports name instead of the calling one, until it is set to `None`.
+    #[inline(always)]
+    pub(crate) fn calls_at(&self, at: Option<&'static Location<'static>>) {
+        self.changing.calls_at.set(at);
     }
 
     #[inline(always)]
@@ -520,7 +528,7 @@ impl<'a, P: Place> Process<'a, P> {
         let wait = ProcessWaits {
             identity: &self.identity,
             why,
-            at: Location::caller(),
+            at: self.changing.calls_at.get().unwrap_or(Location::caller()),
         };
         if let Some(outside) = self.place.outside() {
             let is_ready = outside.seat.wait(&|| wait.record(), deadline, ready);

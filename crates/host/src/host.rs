@@ -76,7 +76,7 @@ pub struct HostBuilder {
 }
 
 /// The reason why a host could not be built.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum HostError {
     /// The CPUs of this computer could not be read.
     #[error("the CPUs of this computer cannot be read: {0}")]
@@ -154,6 +154,8 @@ pub enum HostError {
         source: std::io::Error,
     },
 }
+
+cellworks_machine::debug_by_display!(HostError);
 
 impl Default for HostBuilder {
     fn default() -> Self {

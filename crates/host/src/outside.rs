@@ -1,7 +1,10 @@
 //! Outside threads: OS threads without a seat in [`Parking`](crate::parking::Parking) that wake
 //! threads of a run.
 
-use cellworks_machine::{Outside, Processor, RunId, Time};
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+
+use cellworks_machine::{Outside, Outsiders, Processor, RunId, Time};
 
 use crate::run::Run;
 
@@ -24,13 +27,20 @@ impl Outside for Run {
     }
 
     fn admit(&self) {
+        self.outside.fetch_add(1, Ordering::Relaxed);
         self.parking.admit();
     }
 
     fn dismiss(&self) {
+        self.outside.fetch_sub(1, Ordering::Relaxed);
         if !self.parking.dismiss_unless_last() {
             self.end_in_deadlock();
             self.parking.dismiss();
         }
+    }
+
+    fn ask(&self, outsiders: Weak<dyn Outsiders>) {
+        // A run has one network.
+        let _ = self.outsiders.set(outsiders);
     }
 }

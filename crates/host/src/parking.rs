@@ -113,6 +113,11 @@ impl Parking {
         self.waking.load(Ordering::Relaxed) > 0
     }
 
+    /// Returns the number of counted threads. The result may be out of date.
+    pub(crate) fn active(&self) -> usize {
+        self.active.load(Ordering::Relaxed)
+    }
+
     /// Announces that the calling thread is about to sleep. The thread must then check its
     /// conditions once more, and call [`resume`](Self::resume) or [`park`](Self::park).
     pub(crate) fn prepare(&self, seat: usize) {

@@ -6,14 +6,14 @@
 use std::io;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Instant;
 
 use cellworks_machine::mailbox::MailboxFull;
 use cellworks_machine::memory::{AddressSpace, Region};
 use cellworks_machine::{
-    Cancelled, Outcome, Payload, Processor, RunError, RunId, SignalRegister, Sleeper, Span, SpeId,
-    Time, Topology, Wait, Waiting,
+    Cancelled, Outcome, Outsiders, Payload, Processor, RunError, RunId, SignalRegister, Sleeper,
+    Span, SpeId, Time, Topology, Wait, Waiting,
 };
 
 use crate::cpu_time::CpuTime;
@@ -52,6 +52,10 @@ pub(crate) struct Run {
     pub(crate) programs: AtomicUsize,
     /// The program that runs on each SPE, for the watchdog.
     running: Vec<Mutex<Option<Running>>>,
+    /// The number of outside threads that `parking` counts.
+    pub(crate) outside: AtomicUsize,
+    /// Whom the watchdog asks about the outside threads.
+    pub(crate) outsiders: OnceLock<Weak<dyn Outsiders>>,
     /// The wait of the PPE, while the PPE sleeps.
     ppe_wait: Mutex<Option<Waiting>>,
     /// The waits of all threads at a deadlock.
@@ -103,6 +107,8 @@ impl Run {
             ended: AtomicBool::new(false),
             programs: AtomicUsize::new(0),
             running: (0..spes).map(|_| Mutex::default()).collect(),
+            outside: AtomicUsize::new(0),
+            outsiders: OnceLock::new(),
             ppe_wait: Mutex::default(),
             waits: Mutex::default(),
             failures: Mutex::default(),
@@ -206,9 +212,10 @@ impl Run {
     pub(crate) fn of_spe<'a, T>(&self, all: &'a [T], spe: SpeId) -> &'a T {
         all.get(spe.index()).unwrap_or_else(|| {
             panic!(
-                "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+                "{spe} was named, but {} has {} SPEs, 0 to {}; use `topology().spes()`",
                 self.topology.name(),
-                all.len()
+                all.len(),
+                all.len() - 1
             )
         })
     }
@@ -258,6 +265,16 @@ impl Run {
         };
         let spes = self.topology.spes().zip(&self.running);
         spes.filter_map(of).collect()
+    }
+
+    /// Returns whom the watchdog asks about the outside threads.
+    pub(crate) fn outsiders(&self) -> Option<Arc<dyn Outsiders>> {
+        self.outsiders.get().and_then(Weak::upgrade)
+    }
+
+    /// Returns whether all programs wait, for no time limit. The result may be out of date.
+    pub(crate) fn do_all_programs_wait(&self) -> bool {
+        self.parking.active() == self.outside.load(Ordering::Relaxed)
     }
 
     pub(crate) fn runs(&self, at: SpeId, program: Option<Running>) {

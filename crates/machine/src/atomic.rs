@@ -56,7 +56,7 @@ impl AtomicOp {
 }
 
 /// The error of a read-modify-write operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AtomicError {
     /// The address is not a multiple of 4.
     #[error(
@@ -92,3 +92,5 @@ pub enum AtomicError {
     #[error(transparent)]
     Mfc(#[from] MfcFault),
 }
+
+crate::debug_by_display!(AtomicError);

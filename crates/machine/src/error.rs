@@ -158,11 +158,7 @@ impl fmt::Display for Waiting {
     }
 }
 
-impl fmt::Debug for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::debug_by_display!(RunError);
 
 fn listed(waits: &[Waiting]) -> String {
     waits.iter().map(|wait| format!("\n  {wait}")).collect()

@@ -30,7 +30,6 @@
 
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -104,11 +103,7 @@ pub enum InterleaveError {
     },
 }
 
-impl fmt::Debug for InterleaveError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+crate::debug_by_display!(InterleaveError);
 
 /// The SPE in the body of interleaved work: see [`Spe::interleave`](crate::Spe::interleave).
 ///

@@ -1,7 +1,7 @@
 //! Tables of measured latencies between processors, as CSV.
 
 /// The first mistake in a table, for [`latency_table`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct LatencyTableError {
     /// The line, counted from 1.
@@ -9,6 +9,8 @@ pub struct LatencyTableError {
     /// What is in the line, and what is allowed.
     pub problem: String,
 }
+
+crate::debug_by_display!(LatencyTableError);
 
 /// Reads one-way latencies between processors in nanoseconds, as the program core-to-core-latency
 /// of Nicolas Viennot writes them with `--csv`. Returns a square matrix.

@@ -42,7 +42,7 @@ impl Outbound {
 }
 
 /// The error of a write to a full mailbox. Methods without the prefix `try_` wait instead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {mailbox} of {spe} is full, so the word {word:#010x} was not written; read the mailbox, or use the write that waits"
 )]
@@ -54,6 +54,8 @@ pub struct MailboxFull {
     /// The word that was not written.
     pub word: u32,
 }
+
+crate::debug_by_display!(MailboxFull);
 
 #[cfg(test)]
 mod tests {

@@ -33,7 +33,7 @@ pub const THREAD_STACK_BYTES: usize = 4096;
 const QUADWORD_BYTES: usize = 16;
 
 /// The error if the local store has no room for the stacks of cooperative threads.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}: {source}; {} would fit: start fewer threads, or give them smaller stacks or less data",
     wanted(*.threads, *.stack_bytes),
@@ -45,6 +45,8 @@ pub struct StackError {
     fit: usize,
     source: StageError,
 }
+
+crate::debug_by_display!(StackError);
 
 fn wanted(threads: usize, stack_bytes: usize) -> String {
     match threads {

@@ -216,8 +216,9 @@ impl Topology {
     /// # Panics
     ///
     /// Panics if the machine has no such SPE.
+    #[track_caller]
     pub fn cell_of(&self, spe: SpeId) -> CellId {
-        self.spes[spe.index()].cell
+        self.spe(spe).cell
     }
 
     /// Returns the user-visible name of an SPE's place, such as `CPU 3`, which may be empty.
@@ -225,8 +226,21 @@ impl Topology {
     /// # Panics
     ///
     /// Panics if the machine has no such SPE.
+    #[track_caller]
     pub fn place_of(&self, spe: SpeId) -> &str {
-        &self.spes[spe.index()].place
+        &self.spe(spe).place
+    }
+
+    #[track_caller]
+    fn spe(&self, spe: SpeId) -> &SpeSite {
+        self.spes.get(spe.index()).unwrap_or_else(|| {
+            panic!(
+                "{spe} was named, but {} has {} SPEs, 0 to {}; use `topology().spes()`",
+                self.name,
+                self.spes.len(),
+                self.spes.len().saturating_sub(1)
+            )
+        })
     }
 
     /// Returns the same machine with `place` as the user-visible name of the PPE's place.
@@ -270,10 +284,12 @@ impl Topology {
     /// # Panics
     ///
     /// Panics if the machine has no such SPE.
+    #[track_caller]
     pub fn module_of(&self, spe: SpeId) -> ModuleId {
+        let cell = self.cell_of(spe);
         match &self.modules_of_spes {
             Some(modules) => modules[spe.index()],
-            None => self.nearest_module(self.cell_of(spe)),
+            None => self.nearest_module(cell),
         }
     }
 
@@ -319,8 +335,9 @@ impl Topology {
     /// # Panics
     ///
     /// Panics if the machine has no such SPE.
+    #[track_caller]
     pub fn distance(&self, a: SpeId, b: SpeId) -> Distance {
-        let (of_a, of_b) = (&self.spes[a.index()], &self.spes[b.index()]);
+        let (of_a, of_b) = (self.spe(a), self.spe(b));
         if a == b {
             Distance::Same
         } else if of_a.core.is_some() && of_a.core == of_b.core {

@@ -11,7 +11,7 @@
 //! | let other OS threads take part | [`PpeCore::outside`](crate::PpeCore::outside) |
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::id::{Processor, SpeId};
 use crate::run_id::RunId;
@@ -215,6 +215,22 @@ pub trait Outside: Send + Sync {
     /// call [`admit`](Self::admit) first. If all other threads of the run wait, the run ends as a
     /// deadlock.
     fn dismiss(&self);
+
+    /// Tells the machine whom to ask about the outside threads when the run does not go on. A
+    /// machine without a watchdog asks nobody.
+    fn ask(&self, outsiders: Weak<dyn Outsiders>) {
+        drop(outsiders);
+    }
+}
+
+/// What the watchdog of a machine asks about the outside threads of a run.
+pub trait Outsiders: Send + Sync {
+    /// Returns a line for each outside thread: who it is, and what is known of it.
+    fn list(&self) -> Vec<String>;
+
+    /// Called in each check in which all programs of the run wait, so only outside threads can make
+    /// them go on. Returns a message for standard error, if there is one.
+    fn all_programs_wait(&self) -> Option<String>;
 }
 
 /// Calls `attempt` until it returns a value. Returns the default while a cancelled run unwinds.

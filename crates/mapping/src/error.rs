@@ -12,7 +12,7 @@ pub(crate) fn is_amount(number: f64) -> bool {
 }
 
 /// The reason why a problem or a placement is not valid.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// The problem has no tasks.
     #[error("the problem has no tasks: give it one at least")]
@@ -161,6 +161,8 @@ pub enum ProblemError {
         fixed: Place,
     },
 }
+
+cellworks_machine::debug_by_display!(ProblemError);
 
 fn numbers(tasks: &[Task]) -> String {
     let numbers: Vec<String> = tasks.iter().map(|task| task.0.to_string()).collect();

@@ -17,7 +17,7 @@ const ON_A_LINE: usize = 10;
 const LIMIT: f64 = 18_446_744_073_709_551_616.0;
 
 /// A latency that is too long for a file of hwloc.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
     "the latency from CPU {from} to CPU {to} is {ns:e} ns, and a latency in hwloc's XML is below 2^64 ps, which is \
      1.8e16 ns: lower it"
@@ -30,6 +30,8 @@ pub struct TooLong {
     /// The latency in nanoseconds.
     pub ns: f64,
 }
+
+cellworks_machine::debug_by_display!(TooLong);
 
 /// Writes latencies between CPUs as XML of hwloc 2, for `lstopo --input FILE` and
 /// [`read::hwloc`](crate::read::hwloc). The XML has a topology with only these CPUs, and distances

@@ -19,12 +19,14 @@ const NAME_A_REPORT: &str =
     "name what `cellworks stats`, `cellworks run` or `cellworks map` printed with --format json";
 
 /// The reason why a file is not a usable report, with the name of the file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", .path.display())]
 pub struct ReadError {
     path: PathBuf,
     why: String,
 }
+
+cellworks_machine::debug_by_display!(ReadError);
 
 /// A report from a file.
 #[derive(Clone, Debug, PartialEq)]

@@ -185,9 +185,11 @@ pub enum Unit {
 }
 
 /// The reason why a text is not a valid paper.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PaperError(String);
+
+cellworks_machine::debug_by_display!(PaperError);
 
 impl Paper {
     /// Returns the names of the built-in papers.

@@ -82,7 +82,7 @@ impl Plan {
 }
 
 /// The error of a paper that names a machine without a description.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "paper `{paper}` is about the machine `{machine}`, which is not described; describe it, or name another"
 )]
@@ -92,6 +92,8 @@ pub struct UnknownMachine {
     /// The machine.
     pub machine: String,
 }
+
+cellworks_machine::debug_by_display!(UnknownMachine);
 
 impl Reproducing {
     /// Prepares the simulations of those parts of `papers` that `extent` includes.

@@ -50,7 +50,7 @@ pub struct Sim {
 }
 
 /// The operating system did not allocate the memory of a local store.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error(
     "the system gives no memory for the local store of {spe} ({bytes} bytes): {source}; describe fewer or smaller ones"
 )]
@@ -62,6 +62,8 @@ pub struct SimError {
     /// The error of the operating system.
     pub source: io::Error,
 }
+
+cellworks_machine::debug_by_display!(SimError);
 
 /// A guard that marks the machine as running until the guard is dropped.
 struct Running<'a>(&'a AtomicBool);

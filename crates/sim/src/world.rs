@@ -139,9 +139,10 @@ impl World {
     #[track_caller]
     fn no_such_spe(&self, spe: SpeId) -> ! {
         panic!(
-            "{spe} was named, but {} has {} SPEs; use `topology().spes()`",
+            "{spe} was named, but {} has {} SPEs, 0 to {}; use `topology().spes()`",
             self.topology.name(),
-            self.spe_count()
+            self.spe_count(),
+            self.spe_count() - 1
         )
     }
 

@@ -11,7 +11,7 @@ use crate::settings::Setting;
 
 /// The error of a request that cannot be fulfilled. Nothing was run. The message has the requested
 /// value, the reason for the refusal, and a value that is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
     /// The refused flag, such as `-n`. [`Request`](crate::Request) names the flag of each field.
@@ -20,6 +20,8 @@ pub struct RequestError {
     pub instead: String,
     message: String,
 }
+
+cellworks_machine::debug_by_display!(RequestError);
 
 impl RequestError {
     pub(crate) fn new(flag: &'static str, instead: impl Into<String>, message: String) -> Self {
@@ -44,7 +46,7 @@ impl RequestError {
 }
 
 /// The reasons why a measurement failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum MeasureError {
     /// The system had no memory for the buffers.
     #[error(transparent)]
@@ -71,8 +73,10 @@ pub enum MeasureError {
     OsThread(std::io::Error),
 }
 
+cellworks_machine::debug_by_display!(MeasureError);
+
 /// The reasons why a program on an SPE failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum SpeError {
     /// The local store has no room.
     #[error(transparent)]
@@ -98,12 +102,16 @@ pub enum SpeError {
     },
 }
 
+cellworks_machine::debug_by_display!(SpeError);
+
 /// A wrong effect of the measured operations. The times of the operations then have no meaning.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the measurement cannot be trusted: {what}; the machine is at fault, please report it")]
 pub struct Untrusted {
     what: String,
 }
+
+cellworks_machine::debug_by_display!(Untrusted);
 
 impl Untrusted {
     pub(crate) fn new(what: String) -> Self {
@@ -112,11 +120,13 @@ impl Untrusted {
 }
 
 /// A measured result that is impossible on any machine.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the result cannot be true: {what}")]
 pub struct Impossible {
     what: String,
 }
+
+cellworks_machine::debug_by_display!(Impossible);
 
 impl Impossible {
     /// Makes the error for an impossible time. `statistic` is `mean` or `median`.

@@ -5,6 +5,6 @@
 #[diagnostic::on_unimplemented(
     message = "a closure that runs elsewhere uses `{Self}`",
     label = "this closure may run on another worker",
-    note = "use the worker that the closure is given, as in `|worker| ...`"
+    note = "use the worker that the closure is given, as in `|worker| ...`; the function of a parallel iterator is given one by `map_with_worker` and `for_each_with_worker`"
 )]
 pub trait UsableElsewhere {}

@@ -6,7 +6,7 @@ use std::ops::Range;
 use cellworks_machine::{PanicPayload, Payload, StageError};
 
 /// The error of a phase: the first failure of a task. After this failure, no task began.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum TaskError {
     /// A task panicked.
     #[error("task {task} panicked: {payload}")]
@@ -170,6 +170,8 @@ pub enum TaskError {
         task: String,
     },
 }
+
+cellworks_machine::debug_by_display!(TaskError);
 
 /// The error of a dice whose task is not known yet.
 pub(crate) enum DiceError {

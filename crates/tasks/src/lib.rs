@@ -47,6 +47,7 @@ mod merge;
 mod models;
 mod node;
 mod offer;
+mod panicked;
 mod phase;
 mod place;
 mod pool;

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Cancelled, Machine, Payload, Ppe, Processor, RunError, Sleeper, SpeId, StackError, StageError,
-    Wait, Wake,
+    Cancelled, Machine, PanicPayload, Payload, Ppe, Processor, RunError, Sleeper, SpeId,
+    StackError, StageError, Wait, Wake,
 };
 
 use crate::counters::{Counters, WorkerCounters};
@@ -15,6 +15,7 @@ use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
 use crate::job::Job;
 use crate::node::{CurrentTask, ScopeOf};
+use crate::panicked::Panicked;
 use crate::phase::{self, Phase};
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
@@ -41,7 +42,7 @@ pub struct Pool<'m, M: Machine> {
 }
 
 /// The error of [`Pool::run`].
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum PoolError {
     /// A pool needs at least one worker.
     #[error("a pool has at least 1 worker: ask for 1 to {spes}, as {machine} has {spes} SPEs")]
@@ -117,10 +118,22 @@ pub enum PoolError {
         /// The error of the local store.
         source: StageError,
     },
+    /// A closure that was given to the pool panicked, and the program did not catch the panic.
+    #[error("a closure given to `{call}` at {at} panicked: {payload}")]
+    Panicked {
+        /// The method that was given the closure, such as `SharedPool::spawn`.
+        call: &'static str,
+        /// The line of the call.
+        at: &'static Location<'static>,
+        /// The payload of the panic.
+        payload: PanicPayload,
+    },
     /// A task or the main program panicked, or all programs wait for each other.
     #[error(transparent)]
     Run(#[from] RunError),
 }
+
+cellworks_machine::debug_by_display!(PoolError);
 
 impl<'m, M: Machine> Pool<'m, M> {
     /// Returns a pool with a worker on each SPE of a machine.
@@ -219,7 +232,8 @@ impl<'m, M: Machine> Pool<'m, M> {
     /// - The number of workers is wrong, or the local store or main memory has no room.
     /// - The scheduler needs a Cell, and the machine is not a Cell.
     /// - The scheduler does not offer a chosen feature.
-    /// - `main` or a task panics and the program does not catch the panic.
+    /// - A closure that was given to the pool panics, and the program does not catch the panic.
+    /// - `main` panics.
     /// - `main` and all tasks wait for each other.
     pub fn run<R>(&self, main: impl FnOnce(&Main<'_, M>) -> R) -> Result<R, PoolError> {
         self.run_counted(main).map(|(result, _)| result)
@@ -293,6 +307,7 @@ impl<'m, M: Machine> Pool<'m, M> {
                 core: ppe.core(),
                 shared: &shared,
                 started: Cell::new(0),
+                installed: Cell::new(None),
                 central: sides
                     .as_ref()
                     .zip(shared.central.as_ref())
@@ -304,7 +319,12 @@ impl<'m, M: Machine> Pool<'m, M> {
             let result = catch_unwind(AssertUnwindSafe(|| main(&main_of)));
             let result = scope::end(&main_of, scope, result);
             shared.close(|processor| ppe.core().notify(processor));
-            result.unwrap_or_else(|panic| resume_unwind(panic))
+            result.or_else(|panic| {
+                main_of
+                    .named(panic)
+                    .map(Err)
+                    .unwrap_or_else(|p| resume_unwind(p))
+            })
         });
         if let Some(error) = locked(&no_room).take() {
             return Err(error);
@@ -315,6 +335,10 @@ impl<'m, M: Machine> Pool<'m, M> {
             workers,
             scheduler: scheduler.unwrap_or_default(),
         };
+        let result = result?.map_err(|Panicked { call, at, payload }| {
+            let payload = payload.into();
+            PoolError::Panicked { call, at, payload }
+        });
         Ok((result?, counters))
     }
 
@@ -379,6 +403,8 @@ pub struct Main<'p, M: Machine> {
     shared: &'p Shared<M::Spe>,
     /// The number of closures that the main program has started.
     started: Cell<usize>,
+    /// The last panic with a text that `install` has passed on: the call, and the panic.
+    installed: Cell<Option<(&'static Location<'static>, Passed)>>,
     central: Option<Box<dyn MainSide<M::Spe> + 'p>>,
 }
 
@@ -386,6 +412,16 @@ pub struct Main<'p, M: Machine> {
 //
 // SAFETY: no type implements `UsableElsewhere`, so no `Main` is `Sync`.
 unsafe impl<M: Machine> Sync for Main<'_, M> where Self: UsableElsewhere {}
+
+/// What identifies the text of a panic: its address and a copy. A panic that the program has caught
+/// and dropped may have had the address of a later one.
+type Passed = (*const (), String);
+
+fn passed(payload: &Payload) -> Option<Passed> {
+    let text = payload.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))?;
+    Some((std::ptr::from_ref(&**payload).cast(), text))
+}
 
 impl<M: Machine> Main<'_, M> {
     /// Returns the PPE, with which the main program computes, waits and reads the clock.
@@ -396,6 +432,22 @@ impl<M: Machine> Main<'_, M> {
         self.core
     }
 
+    /// Returns the call of the closure from which a panic of the main program comes, or the panic if
+    /// it is the main program's own.
+    fn named(&self, panic: Payload) -> Result<Panicked, Payload> {
+        let payload = match panic.downcast::<Panicked>() {
+            Ok(panicked) => return Ok(*panicked),
+            Err(payload) => payload,
+        };
+        match self.installed.take() {
+            Some((at, installed)) if passed(&payload).is_some_and(|it| it == installed) => {
+                let call = "Main::install";
+                Ok(Panicked { call, at, payload })
+            }
+            _ => Err(payload),
+        }
+    }
+
     pub(crate) fn shared(&self) -> &Shared<M::Spe> {
         self.shared
     }
@@ -404,10 +456,18 @@ impl<M: Machine> Main<'_, M> {
     ///
     /// # Panics
     ///
-    /// Passes on the panic of `work`.
+    /// Passes on the panic of `work`. If the main program does not catch it, the run of the pool
+    /// returns [`PoolError::Panicked`].
+    #[track_caller]
     pub fn install<R: Send>(&self, work: impl FnOnce(&Worker<'_, M::Spe>) -> R + Send) -> R {
         let mut result = None;
-        self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
+        let at = Location::caller();
+        let install =
+            || self.scope(|scope| scope.spawn(self, |worker| result = Some(work(worker))));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(install)) {
+            self.installed.set(passed(&panic).map(|panic| (at, panic)));
+            resume_unwind(panic);
+        }
         // Only a cancelled run drops a closure, and then it unwinds its programs.
         result.unwrap_or_else(|| resume_unwind(Box::new(Cancelled)))
     }
@@ -419,7 +479,7 @@ impl<M: Machine> Main<'_, M> {
     /// See [`Worker::spawn`].
     #[track_caller]
     pub fn spawn(&self, body: impl FnOnce(&Worker<'_, M::Spe>) + Send + 'static) {
-        self.shared.spawn(self, body);
+        self.shared.spawn(self, "Main::spawn", body);
     }
 
     /// Does the same as [`Worker::scope`], for the main program.

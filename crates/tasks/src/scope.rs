@@ -1,7 +1,7 @@
 //! Scopes, which start closures one by one.
 
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use cellworks_machine::{Cancelled, Payload, Spe};
 use crossbeam_utils::CachePadded;
@@ -11,6 +11,7 @@ use crate::count::Count;
 use crate::discard::discard;
 use crate::job::{Job, Spawned};
 use crate::node::ScopeOf;
+use crate::panicked;
 use crate::place::{Place, WokenBy};
 use crate::shared::Shared;
 use crate::sync::{Mutex, locked};
@@ -197,21 +198,23 @@ impl<S: Spe> Worker<'_, S> {
     ///
     /// # Panics
     ///
-    /// Panics if the run is cancelled while this call waits. If `body` panics, `Pool::run` panics
-    /// after all closures have ended.
+    /// Panics if the run is cancelled while this call waits. If `body` panics, `Pool::run` returns
+    /// [`PoolError::Panicked`](crate::PoolError::Panicked) after all closures have ended.
     #[track_caller]
     pub fn spawn(&self, body: impl FnOnce(&Worker<'_, S>) + Send + 'static) {
-        self.program().shared.spawn(self, body);
+        let shared = self.program().shared;
+        shared.spawn(self, "Worker::spawn", body);
     }
 }
 
 impl<S: Spe> Shared<S> {
-    /// Starts a closure in the scope of the pool.
+    /// Starts a closure in the scope of the pool. `call` is the method that was given the closure.
     #[track_caller]
-    pub(crate) fn spawn<F>(&self, from: &impl Place<S>, body: F)
+    pub(crate) fn spawn<F>(&self, from: &impl Place<S>, call: &'static str, body: F)
     where
         F: FnOnce(&Worker<'_, S>) + Send + 'static,
     {
+        let body = panicked::named(call, Location::caller(), body);
         // SAFETY: the closure borrows nothing. `Pool::run` keeps the scope, and returns only when
         // every closure of it was run or discarded.
         unsafe { self.scope().spawn(from, None, body) };

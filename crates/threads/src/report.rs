@@ -29,11 +29,17 @@ impl fmt::Display for BlockedThread {
 }
 
 /// The error of [`run`](crate::run) if the core was cancelled. The text shows all waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// The threads that waited when the core was cancelled, in order of creation.
     pub threads: Vec<BlockedThread>,
     pub(crate) cause: Cause,
+}
+
+impl fmt::Debug for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Why the core was cancelled.

@@ -1,10 +1,12 @@
 //! Programs: how they start, borrow and are joined, and their cooperative threads.
 
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cellworks::machine::{
-    CellMachine, CellSpe, Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Wait, Wake,
+    CellMachine, CellSpe, Cycles, Machine, Processor, SignalRegister, Spe, ThreadId, Topology,
+    Wait, Wake,
 };
 
 use crate::{SPES, Words, on_every_machine, spe};
@@ -334,10 +336,25 @@ fn naming_an_spe_that_is_not_there_panics<M: CellMachine>(machine: &M) {
             .unwrap_err();
         let text = error.to_string();
         let expected = format!(
-            "SPE 99 was named, but {} has 4 SPEs; use `topology().spes()`",
+            "SPE 99 was named, but {} has 4 SPEs, 0 to 3; use `topology().spes()`",
             machine.topology().name()
         );
         assert!(text.ends_with(&expected), "{text}");
+    }
+    let topology = machine.topology();
+    let looks: [fn(&Topology); 4] = [
+        |topology| _ = topology.cell_of(spe(99)),
+        |topology| _ = topology.place_of(spe(99)),
+        |topology| _ = topology.module_of(spe(99)),
+        |topology| _ = topology.distance(spe(0), spe(99)),
+    ];
+    for look in looks {
+        let panic = catch_unwind(AssertUnwindSafe(|| look(topology))).unwrap_err();
+        let expected = format!(
+            "SPE 99 was named, but {} has 4 SPEs, 0 to 3; use `topology().spes()`",
+            topology.name()
+        );
+        assert_eq!(panic.downcast_ref(), Some(&expected));
     }
 }
 
@@ -346,7 +363,7 @@ fn spawning_where_no_spe_is_panics<M: Machine>(machine: &M) {
         .run(|ppe| drop(ppe.spawn(spe(77), |_: &M::Spe| ())))
         .unwrap_err();
     let expected = format!(
-        "the main program panicked on the PPE: a program was spawned on SPE 77, but {} has 4 SPEs; \
+        "the main program panicked on the PPE: a program was spawned on SPE 77, but {} has 4 SPEs, 0 to 3; \
          use `topology().spes()`",
         machine.topology().name()
     );

@@ -10,6 +10,10 @@ fn in_a_scope<S: Spe>(worker: &Worker<'_, S>) {
     worker.scope(|scope| scope.spawn(worker, |_| _ = worker.workers()));
 }
 
+fn in_a_parallel_iterator<S: Spe>(worker: &Worker<'_, S>) {
+    worker.par_iter(0..9).map(|_| worker.workers()).sum::<usize>();
+}
+
 fn on_a_machine<M: Machine>(main: &Main<'_, M>) {
     main.install(|_| main.install(|_| ()));
 }

@@ -123,10 +123,6 @@ impl fmt::Display for NamedError {
     }
 }
 
-impl fmt::Debug for NamedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+cellworks_machine::debug_by_display!(NamedError);
 
 impl std::error::Error for NamedError {}

@@ -186,7 +186,7 @@ impl Items {
 
 /// The error if there is no room for an item: a local store is full although all its waiting items
 /// were flushed, or the area for items in main memory is full.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the process `{process}` has no room for an item of {bytes} bytes of {channel} on {at}: {}; write smaller items, or give \
      the processes there less data and smaller stacks",
@@ -204,6 +204,8 @@ pub struct NoRoomForItem {
     /// The free bytes of the full memory, and the holders of the other bytes.
     pub no_room: Box<NoRoom>,
 }
+
+cellworks_machine::debug_by_display!(NoRoomForItem);
 
 fn room(no_room: &NoRoom) -> String {
     let NoRoom {

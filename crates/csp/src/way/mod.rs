@@ -24,6 +24,7 @@ pub(crate) mod wait;
 pub(crate) mod word;
 
 use std::collections::VecDeque;
+use std::panic::Location;
 
 use self::word::Otherwise;
 use crate::end::{Ended, Unsent};
@@ -102,9 +103,36 @@ pub(crate) fn read<T: Item, L: Lock, P: Place>(
     end: &mut ChannelEnd<T, L>,
     process: &Process<'_, P>,
 ) -> Result<T, Ended> {
+    match ring::read(end.ring.as_ref(), process) {
+        Some(item) => Ok(item),
+        None => read_past_ring(end, process),
+    }
+}
+
+/// Reads an item as [`read`] does, for an iterator that was made at `at`. Reports name this line,
+/// because the call of the iterator's `next` may be in `std`.
+#[track_caller]
+#[inline(always)]
+pub(crate) fn read_for_iterator<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+    at: &'static Location<'static>,
+) -> Result<T, Ended> {
     if let Some(item) = ring::read(end.ring.as_ref(), process) {
         return Ok(item);
     }
+    process.calls_at(Some(at));
+    let read = read_past_ring(end, process);
+    process.calls_at(None);
+    read
+}
+
+#[track_caller]
+#[inline(always)]
+fn read_past_ring<T: Item, L: Lock, P: Place>(
+    end: &mut ChannelEnd<T, L>,
+    process: &Process<'_, P>,
+) -> Result<T, Ended> {
     end.join_network(process.identity());
     let channel = &*end.channel;
     let parcel = if process.shares_memory() {

@@ -26,6 +26,7 @@ on_every_machine![
     a_main_process_that_unwraps_is_in_the_deadlock,
     an_end_that_is_not_used_is_waited_for,
     an_end_is_left_over,
+    an_iterator_waits_at_the_line_of_the_user,
     an_end_of_the_main_process_is_only_borrowed,
     a_channel_is_never_created,
     an_end_that_was_not_taken_is_waited_for,
@@ -55,6 +56,24 @@ on_every_machine![
     on Cells:
     a_process_waits_for_something_else,
 ];
+
+/// The call of `next` is in `std`.
+fn an_iterator_waits_at_the_line_of_the_user<M: Machine>(machine: &M) {
+    let (_kept, mut items) = Channel::new().one_to_one::<u32>();
+    let mut network = network(machine);
+    let line = line!() + 2;
+    network.process("sum", spe(0), move |process| {
+        let sum: u32 = items.items(process).map(|item| item + 1).sum();
+        Err(format!("a sum was not expected: {sum}").into())
+    });
+    let deadlock = deadlock(network);
+    let waits: Vec<_> = deadlock.cycle.iter().chain(&deadlock.others).collect();
+    let at: Vec<_> = waits
+        .iter()
+        .map(|stuck| (stuck.at.file(), stuck.at.line()))
+        .collect();
+    assert_eq!(at, [(file!(), line)]);
+}
 
 /// Runs a network, and returns the deadlock in which it ends.
 fn deadlock<M: Machine>(network: Network<'_, M>) -> Deadlock {
@@ -1115,11 +1134,47 @@ fn small_stacks_fit() {
 }
 
 #[test]
-#[should_panic(expected = "a process was placed on SPE 4, but ")]
 fn a_process_needs_an_spe() {
     let host = crate::host();
     let mut network = Network::on(&host);
-    network.process("lost", spe(4), |_| Ok(()));
+    let place = || network.process("lost", spe(4), |_| Ok(()));
+    let panic = catch_unwind(AssertUnwindSafe(place)).unwrap_err();
+    let expected = format!(
+        "a process was placed on SPE 4, but {} has 4 SPEs, 0 to 3; use `topology().spes()`",
+        host.topology().name()
+    );
+    assert_eq!(panic.downcast_ref(), Some(&expected));
+}
+
+/// The network ends what other destructors of the thread may have ended before.
+#[test]
+fn a_network_runs_in_the_destructor_of_a_thread_local() {
+    struct RunsAtTheEnd(std::sync::mpsc::Sender<u32>);
+    impl Drop for RunsAtTheEnd {
+        fn drop(&mut self) {
+            self.0.send(sum()).unwrap();
+        }
+    }
+    fn sum() -> u32 {
+        let host = crate::host();
+        let (mut writer, mut reader) = Channel::new().one_to_one();
+        let mut network = Network::on(&host);
+        network.process("writer", spe(0), move |process| {
+            Ok((1..=3).try_for_each(|number| writer.write(process, number))?)
+        });
+        let sum = network.run_with(move |process| reader.items(process).sum());
+        sum.unwrap()
+    }
+    thread_local! {
+        static LAST: std::cell::OnceCell<RunsAtTheEnd> = const { std::cell::OnceCell::new() };
+    }
+    let (sender, sums) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        LAST.with(|last| assert!(last.set(RunsAtTheEnd(sender)).is_ok()));
+        sum()
+    });
+    assert_eq!(sums.recv(), Ok(6));
+    assert_eq!(thread.join().unwrap(), 6);
 }
 
 #[test]

@@ -92,7 +92,7 @@ pub struct SiblingUsage {
 }
 
 /// The reason why the usage of the CPUs is not known.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UsageUnknown {
     /// Less than 100 ms were watched, which is too short for times in steps of 10 ms.
     #[error("less than 100 ms were watched")]
@@ -111,6 +111,8 @@ pub enum UsageUnknown {
     #[error("the times in /proc/stat stand still, as in some sandboxes")]
     StandsStill,
 }
+
+cellworks_machine::debug_by_display!(UsageUnknown);
 
 impl Usage {
     /// Returns the reasons why measurements during this time are not reliable, in sentences with

@@ -8,7 +8,7 @@ use super::cpu::{LeftOut, WhyLeftOut};
 use super::list::write_list;
 
 /// The reason why the CPUs could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum CpusError {
     /// A file cannot be read, for another reason than a missing permission.
     #[error(
@@ -63,6 +63,8 @@ pub enum CpusError {
     )]
     Mask(io::Error),
 }
+
+cellworks_machine::debug_by_display!(CpusError);
 
 /// Returns a sentence with the CPUs that are gone, the reasons and advice.
 fn gone_sentence(gone: &[LeftOut]) -> String {

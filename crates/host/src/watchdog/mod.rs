@@ -16,6 +16,9 @@
 //!
 //! [`standstill`] lists the facts that must hold for an abort. Deadlocks within Cellworks are
 //! detected without the watchdog.
+//!
+//! In each check, the watchdog also looks for a run all of whose programs wait. Only outside threads
+//! can make such a run go on, so they are [asked](cellworks_machine::Outsiders) what is known.
 
 mod standstill;
 mod switches;
@@ -66,6 +69,7 @@ fn watch_for_ever() {
     let mut pause = CHECK_EVERY;
     loop {
         std::thread::sleep(pause);
+        hint();
         let switches = switches::of_other_threads();
         let is_idle = switches.is_some() && switches == switches_before;
         pause = match is_idle {
@@ -83,12 +87,12 @@ fn watch_for_ever() {
             && now == before
             && warned_of.as_ref().is_none_or(|warned_of| !warned_of.waits_like(standstill))
             // If there is no run, Cellworks did not block the threads.
-            && let Some(programs) = programs()
+            && let Some((programs, outside)) = programs()
         {
             let doubts = standstill.doubts(&source);
             // The doubts are valid only if no thread has run while they were read.
             if Standstill::read(&source) == now {
-                say(&message(&doubts, &programs));
+                say(&message(&doubts, &programs, &outside));
                 if doubts.is_empty() {
                     std::process::abort();
                 }
@@ -99,17 +103,32 @@ fn watch_for_ever() {
     }
 }
 
-/// Returns the running programs, or `None` if there is no run.
-fn programs() -> Option<Vec<String>> {
+fn runs() -> Vec<Arc<Run>> {
     let runs = RUNS.lock().unwrap_or_else(PoisonError::into_inner);
-    let live: Vec<Arc<Run>> = runs.iter().filter_map(Weak::upgrade).collect();
-    drop(runs);
+    runs.iter().filter_map(Weak::upgrade).collect()
+}
+
+/// Returns the running programs and the outside threads, or `None` if there is no run.
+fn programs() -> Option<(Vec<String>, Vec<String>)> {
+    let live = runs();
     let programs = live.iter().flat_map(|run| run.running()).collect();
-    (!live.is_empty()).then_some(programs)
+    let outsiders = live.iter().filter_map(|run| run.outsiders());
+    let outside = outsiders.flat_map(|outsiders| outsiders.list()).collect();
+    (!live.is_empty()).then_some((programs, outside))
+}
+
+/// Says what outside threads know of a run all of whose programs wait.
+fn hint() {
+    for run in runs().iter().filter(|run| run.do_all_programs_wait()) {
+        let hint = run.outsiders().and_then(|it| it.all_programs_wait());
+        if let Some(hint) = hint {
+            say(&format!("cellworks: {hint}\n"));
+        }
+    }
 }
 
 /// Returns the message: a warning if there are doubts, otherwise the reason for the abort.
-fn message(doubts: &[String], programs: &[String]) -> String {
+fn message(doubts: &[String], programs: &[String], outside: &[String]) -> String {
     let mut message = if doubts.is_empty() {
         format!(
             "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
@@ -128,6 +147,12 @@ fn message(doubts: &[String], programs: &[String]) -> String {
     }
     for program in programs {
         message += &format!("  {program}\n");
+    }
+    if !outside.is_empty() {
+        message += "Threads outside, which keep a run from ending until they drop their ends:\n";
+    }
+    for thread in outside {
+        message += &format!("  {thread}\n");
     }
     message
 }

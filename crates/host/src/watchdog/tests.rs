@@ -296,7 +296,7 @@ fn messages_name_the_doubts_and_the_programs() {
                   same core holds across a yield, or by a channel of std; use what `Spe` offers instead. \
                   Programs that have not ended:";
     assert_eq!(
-        message(&doubts, &programs),
+        message(&doubts, &programs, &[]),
         format!(
             "cellworks: warning: every OS thread of this process waits without a time limit, and not all \
              of them through Cellworks. That need not be for ever, so the process goes on: one; two. If it is \
@@ -304,11 +304,14 @@ fn messages_name_the_doubts_and_the_programs() {
         )
     );
     let advice = advice.replacen('a', "A", 1);
+    let outside = ["the gate `client`".to_owned()];
     assert_eq!(
-        message(&[], &[]),
+        message(&[], &[], &outside),
         format!(
             "cellworks: stuck: every OS thread of this process waits for another, for ever, and not all \
-             of them through Cellworks. {advice}\n  none but the main program\n"
+             of them through Cellworks. {advice}\n  none but the main program\n\
+             Threads outside, which keep a run from ending until they drop their ends:\n  \
+             the gate `client`\n"
         )
     );
 }

@@ -52,12 +52,14 @@ pub struct LocalBuffer {
 }
 
 /// The error when the local store has no room for a slice or a buffer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the local store of {spe} is full: {no_room}")]
 pub struct StageError {
     spe: SpeId,
     no_room: Box<NoRoom>,
 }
+
+crate::debug_by_display!(StageError);
 
 impl StageError {
     fn new(spe: SpeId, no_room: NoRoom) -> Self {

@@ -179,7 +179,7 @@ impl Space {
 }
 
 /// The error if no free range is large enough for a reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct NoRoom {
     /// The requested number of bytes.
     pub need_bytes: usize,
@@ -198,6 +198,8 @@ pub struct NoRoom {
     /// The reserved parts, largest first.
     pub holders: Vec<Holder>,
 }
+
+crate::debug_by_display!(NoRoom);
 
 impl NoRoom {
     const NAMED_HOLDERS: usize = 8;

@@ -29,7 +29,7 @@ use crate::sizes::in_words;
 pub const LINE_BYTES: usize = crate::mfc::LOCK_LINE_BYTES as usize;
 
 /// The reason why a region could not be allocated.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum AllocateError {
     /// The machine has no such memory module.
     #[error("{module} does not exist: {machine} has {}", in_list(modules))]
@@ -71,6 +71,8 @@ pub enum AllocateError {
         source: std::io::Error,
     },
 }
+
+crate::debug_by_display!(AllocateError);
 
 /// Lists memory modules: `memory modules 0 to 3` or, if the numbers have gaps, `memory modules 0, 2`.
 fn in_list(modules: &[ModuleId]) -> String {

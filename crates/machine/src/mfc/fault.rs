@@ -9,7 +9,7 @@ use super::opcode::Opcode;
 /// The reason why the MFC refused a command. The message contains the command, the value, the rule
 /// and a legal example. In the architecture, the first four faults are interrupts and suspend the
 /// SPE's queue (CBEA p.57, p.113).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum MfcFault {
     /// Invalid DMA command, class 0 interrupt bit 1.
     #[error("{why} (MFC invalid DMA command, class 0 bit 1; CBEA p.57)")]
@@ -76,6 +76,8 @@ pub enum MfcFault {
     },
 }
 
+crate::debug_by_display!(MfcFault);
+
 /// The operation in the message of a fault: a command, or one element of a list command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
@@ -131,7 +133,7 @@ impl fmt::Display for LastFit {
 }
 
 /// The reason why a command is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum InvalidCommand {
     /// The architecture has no such opcode.
     #[error(
@@ -201,6 +203,8 @@ pub enum InvalidCommand {
         pending: Opcode,
     },
 }
+
+crate::debug_by_display!(InvalidCommand);
 
 /// The broken rule of size or alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -26,7 +26,7 @@ pub struct EntryId {
 }
 
 /// The reason why a command was not queued. A later push of the same command can succeed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
     /// No entry is free. On the hardware the write to `MFC_Cmd` stalls the SPU.
     #[error(
@@ -40,6 +40,8 @@ pub enum PushError {
     #[error(transparent)]
     Fault(#[from] MfcFault),
 }
+
+crate::debug_by_display!(PushError);
 
 /// The queue of one MFC as a state machine, which determines which commands may start.
 ///

@@ -231,8 +231,9 @@ impl<'scope, 'env, M: Machine> Ppe<'scope, 'env, M> {
         let spes = self.topology().spes().len();
         assert!(
             at.index() < spes,
-            "a program was spawned on {at}, but {} has {spes} SPEs; use `topology().spes()`",
-            self.topology().name()
+            "a program was spawned on {at}, but {} has {spes} SPEs, 0 to {}; use `topology().spes()`",
+            self.topology().name(),
+            spes - 1
         );
         let value = Arc::new(Mutex::new(None));
         let result = Arc::clone(&value);

@@ -113,7 +113,7 @@ pub trait Mfc: Wait {
 }
 
 /// The reason why a command was not enqueued.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TryIssueError {
     /// The queue has no free entry. A later call can succeed.
     #[error(
@@ -125,6 +125,8 @@ pub enum TryIssueError {
     #[error(transparent)]
     Fault(#[from] MfcFault),
 }
+
+crate::debug_by_display!(TryIssueError);
 
 /// Calls `attempt` until it does not return [`TryIssueError::Full`].
 #[track_caller]

@@ -31,7 +31,7 @@ pub struct Mapping {
 }
 
 /// The error of a text that is not a mapping.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("[{text}] is no mapping of {tasks} tasks to {spes} SPEs: {rule}")]
 pub struct MappingError {
     text: String,
@@ -39,6 +39,8 @@ pub struct MappingError {
     spes: usize,
     rule: String,
 }
+
+cellworks_machine::debug_by_display!(MappingError);
 
 impl Mapping {
     /// Maps task 0 to SPE 0, task 1 to SPE 1 and so on. Further SPEs have no task.

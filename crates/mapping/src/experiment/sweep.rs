@@ -97,7 +97,7 @@ pub enum Threads {
 }
 
 /// The reason why a sweep is not possible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SweepError {
     /// There are too few or too many tasks.
     #[error("{} takes {least} to {TASKS_MAX} tasks, not {tasks}", if *least == 3 { "a ring" } else { "a graph" })]
@@ -149,6 +149,8 @@ pub enum SweepError {
     #[error(transparent)]
     Mapping(#[from] MappingError),
 }
+
+cellworks_machine::debug_by_display!(SweepError);
 
 impl Sweep {
     /// Returns a sweep as in the paper of Keller and Varbanescu: all mappings of a ring, with

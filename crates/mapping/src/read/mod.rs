@@ -18,7 +18,7 @@ pub(crate) use hwloc::{MEANS_LATENCY, ONE_WAY_PICOSECONDS, PICOSECONDS_PER_NANOS
 use text::TextError;
 
 /// The reason why a file could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
     #[error("{}: {source}: name a text file that can be read", file.display())]
@@ -59,6 +59,8 @@ pub enum ReadError {
         source: ProblemError,
     },
 }
+
+cellworks_machine::debug_by_display!(ReadError);
 
 /// Reads a problem of QAPLIB (R.E. Burkard, S.E. Karisch and F. Rendl, QAPLIB - A Quadratic
 /// Assignment Problem Library, Journal of Global Optimization 10, 1997): the size n, n times n

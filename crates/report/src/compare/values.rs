@@ -38,9 +38,11 @@ pub struct Spread {
 }
 
 /// The reason why two reports cannot be compared. The message also tells the user what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CompareError(pub(super) String);
+
+cellworks_machine::debug_by_display!(CompareError);
 
 impl CompareError {
     pub(crate) fn new(message: String) -> Self {

@@ -7,13 +7,15 @@
 /// assert!(error.contains(expected), "{error}");
 /// assert!(error.contains("my.toml:2: size is no known key; "), "{error}");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.lines().join("\n"))]
 pub struct DescriptionError {
     file: String,
     /// The line and the text of each problem, sorted by line.
     problems: Vec<(usize, String)>,
 }
+
+cellworks_machine::debug_by_display!(DescriptionError);
 
 impl DescriptionError {
     pub(super) fn new(file: &str, line: usize, problem: String) -> Self {

@@ -19,7 +19,7 @@ const BUILT_IN: &[(&str, &str)] = &[
 const MEASURED: &str = include_str!("../../machines/parts/measured.toml");
 
 /// The reason why a machine cannot be loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 pub enum LoadError {
     /// The name is no built-in machine and no path that ends in .toml or .csv.
     #[error(
@@ -47,6 +47,8 @@ pub enum LoadError {
     #[error(transparent)]
     Invalid(#[from] DescriptionError),
 }
+
+cellworks_machine::debug_by_display!(LoadError);
 
 impl Description {
     /// Returns the names of the built-in machines, in alphabetical order.

@@ -7,9 +7,11 @@ use super::transfer::InFlight;
 use crate::issuer::Issuer;
 
 /// The text of a hazard: the processor, the time, the addresses, and advice.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Hazard(String);
+
+cellworks_machine::debug_by_display!(Hazard);
 
 impl Hazard {
     pub(super) fn new(message: String) -> Self {

@@ -40,9 +40,11 @@ impl Slice {
 }
 
 /// The reason why a trace cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ReadTraceError(String);
+
+cellworks_machine::debug_by_display!(ReadTraceError);
 
 /// Reads the slices of a trace. The slices of a track are in the order of their ends.
 ///

@@ -166,7 +166,7 @@ fn an_spe_that_does_not_exist_is_named() {
     let text = error.to_string();
     assert!(
         text.ends_with(
-            " panicked on SPE 2: SPE 16 was named, but qs20 has 16 SPEs; use `topology().spes()`"
+            " panicked on SPE 2: SPE 16 was named, but qs20 has 16 SPEs, 0 to 15; use `topology().spes()`"
         ),
         "{text}"
     );
@@ -176,7 +176,7 @@ fn an_spe_that_does_not_exist_is_named() {
         .unwrap_err();
     assert_eq!(
         spawned.to_string(),
-        "the main program panicked on the PPE: a program was spawned on SPE 16, but qs20 has 16 SPEs; use \
+        "the main program panicked on the PPE: a program was spawned on SPE 16, but qs20 has 16 SPEs, 0 to 15; use \
          `topology().spes()`"
     );
 }

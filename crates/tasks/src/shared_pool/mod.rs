@@ -12,12 +12,13 @@ mod door;
 pub(crate) mod here;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use cellworks_machine::{Machine, PpeCore, Processor, RunError};
 
+use crate::panicked;
 use crate::place::WokenBy;
 use crate::place::sealed::Sealed;
 use crate::pool::{Main, Pool, PoolError};
@@ -134,13 +135,17 @@ impl<M: Machine + 'static> SharedPool<M> {
     ///
     /// # Panics
     ///
-    /// Panics if the run of the pool was cancelled. If `body` panics, [`end`](Self::end) returns an
-    /// error with this panic.
+    /// Panics if the run of the pool was cancelled. If `body` panics, [`end`](Self::end) returns
+    /// [`PoolError::Panicked`], which names this call.
     #[track_caller]
     pub fn spawn(&self, body: impl FnOnce(&Worker<'_, M::Spe>) + Send + 'static) {
         if let Some(worker) = self.worker_here("spawn") {
-            return worker.spawn(body);
+            return worker
+                .program()
+                .shared
+                .spawn(worker, "SharedPool::spawn", body);
         }
+        let body = panicked::named("SharedPool::spawn", Location::caller(), body);
         // SAFETY: the closure borrows nothing.
         let queued = unsafe { self.door.start(body) };
         if queued.unwrap_or_else(|Closed| has_ended("spawn")) >= MOST_QUEUED {
@@ -158,7 +163,8 @@ impl<M: Machine + 'static> SharedPool<M> {
     /// # Panics
     ///
     /// Panics in a task of this pool, which would wait for itself. Dropping the pool does not wait
-    /// there.
+    /// there. In a task of another pool, both wait: two tasks that end or drop each other's pools
+    /// wait for ever.
     #[track_caller]
     pub fn end(mut self) -> Result<(), PoolError> {
         assert!(

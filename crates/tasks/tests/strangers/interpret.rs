@@ -139,7 +139,9 @@ fn check_run(ledger: &Ledger, result: Result<(), PoolError>) {
                 ledger.problem("the run has ended well, but a part waits for ever".to_owned());
             }
         }
-        Err(PoolError::Run(RunError::Panic { payload, .. })) => {
+        Err(
+            PoolError::Run(RunError::Panic { payload, .. }) | PoolError::Panicked { payload, .. },
+        ) => {
             let payload = payload.into_inner();
             let is_right = payload
                 .downcast_ref::<Thrown>()

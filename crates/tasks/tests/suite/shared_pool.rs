@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, mpsc};
 use std::thread;
 
 use cellworks_host::Host;
-use cellworks_machine::{Machine, RunError, Spe};
+use cellworks_machine::{Machine, Spe};
 use cellworks_tasks::{PoolError, SharedPool, Worker};
 
 use crate::{SPES, host, plain, qs22, strict_host};
@@ -104,14 +104,23 @@ fn a_pool_waits_for_what_was_started_before_its_end() {
 
 #[test]
 fn the_panic_of_a_started_closure_is_the_error_of_the_pool() {
-    let pool = pool(2);
-    pool.spawn(|_| panic!("alone"));
-    pool.spawn(|_| panic!("alone"));
-    assert_eq!(pool.install(|_| 3), 3);
-    let Err(PoolError::Run(RunError::Panic { payload, .. })) = pool.end() else {
-        panic!("an error was expected");
-    };
-    assert!(payload.to_string().contains("alone"), "{payload}");
+    for by_task in [false, true] {
+        let pool = pool(2);
+        let spawn = || pool.spawn(|_| panic!("alone"));
+        let line = line!() - 1;
+        match by_task {
+            false => spawn(),
+            true => pool.install(|_| spawn()),
+        }
+        pool.spawn(|_| ());
+        assert_eq!(pool.install(|_| 3), 3);
+        let error = pool.end().unwrap_err();
+        let expected = format!(
+            "a closure given to `SharedPool::spawn` at {}:{line}:29 panicked: alone",
+            file!()
+        );
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 /// The last handle is dropped by a task of the pool, which cannot wait for itself.

@@ -1,17 +1,19 @@
 //! Tests of closures in no scope, and of closures on each worker.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use cellworks_machine::{Machine, RunError, Spe};
-use cellworks_tasks::{Pool, PoolError, Worker};
+use cellworks_machine::{Machine, Spe};
+use cellworks_tasks::{Pool, Worker};
 
 use crate::{SPES, on};
 
 crate::on_every_machine!(
     a_run_waits_for_what_was_started_in_no_scope,
     the_panic_of_a_closure_in_no_scope_ends_the_run,
+    the_panic_of_an_installed_closure_names_the_call,
     a_broadcast_runs_once_on_each_worker,
     a_broadcast_reaches_workers_that_wait,
     broadcasts_of_several_tasks_end,
@@ -48,6 +50,7 @@ fn a_run_waits_for_what_was_started_in_no_scope<M: Machine>(machine: &M) {
 fn the_panic_of_a_closure_in_no_scope_ends_the_run<M: Machine>(machine: &M) {
     let ends = Arc::new(AtomicUsize::new(0));
     let others = Arc::clone(&ends);
+    let line = line!() + 2;
     let result = Pool::new(machine).run(|main| {
         main.spawn(|_| panic!("alone"));
         for _ in 0..100 {
@@ -55,11 +58,31 @@ fn the_panic_of_a_closure_in_no_scope_ends_the_run<M: Machine>(machine: &M) {
             main.spawn(move |_| _ = others.fetch_add(1, Ordering::Relaxed));
         }
     });
-    let Err(PoolError::Run(RunError::Panic { payload, .. })) = result else {
-        panic!("{result:?}");
-    };
-    assert!(payload.to_string().contains("alone"), "{payload}");
+    let error = result.unwrap_err();
+    let expected = format!(
+        "a closure given to `Main::spawn` at {}:{line}:14 panicked: alone",
+        file!()
+    );
+    assert_eq!(error.to_string(), expected);
     assert_eq!(ends.load(Ordering::Relaxed), 100);
+}
+
+fn the_panic_of_an_installed_closure_names_the_call<M: Machine>(machine: &M) {
+    let line = line!() + 1;
+    let result = Pool::new(machine).run(|main| main.install(|_| -> () { panic!("installed") }));
+    let error = result.unwrap_err();
+    let expected = format!(
+        "a closure given to `Main::install` at {}:{line}:53 panicked: installed",
+        file!()
+    );
+    assert_eq!(error.to_string(), expected);
+    let own = Pool::new(machine).run(|main| -> () {
+        let install = || main.install(|_| panic!("caught"));
+        let _: std::thread::Result<()> = catch_unwind(AssertUnwindSafe(install));
+        panic!("its own");
+    });
+    let own = own.unwrap_err().to_string();
+    assert_eq!(own, "the main program panicked on the PPE: its own");
 }
 
 fn a_broadcast_runs_once_on_each_worker<M: Machine>(machine: &M) {

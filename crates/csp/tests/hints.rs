@@ -1,0 +1,231 @@
+//! A network that does not go on because of a gate: a message names the gate, and says what to do.
+//!
+//! Each case runs in a child process, which waits for ever. The test has no harness, because it reads
+//! the standard error of the children, and because the threads of a harness wait with time limits.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use cellworks_csp::{Channel, Gate, Network, Reader};
+use cellworks_host::Host;
+use cellworks_machine::SpeId;
+
+/// The longest time without output after which a child counts as failed.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer than the time after which there is a hint, with several checks of the watchdog.
+const LONGER_THAN_A_HINT: Duration = Duration::from_secs(16);
+
+const MOVE: &str = "without `move` only borrows";
+const RUN_FIRST: &str = "waits until `Network::run` is called";
+
+/// The name of each case, its program, and parts of lines that the program prints.
+type Case = (&'static str, fn(), &'static [&'static str]);
+
+const CASES: [Case; 4] = [
+    (
+        "a thread borrows its gate",
+        a_thread_borrows_its_gate,
+        &[
+            MOVE,
+            "the gate `client` was not dropped, but the thread that entered it has ended",
+        ],
+    ),
+    (
+        "a task borrows its ends",
+        a_task_borrows_its_ends,
+        &[
+            "hint: all processes of the network that was run at crates/csp/tests/hints.rs:",
+            MOVE,
+            "the gate `client` or one of its async ends was not dropped",
+        ],
+    ),
+    (
+        "a thread is joined before the run",
+        a_thread_is_joined_before_the_run,
+        &["at the gate `client`, a thread or task", RUN_FIRST],
+    ),
+    (
+        "a task is awaited before the run",
+        a_task_is_awaited_before_the_run,
+        &["at the gate `client`, a thread or task", RUN_FIRST],
+    ),
+];
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("quiet") => an_idle_network_ends(),
+        Some(name) => match CASES.iter().find(|(case, ..)| *case == name) {
+            Some((_, program, _)) => program(),
+            // A filter of tests.
+            None => parent(),
+        },
+        None => parent(),
+    }
+}
+
+fn parent() {
+    thread::scope(|cases| {
+        cases.spawn(|| {
+            let mut child = Started::new("quiet");
+            assert_eq!(child.line(), None, "{}", child.said);
+            assert!(child.child.wait().unwrap().success(), "{}", child.said);
+        });
+        for (case, _, parts) in CASES {
+            cases.spawn(move || says(case, parts));
+        }
+    });
+    println!("{} passed, 0 failed", 1 + CASES.len());
+}
+
+fn says(case: &str, parts: &[&str]) {
+    let mut child = Started::new(case);
+    while !parts.iter().all(|part| child.said.contains(part)) {
+        if child.line().is_none() {
+            panic!("{case}: the child ended after: {}", child.said);
+        }
+    }
+}
+
+/// A child process, and the lines that it has printed on standard error.
+struct Started {
+    child: Child,
+    lines: Receiver<String>,
+    said: String,
+}
+
+impl Started {
+    fn new(case: &str) -> Self {
+        let this = std::env::current_exe().expect("this program has a path");
+        let mut child = Command::new(this)
+            .arg(case)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the child can be run");
+        let pipe = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            let mut all = pipe.lines().map(|line| line.expect("messages are text"));
+            all.try_for_each(|line| sender.send(line))
+        });
+        Self {
+            child,
+            lines,
+            said: String::new(),
+        }
+    }
+
+    /// Returns the next line, or `None` after the child has closed its standard error.
+    fn line(&mut self) -> Option<String> {
+        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                self.said += &line;
+                self.said.push('\n');
+                Some(line)
+            }
+            Err(Disconnected) => None,
+            Err(Timeout) => panic!("the child went silent after: {}", self.said),
+        }
+    }
+}
+
+/// Kills the child, which usually waits for ever.
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+// ----------------------------------------------------------------------------------- the children
+
+fn read_all(network: &mut Network<'_, Host>, mut numbers: Reader<u32>) {
+    network.process("reader", SpeId::new(0), move |process| {
+        loop {
+            numbers.read(process)?;
+        }
+    });
+}
+
+fn a_thread_borrows_its_gate() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(&host);
+    read_all(&mut network, to_read);
+    let mut gate = network.gate("client", numbers);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (numbers, process) = gate.enter().unwrap();
+            numbers.write(&process, 1).unwrap();
+        });
+        network.run().unwrap();
+    });
+}
+
+fn a_task_borrows_its_ends() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(&host);
+    read_all(&mut network, to_read);
+    let (gate, numbers) = network.gate("client", numbers).into_async();
+    let mut numbers = gate.writer(numbers);
+    let client = async { numbers.write(1).await.unwrap() };
+    thread::scope(|scope| {
+        scope.spawn(|| smol::block_on(client));
+        network.run().unwrap();
+    });
+}
+
+fn a_thread_is_joined_before_the_run() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(&host);
+    read_all(&mut network, to_read);
+    let mut gate = network.gate("client", numbers);
+    let client = thread::spawn(move || {
+        let (numbers, process) = gate.enter().unwrap();
+        numbers.write(&process, 1).unwrap();
+    });
+    client.join().unwrap();
+    network.run().unwrap();
+}
+
+fn a_task_is_awaited_before_the_run() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().one_to_one();
+    let mut network = Network::on(&host);
+    read_all(&mut network, to_read);
+    let (gate, numbers) = network.gate("client", numbers).into_async();
+    let mut numbers = gate.writer(numbers);
+    smol::block_on(async { numbers.write(1).await.unwrap() });
+    network.run().unwrap();
+}
+
+/// A server whose only client is idle, and one that no client has asked yet.
+fn an_idle_network_ends() {
+    let host = Host::new().unwrap();
+    let (numbers, to_read) = Channel::new().any_to_one();
+    let mut network = Network::on(&host);
+    network.process("reader", SpeId::new(0), move |process| {
+        let mut numbers: Reader<u32> = to_read;
+        loop {
+            numbers.read(process)?;
+        }
+    });
+    let gate = network.gate("client", numbers);
+    let listening: Gate<_> = gate.clone();
+    let (gate, numbers) = gate.into_async();
+    let mut numbers = gate.writer(numbers);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            smol::block_on(numbers.write(1)).unwrap();
+            thread::sleep(LONGER_THAN_A_HINT);
+            drop((listening, gate, numbers));
+        });
+        network.run().unwrap();
+    });
+}
