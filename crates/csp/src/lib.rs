@@ -120,6 +120,7 @@ mod alternation;
 mod asynchronous;
 mod cause;
 mod channel;
+mod counting;
 mod deadlock;
 mod end;
 mod ends;
@@ -168,6 +169,7 @@ pub use asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
 pub use channel::{
     Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer,
 };
+pub use counting::Counted;
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Refused, Unsent};
 pub use ends::{Ends, Input, Output};

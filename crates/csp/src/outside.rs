@@ -22,6 +22,8 @@ use cellworks_machine::{
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
+#[cfg(feature = "async")]
+use crate::counting::Counting;
 use crate::pending;
 use crate::shared::{NetworkState, outside_of};
 use crate::sync::locked;
@@ -556,6 +558,14 @@ impl Inside {
 
     pub(crate) fn shared(&self) -> &NetworkState {
         &self.run.shared
+    }
+}
+
+#[cfg(feature = "async")]
+impl OwnSeat {
+    /// Returns what the network has counted, if it counts and has begun.
+    pub(crate) fn counting(&self) -> Option<&Counting> {
+        self.inside.get()?.run.shared.counting.as_deref()
     }
 }
 
