@@ -88,6 +88,17 @@ impl Tally {
         slot.bytes.set(slot.bytes.get() + bytes as u64);
     }
 
+    /// Returns the numbers of messages and bytes of all senders.
+    pub(crate) fn sum(&self) -> (u64, u64) {
+        let mut sum = Sent::default();
+        self.slots.iter().for_each(|slot| sum.add(slot.sent()));
+        self.others
+            .borrow()
+            .values()
+            .for_each(|sent| sum.add(*sent));
+        (sum.messages, sum.bytes)
+    }
+
     #[cold]
     #[inline(never)]
     fn make_room(&self, slot: &Slot, sender: u32) {

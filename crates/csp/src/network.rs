@@ -315,6 +315,14 @@ fn run_on_spe<S: Spe>(
         let before = spe.set_task(Some(format!("the process `{name}`")));
         let _task = Task(spe, before);
         let _activity = spe.activity(name);
+        let body = |process: &Process<'_, S>| {
+            let result = body(process);
+            if let Some((messages, bytes)) = process.received() {
+                // A slice without length at the end of that of the process.
+                drop(spe.activity(&format!("read {messages} messages, {bytes} bytes")));
+            }
+            result
+        };
         run_process(spe, rank, name, body, shared, carrier)
     });
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {

@@ -546,6 +546,11 @@ impl<'a, P: Place> Process<'a, P> {
         }
     }
 
+    /// Returns the messages and bytes that this process has read, if the network counts.
+    pub(crate) fn received(&self) -> Option<(u64, u64)> {
+        self.changing.tally.as_ref().map(Tally::sum)
+    }
+
     #[cold]
     #[inline(never)]
     fn sender_by(&self, origin: Origin) -> u32 {

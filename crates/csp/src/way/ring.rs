@@ -93,10 +93,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot. Either it uses a side that is busy and has
-// then read `takes_lock` as false, or it has the channel's lock and meets the conditions in the
-// comment of the method. Only the registered user of a side uses its `others` and `patience`. Items
-// are `Send`.
+// SAFETY: only one thread at a time accesses a slot and its origin. Either it uses a side that is
+// busy and has then read `takes_lock` as false, or it has the channel's lock and meets the
+// conditions in the comment of the method. Only the registered user of a side uses its `others` and
+// `patience`. Items are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -582,6 +582,7 @@ pub(super) fn read<T, P: Place>(
 }
 
 /// Puts an item into the ring buffer as [`write()`] does, if the network counts.
+#[cold]
 #[inline(never)]
 pub(super) fn write_counted<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
@@ -607,6 +608,7 @@ pub(super) fn write_counted<T, P: Place>(
 }
 
 /// Takes an item out of the ring buffer as [`read()`] does, if the network counts.
+#[cold]
 #[inline(never)]
 pub(super) fn read_counted<T: Item, P: Place>(
     ring: Option<&Arc<Ring<T>>>,

@@ -1,10 +1,15 @@
 //! What networks count: from each process to each other, exactly, and the same on every machine.
 
+use std::io;
+use std::sync::{Arc, Mutex};
+
 use cellworks_csp::{
     Alternation, Channel, Network, NetworkError, OpenNetwork, Reader, Writer, item,
 };
 use cellworks_host::Host;
 use cellworks_machine::{Flows, Machine, Span, Spe, SpeId};
+use cellworks_sim::trace::read_slices;
+use cellworks_sim::{Description, Sim};
 
 use crate::{host, network};
 
@@ -437,6 +442,53 @@ fn assert_is_outside(flows: &Flows) {
     assert_eq!(sent(flows), expected);
     assert_eq!(flows.parties().last().unwrap().at, None);
     assert_eq!(flows.of_tasks().iter().count(), 0);
+}
+
+/// A file in memory, because the test reads the contents afterwards.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_trace_has_what_each_process_has_read() {
+    let kept = Kept::default();
+    let qs22 = Description::built_in("qs22").unwrap();
+    let machine = Sim::builder(qs22)
+        .trace(Box::new(kept.clone()))
+        .build()
+        .unwrap();
+    let (mut writer, mut reader) = Channel::new().one_to_one::<u32>();
+    let mut network = Network::on(&machine);
+    network.process("writer", spe(0), move |process| {
+        Ok((0..3).try_for_each(|number| writer.write(process, number))?)
+    });
+    network.process("reader", spe(1), move |process| {
+        assert_eq!(reader.items(process).count(), 3);
+        Ok(())
+    });
+    let _counted = network.count_volumes();
+    network.run().unwrap();
+    let slices = read_slices(&kept.0.lock().unwrap()).unwrap();
+    let of = |spe: usize| -> Vec<&str> {
+        let track = format!("SPE {spe}/");
+        let of_spe = slices
+            .iter()
+            .filter(|slice| slice.track.starts_with(&track));
+        let reads = of_spe.filter(|slice| slice.name.starts_with("read "));
+        reads.map(|slice| &*slice.name).collect()
+    };
+    assert_eq!(of(0), ["read 0 messages, 0 bytes"]);
+    assert_eq!(of(1), ["read 3 messages, 12 bytes"]);
 }
 
 #[test]
