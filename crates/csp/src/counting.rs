@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use cellworks_machine::{Flow, Flows, Party, Processor};
 
-use crate::outside::is_outside;
+use crate::numbers::is_outside;
 use crate::sync::locked;
 
 /// The number of all threads and tasks that take part through gates.

@@ -134,6 +134,7 @@ mod models;
 mod named;
 mod network;
 mod node;
+mod numbers;
 mod open;
 mod outside;
 mod parcel;

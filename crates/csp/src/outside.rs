@@ -24,6 +24,7 @@ use crossbeam_utils::Backoff;
 
 #[cfg(feature = "async")]
 use crate::counting::Counting;
+use crate::numbers::FIRST_OUTSIDE;
 use crate::pending;
 use crate::shared::{NetworkState, outside_of};
 use crate::sync::locked;
@@ -127,13 +128,6 @@ pub enum GateError {
         /// The name of the gate.
         gate: String,
     },
-}
-
-/// The smallest process number of outside threads. Processes on processors have smaller numbers.
-const FIRST_OUTSIDE: u32 = 1 << 31;
-
-pub(crate) fn is_outside(number: u32) -> bool {
-    number >= FIRST_OUTSIDE
 }
 
 /// The network's handle to its gates. Dropping this handle closes the gates.

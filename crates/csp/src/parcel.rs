@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::outside::is_outside;
+use crate::numbers::is_outside;
 
 /// An item, and the number under which the transport finds its bytes.
 pub(crate) struct Parcel<T> {
