@@ -21,6 +21,7 @@ use cellworks_machine::{Machine, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis};
 use crate::placement::Placement;
@@ -68,6 +69,7 @@ impl Program for CommsTime {
     const EXAMPLE: &'static str = "--spes 2 --threads 1-4";
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> = Some("--spes 1 --threads 2-4");
     const METRICS: &'static [Metric] = &[TIME];
+    const IS_NETWORK: bool = true;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "rounds",
         // This is the number of rounds in the paper.
@@ -107,6 +109,14 @@ impl Program for CommsTime {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
         let successors = processes - 2;
@@ -122,6 +132,7 @@ impl Program for CommsTime {
         };
         ring.add(&mut network, roles.collect(), go_round::<M::Spe>);
         let not_timed = self.rounds / 10;
+        let counted = deployment.prepare(&mut network);
         let timed = network.run_with(move |process| {
             let mut begin = Time::default();
             for round in 0..=not_timed + self.rounds {
@@ -138,6 +149,7 @@ impl Program for CommsTime {
             }
             Ok::<_, Ended>(Ok(process.now().since(begin)))
         })?;
+        deployment.record(counted);
         let span = timed.expect("a ring ends only when its consumer does, or its network fails")?;
         let communications = self.rounds as f64 * processes as f64;
         Ok(vec![

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use self::data::{Block, Found, Plan};
 use self::home::Home;
 use self::points::Points;
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError};
 use crate::figure::{Figure, axis};
 use crate::placement::Placement;
@@ -102,7 +103,12 @@ impl Knn {
         }
     }
 
-    fn search<M: Machine>(&self, machine: &M, is_sampled: bool) -> Result<Searched, ProgramError> {
+    fn search<M: Machine>(
+        &self,
+        machine: &M,
+        is_sampled: bool,
+        deployment: &mut Deployment,
+    ) -> Result<Searched, ProgramError> {
         let points = Points::new(self.points, self.dimensions);
         let blocks = points.blocks(self.block_points.min(self.points));
         let whole = Plan {
@@ -143,6 +149,7 @@ impl Knn {
                 go_round(process, role, input, output, &plan)
             },
         );
+        let counted = deployment.prepare(&mut network);
         let (span, received) = network.run_with(move |process| {
             // Wait until all processes have begun. A read fails only if the network fails.
             for _ in 0..plan.processes {
@@ -152,6 +159,7 @@ impl Knn {
             let received = hand_out(process, blocks, source, results, plan.homes);
             (process.now().since(begin), received)
         })?;
+        deployment.record(counted);
         let (found, times): (Vec<Found>, Vec<Time>) = received.into_iter().unzip();
         let searched = self.points.min(plan.homes * plan.block_points);
         points.verify(found, searched, self.neighbours)?;
@@ -175,6 +183,7 @@ impl Program for Knn {
     const NAME: &'static str = "knn";
     const EXAMPLE: &'static str = "--points 5k --neighbours 10 --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME, RATE, TURNS_SIMULATED];
+    const IS_NETWORK: bool = true;
 
     fn title(&self) -> String {
         let placement = self.placement.title();
@@ -230,13 +239,25 @@ impl Program for Knn {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         // The time of a sample can be extrapolated only if times repeat, as on simulated machines.
         let repeats = machine.topology().capabilities().repeats;
         let Searched {
             span_ns,
             sampled_turns,
-        } = self.search(machine, repeats && self.points > WHOLE_POINTS_MAX)?;
+        } = self.search(
+            machine,
+            repeats && self.points > WHOLE_POINTS_MAX,
+            deployment,
+        )?;
         let pairs = self.points as f64 * (self.points - 1) as f64;
         let turns = sampled_turns.map(|turns| TURNS_SIMULATED.measured(turns as f64));
         let measured = [
@@ -370,8 +391,10 @@ mod tests {
                 neighbours: 5,
                 block_points: 12,
             };
-            let [whole, sample] =
-                [false, true].map(|is_sampled| knn.search(&qs22, is_sampled).unwrap());
+            let [whole, sample] = [false, true].map(|is_sampled| {
+                let deployment = &mut Deployment::default();
+                knn.search(&qs22, is_sampled, deployment).unwrap()
+            });
             assert_eq!(whole.sampled_turns, None);
             assert_eq!(sample.sampled_turns, Some(SAMPLED_TURNS + 1));
             let ratio = sample.span_ns / whole.span_ns;

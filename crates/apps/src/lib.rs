@@ -45,6 +45,7 @@ mod barrier;
 mod blocks;
 mod clock;
 mod commstime;
+mod deployment;
 mod dma_latency;
 mod error;
 mod figure;
@@ -74,8 +75,9 @@ use serde_json::Value;
 
 pub use barrier::Roots;
 pub use blocks::{Buffering, Staging};
-pub use cellworks_csp::Transport;
+pub use cellworks_csp::{NetworkError, Transport};
 pub use cellworks_tasks::Scheduler;
+pub use deployment::Deployment;
 pub use error::{ParameterError, ProgramError};
 pub use figure::{Axis, Curve, Figure};
 pub use lookup::{Method, Structure};
@@ -115,6 +117,9 @@ pub trait Program:
     /// Whether the program [draws](Self::run_and_draw) pictures.
     const DRAWS: bool = false;
 
+    /// Whether the program is a network of processes, which can be [deployed](Self::run_deployed).
+    const IS_NETWORK: bool = false;
+
     /// Returns a title of a run, in a few words.
     fn title(&self) -> String;
 
@@ -146,6 +151,25 @@ pub trait Program:
         &self,
         machine: &M,
         _drawn: &mut dyn FnMut(&Picture),
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        self.run(machine)
+    }
+
+    /// Runs like [`run`](Self::run), with its processes placed by `_deployment`, and counts what
+    /// they send to each other. Only a [network](Self::IS_NETWORK) can do both.
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run), and if the placement is not of as many SPEs as the network has
+    /// units.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the machine does not have an SPE of the placement.
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        _deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError> {
         self.run(machine)
     }

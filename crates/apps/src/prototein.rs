@@ -21,6 +21,7 @@ use cellworks_machine::{Cycles, Machine, Spe, SpeId, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, axis};
 use crate::placement::Placement;
@@ -84,6 +85,7 @@ impl Program for Prototein {
     const NAME: &'static str = "prototein";
     const EXAMPLE: &'static str = "--prototein HPHPPHHPHPPHPHHP --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME, BEST, FOLDINGS];
+    const IS_NETWORK: bool = true;
 
     fn title(&self) -> String {
         format!("prototein, {}, {}", self.prototein, self.placement.title())
@@ -128,6 +130,14 @@ impl Program for Prototein {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let chain = self.chain();
         let (mut bag, tasks) = Channel::new().named("bag").one_to_any();
@@ -146,6 +156,7 @@ impl Program for Prototein {
             );
         }
         drop((tasks, begun, best));
+        let counted = deployment.prepare(&mut network);
         let (span, found) = network.run_with(|process| {
             // Wait until all workers have begun. A read fails only if the network fails.
             for _ in 0..workers {
@@ -164,6 +175,7 @@ impl Program for Prototein {
             }
             (process.now().since(begin), found)
         })?;
+        deployment.record(counted);
         verify(found, one_after_the_other(&chain))?;
         Ok(vec![
             TIME.measured(span.as_nanoseconds_f64()),

@@ -12,6 +12,7 @@ use cellworks_machine::{Cycles, Machine, Span, Spe, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Axis, Figure, against, axis};
 use crate::placement::Placement;
@@ -87,6 +88,7 @@ impl Program for Ratio {
     const NAME: &'static str = "ratio";
     const EXAMPLE: &'static str = "--operations 10k,100k,1m --spes 1,2";
     const METRICS: &'static [Metric] = &[TIME];
+    const IS_NETWORK: bool = true;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "steps",
         on_this_computer: "100",
@@ -133,6 +135,14 @@ impl Program for Ratio {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let processes = self.placement.processes();
         let steps = NOT_TIMED + self.steps + NOT_TIMED;
@@ -158,10 +168,12 @@ impl Program for Ratio {
                 go_round(process, role, input, output, steps, pairs)
             },
         );
+        let counted = deployment.prepare(&mut network);
         let mut found = network.run_with(move |process| {
             let found = iter::from_fn(|| results.read(process).ok());
             found.take(processes).collect::<Vec<Last>>()
         })?;
+        deployment.record(counted);
         found.sort_by_key(|last| last.position);
         verify(&found, processes as u64, steps, pairs)?;
         let span = found[0].timed;

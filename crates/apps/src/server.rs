@@ -26,6 +26,7 @@ use cellworks_machine::{Machine, Span, SpeId, Time, Topology};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Deployment;
 use crate::error::{ParameterError, ProgramError, agree};
 use crate::figure::{Figure, against, axis, counted};
 use crate::gang::check_spes;
@@ -145,6 +146,7 @@ impl Program for Server {
     const EXAMPLE_ON_ONE_SPE: Option<&'static str> =
         Some("--spes 1 --clients 1,4,16 --workers 1,2");
     const METRICS: &'static [Metric] = &[TIME, ANSWERED, QUEUED];
+    const IS_NETWORK: bool = true;
     const REPEATS: Option<Repeats> = Some(Repeats {
         parameter: "requests",
         on_this_computer: "10k",
@@ -186,6 +188,14 @@ impl Program for Server {
     }
 
     fn run<M: Machine>(&self, machine: &M) -> Result<Vec<Quantity>, ProgramError> {
+        self.run_deployed(machine, &mut Deployment::default())
+    }
+
+    fn run_deployed<M: Machine>(
+        &self,
+        machine: &M,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
         self.check(machine.topology())?;
         let Self {
             spes,
@@ -220,6 +230,7 @@ impl Program for Server {
             });
         }
         drop(reports);
+        let counted = deployment.prepare(&mut network);
         let all = network.run_with(move |process| {
             let mut all = Vec::new();
             let mut is_running = true;
@@ -236,6 +247,7 @@ impl Program for Server {
             }
             Ok::<_, Ended>(all)
         })?;
+        deployment.record(counted);
         let all = all.expect("a server ends after the signal to stop, or its network fails");
         conclude(&all)
     }

@@ -103,6 +103,16 @@ struct Wait<T> {
     given: Option<Parcel<T>>,
 }
 
+impl<T: Item> Wait<T> {
+    /// Returns the item of a parcel that the task has read, and counts it if the network counts.
+    fn unpack(&self, parcel: Parcel<T>) -> T {
+        if let Some(counting) = self.seat.counting() {
+            counting.add_outside(parcel.origin.sender(), parcel.item.bytes());
+        }
+        parcel.item
+    }
+}
+
 impl<T> Wait<T> {
     /// Exchanges the item in `parcel`, or waits. `only` is the call in which the task waits for
     /// nothing else.
@@ -325,7 +335,7 @@ impl<T: Item, E> AsyncReader<T, E> {
             ready!(wait.poll(&mut end.end, &mut read, context, only))?;
         }
         let parcel = read.expect("a reader that is done has an item");
-        Poll::Ready(Ok(parcel.item))
+        Poll::Ready(Ok(wait.unpack(parcel)))
     }
 
     /// Reads an item without waiting. If the channel has no item, returns `None`. A
@@ -349,7 +359,7 @@ impl<T: Item, E> AsyncReader<T, E> {
                 Met::Done | Met::NoPartner => {}
             }
         }
-        Ok(read.map(|parcel| parcel.item))
+        Ok(read.map(|parcel| wait.unpack(parcel)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::panic::Location;
 
 use cellworks_machine::Waiting;
 
-use crate::outside::is_outside;
+use crate::numbers::is_outside;
 use crate::side::Side;
 use crate::waits::{Entry, Known, Operation};
 

@@ -120,6 +120,7 @@ mod alternation;
 mod asynchronous;
 mod cause;
 mod channel;
+mod counting;
 mod deadlock;
 mod end;
 mod ends;
@@ -133,6 +134,7 @@ mod models;
 mod named;
 mod network;
 mod node;
+mod numbers;
 mod open;
 mod outside;
 mod parcel;
@@ -168,6 +170,7 @@ pub use asynchronous::{AsyncGate, AsyncReader, AsyncWriter, Reading, Writing};
 pub use channel::{
     Any, Channel, Items, Kind, Local, One, Reach, Reader, Shared, Unwritten, Writer,
 };
+pub use counting::Counted;
 pub use deadlock::{Deadlock, Stuck};
 pub use end::{Ended, Refused, Unsent};
 pub use ends::{Ends, Input, Output};

@@ -24,6 +24,7 @@ use cellworks_machine::{
 };
 
 use crate::cause::{self, Moment};
+use crate::counting::{Counted, Counting, Rank};
 use crate::deadlock::Deadlock;
 use crate::gate::Gate;
 use crate::held;
@@ -46,10 +47,14 @@ use crate::waker::Waker;
 /// A group of processes of one SPE. The group is made on this SPE, so its processes may share
 /// values that are not `Send`, such as the ends of [local channels](crate::Channel::local).
 pub struct Group<'env, S: Spe> {
+    /// The number of earlier calls that added processes to the network.
+    unit: u32,
     processes: Vec<NewProcess<'env, S>>,
 }
 
 struct NewProcess<'env, S: Spe> {
+    /// `None` for a started process.
+    rank: Option<Rank>,
     name: String,
     stack_bytes: Option<usize>,
     body: ProcessBody<'env, S>,
@@ -83,18 +88,25 @@ impl<'env, S: Spe> Group<'env, S> {
     }
 
     fn add(&mut self, name: String, stack_bytes: Option<usize>, body: ProcessBody<'env, S>) {
+        let rank = Rank {
+            unit: self.unit,
+            index: self.processes.len() as u32,
+        };
         self.processes.push(NewProcess {
+            rank: Some(rank),
             name,
             stack_bytes,
             body,
         });
     }
 
-    fn of(bodies: Vec<GroupBody<'env, S>>) -> Self {
+    fn of(bodies: Vec<(u32, GroupBody<'env, S>)>) -> Self {
         let mut group = Self {
+            unit: 0,
             processes: Vec::new(),
         };
-        for body in bodies {
+        for (unit, body) in bodies {
+            group.unit = unit;
             body(&mut group);
         }
         group
@@ -127,7 +139,7 @@ impl<'env, S: Spe> Group<'env, S> {
         let mut processes = self.processes;
         let alone = processes.len() == 1 && processes[0].stack_bytes.is_none();
         if let Some(only) = processes.pop_if(|_| alone && starts.is_none()) {
-            run_on_spe(spe, &only.name, only.body, shared, carrier);
+            run_on_spe(spe, only.rank, &only.name, only.body, shared, carrier);
             return;
         }
         let count = processes.len();
@@ -136,6 +148,7 @@ impl<'env, S: Spe> Group<'env, S> {
         spe.thread_scope(|scope| {
             let spawn = |process: NewProcess<'env, S>, living: Option<Living>| {
                 let NewProcess {
+                    rank,
                     name,
                     stack_bytes,
                     body,
@@ -151,7 +164,7 @@ impl<'env, S: Spe> Group<'env, S> {
                         let _living = living;
                         has_room
                             .get()
-                            .then(|| run_on_spe(spe, &name, body, shared, carrier))
+                            .then(|| run_on_spe(spe, rank, &name, body, shared, carrier))
                     }
                 };
                 // Before `spawn`, because a failure of `spawn` drops the ends in the body.
@@ -185,6 +198,7 @@ impl<'env, S: Spe> Group<'env, S> {
                     living,
                 } = started;
                 let process = NewProcess {
+                    rank: None,
                     name,
                     stack_bytes,
                     body,
@@ -228,15 +242,22 @@ impl<P: Place> Drop for Ending<'_, '_, P> {
     }
 }
 
+/// Runs `body` as a process. `rank` is its rank, or `None` if it was not added before the run.
 pub(crate) fn run_process<P: Place, R>(
     place: &P,
+    rank: Option<Rank>,
     name: &str,
     body: impl FnOnce(&Process<'_, P>) -> R,
     shared: &NetworkState,
     carrier: Option<&dyn Carrier>,
 ) -> R {
     let process = Process::new(place, name, shared, carrier);
-    shared.waits.began(process.number());
+    let number = process.number();
+    shared.waits.began(number);
+    if let Some(counting) = &shared.counting {
+        let rank = rank.unwrap_or_else(|| Rank::of_started(number));
+        counting.began(number, rank, name, place.processor());
+    }
     let _ending = Ending(&process);
     body(&process)
 }
@@ -281,6 +302,7 @@ impl<S: Spe> Drop for Task<'_, S> {
 
 fn run_on_spe<S: Spe>(
     spe: &S,
+    rank: Option<Rank>,
     name: &str,
     body: ProcessBody<'_, S>,
     shared: &NetworkState,
@@ -292,7 +314,15 @@ fn run_on_spe<S: Spe>(
         let before = spe.set_task(Some(format!("the process `{name}`")));
         let _task = Task(spe, before);
         let _activity = spe.activity(name);
-        run_process(spe, name, body, shared, carrier)
+        let body = |process: &Process<'_, S>| {
+            let result = body(process);
+            if let Some((messages, bytes)) = process.received() {
+                // A slice without length at the end of that of the process.
+                drop(spe.activity(&format!("read {messages} messages, {bytes} bytes")));
+            }
+            result
+        };
+        run_process(spe, rank, name, body, shared, carrier)
     });
     if let Some((source, since)) = result.err().and_then(ProcessError::into_own) {
         let failure = Failure::Failed {
@@ -340,6 +370,9 @@ fn run_on_spe<S: Spe>(
 pub struct Network<'env, M: Machine> {
     machine: &'env M,
     groups: Vec<(SpeId, GroupBody<'env, M::Spe>)>,
+    /// The SPE of each of the `groups`, in place of the given one.
+    places: Option<Vec<SpeId>>,
+    counting: Option<Arc<Counting>>,
     transport: Transport,
     /// The queues of processes to start, or `None` without a [starter](Self::starter).
     starts: Option<Arc<Starts<'env, M::Spe>>>,
@@ -352,6 +385,8 @@ impl<'env, M: Machine> Network<'env, M> {
         Self {
             machine,
             groups: Vec::new(),
+            places: None,
+            counting: None,
             transport: Transport::default(),
             starts: None,
             gates: OwnGates::default(),
@@ -361,6 +396,53 @@ impl<'env, M: Machine> Network<'env, M> {
     /// Sets how items travel if SPEs are confined to their local stores: see [`Transport`].
     pub fn transport(&mut self, transport: Transport) {
         self.transport = transport;
+    }
+
+    /// Counts what goes from process to process while the network runs, and returns the counts.
+    ///
+    /// An item is counted when a process has read it: once as a message, and with its
+    /// [`Item::bytes`](crate::Item::bytes). The sender is the process that wrote the item. Counting
+    /// changes no simulated time. [`Counted::flows`] says in which order the processes are.
+    ///
+    /// ```
+    /// use cellworks_csp::{Channel, Network};
+    /// use cellworks_machine::{Machine, SpeId};
+    ///
+    /// fn count<M: Machine>(machine: &M) {
+    ///     let (mut numbers, mut to_add) = Channel::new().one_to_one::<u32>();
+    ///     let mut network = Network::on(machine);
+    ///     network.process("source", SpeId::new(0), move |process| {
+    ///         Ok((0..10).try_for_each(|number| numbers.write(process, number))?)
+    ///     });
+    ///     network.process("sum", SpeId::new(1), move |process| {
+    ///         assert_eq!(to_add.items(process).sum::<u32>(), 45);
+    ///         Ok(())
+    ///     });
+    ///     let counted = network.count_volumes();
+    ///     network.run().unwrap();
+    ///     let sent = counted.flows().between("source", "sum");
+    ///     assert_eq!((sent.messages, sent.bytes), (10, 40));
+    /// }
+    /// # count(&cellworks_host::Host::builder().spes(2).build().unwrap());
+    /// ```
+    pub fn count_volumes(&mut self) -> Counted {
+        Counted(Arc::clone(self.counting.get_or_insert_default()))
+    }
+
+    /// Runs the processes on other SPEs than those with which they are added. The processes of the
+    /// first call of [`process`](Self::process) or [`group`](Self::group) run on the first of
+    /// `spes`, those of the second call on the second, and so on: this is the order of the units in
+    /// [`Flows`](cellworks_machine::Flows). Processes that a [starter](Self::starter) starts stay
+    /// where they are started.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the machine does not have one of the SPEs.
+    #[track_caller]
+    pub fn place(&mut self, spes: impl IntoIterator<Item = SpeId>) {
+        let spes: Vec<SpeId> = spes.into_iter().collect();
+        spes.iter().for_each(|at| self.assert_has(*at));
+        self.places = Some(spes);
     }
 
     /// Adds a process on the SPE `at`. While the process waits, other processes of this SPE run.
@@ -460,6 +542,12 @@ impl<'env, M: Machine> Network<'env, M> {
 
     #[track_caller]
     fn add(&mut self, at: SpeId, group: GroupBody<'env, M::Spe>) {
+        self.assert_has(at);
+        self.groups.push((at, group));
+    }
+
+    #[track_caller]
+    fn assert_has(&self, at: SpeId) {
         let topology = self.machine.topology();
         let spes = topology.spes().len();
         assert!(
@@ -468,7 +556,6 @@ impl<'env, M: Machine> Network<'env, M> {
             topology.name(),
             spes - 1
         );
-        self.groups.push((at, group));
     }
 
     /// Runs the network, and returns when all processes have ended.
@@ -580,7 +667,17 @@ impl<'env, M: Machine> Network<'env, M> {
                 outer: running::location_of(outer).unwrap_or(caller),
             });
         }
-        let shared = Arc::new(NetworkState::default());
+        if let Some(places) = &self.places
+            && places.len() != self.groups.len()
+        {
+            return Err(NetworkError::Placed {
+                spes: places.len(),
+                units: self.groups.len(),
+            });
+        }
+        let mut shared = NetworkState::default();
+        shared.counting = self.counting.take();
+        let shared = Arc::new(shared);
         let _running = Running::new(shared.network, caller);
         let state = &shared;
         let transport = self.transport;
@@ -639,7 +736,7 @@ impl<'env, M: Machine> Network<'env, M> {
                 let _living = living;
                 let is_cancelled = || core.is_cancelled();
                 know_panic(MAIN, Processor::Ppe, is_cancelled, state, || {
-                    run_process(&place, MAIN, main, state, by);
+                    run_process(&place, Some(Rank::MAIN), MAIN, main, state, by);
                 });
             });
             drop(end);
@@ -656,14 +753,23 @@ impl<'env, M: Machine> Network<'env, M> {
     }
 
     /// Collects the groups of each SPE, because one program runs all processes of an SPE.
-    fn programs(self) -> Vec<(SpeId, Vec<GroupBody<'env, M::Spe>>)> {
-        let mut groups = self.groups;
-        groups.sort_by_key(|(at, _)| *at);
+    #[expect(
+        clippy::type_complexity,
+        reason = "the one caller takes the parts at once"
+    )]
+    fn programs(self) -> Vec<(SpeId, Vec<(u32, GroupBody<'env, M::Spe>)>)> {
+        let mut places = self.places.into_iter().flatten();
+        let groups = self
+            .groups
+            .into_iter()
+            .map(|(at, body)| (places.next().unwrap_or(at), body));
+        let mut groups: Vec<_> = (0..).zip(groups).collect();
+        groups.sort_by_key(|(_, (at, _))| *at);
         let mut programs: Vec<(SpeId, Vec<_>)> = Vec::new();
-        for (at, body) in groups {
+        for (unit, (at, body)) in groups {
             match programs.last_mut() {
-                Some((last, bodies)) if *last == at => bodies.push(body),
-                _ => programs.push((at, vec![body])),
+                Some((last, bodies)) if *last == at => bodies.push((unit, body)),
+                _ => programs.push((at, vec![(unit, body)])),
             }
         }
         programs
@@ -796,6 +902,18 @@ pub enum NetworkError {
         at: &'static Location<'static>,
         /// The call that runs the first network, to which the process belongs.
         outer: &'static Location<'static>,
+    },
+    /// The network was [placed](Network::place) on more or fewer SPEs than it has units: calls that
+    /// add a process or a group. No process has run.
+    #[error(
+        "the placement has an SPE for {spes} units, but the network has {units}: one for each call of `process` or \
+         `group`; give one SPE for each of them"
+    )]
+    Placed {
+        /// The number of SPEs of the placement.
+        spes: usize,
+        /// The number of calls that have added a process or a group.
+        units: usize,
     },
     /// The machine ended the run.
     #[error(transparent)]

@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::Arc;
 
 use cellworks_machine::{RunId, Spe, Wake};
 
+use crate::counting::Counted;
 use crate::network::run_process;
 use crate::pending;
 use crate::process::Process;
@@ -79,6 +81,13 @@ impl<'run> OpenNetwork<'run> {
         }
     }
 
+    /// Counts what goes from process to process from now on, as
+    /// [`Network::count_volumes`](crate::Network::count_volumes) does, and returns the counts. The
+    /// processes are in the order in which they began.
+    pub fn count_volumes(&mut self) -> Counted {
+        Counted(Arc::clone(self.state.counting.get_or_insert_default()))
+    }
+
     /// Runs `body` on the calling thread as a process of this network, and returns the result of
     /// `body`. `spe` is the SPE of the caller, and `name` is the name of the process in reports.
     ///
@@ -101,7 +110,7 @@ impl<'run> OpenNetwork<'run> {
         if *spe.run_id() != self.run_id {
             self.refuse(spe, name);
         }
-        let result = run_process(spe, name, body, &self.state, None);
+        let result = run_process(spe, None, name, body, &self.state, None);
         if let Some(Failure::Named(error)) = self.state.take_failure() {
             panic!("{error}");
         }

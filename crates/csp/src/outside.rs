@@ -24,6 +24,9 @@ use cellworks_machine::{
 // Not `crate::sync::Backoff`, which models replace: models have no outside threads.
 use crossbeam_utils::Backoff;
 
+#[cfg(feature = "async")]
+use crate::counting::Counting;
+use crate::numbers::FIRST_OUTSIDE;
 use crate::pending;
 use crate::shared::{NetworkState, outside_of};
 use crate::sync::locked;
@@ -161,13 +164,6 @@ pub enum GateError {
 }
 
 cellworks_machine::debug_by_display!(GateError);
-
-/// The smallest process number of outside threads. Processes on processors have smaller numbers.
-const FIRST_OUTSIDE: u32 = 1 << 31;
-
-pub(crate) fn is_outside(number: u32) -> bool {
-    number >= FIRST_OUTSIDE
-}
 
 /// The network's handle to its gates. Dropping this handle closes the gates.
 pub(crate) struct OwnGates(Arc<Gates>);
@@ -745,6 +741,14 @@ impl Inside {
 
     pub(crate) fn shared(&self) -> &NetworkState {
         &self.run.shared
+    }
+}
+
+#[cfg(feature = "async")]
+impl OwnSeat {
+    /// Returns what the network has counted, if it counts and has begun.
+    pub(crate) fn counting(&self) -> Option<&Counting> {
+        self.inside.get()?.run.shared.counting.as_deref()
     }
 }
 

@@ -10,6 +10,7 @@ use std::thread::panicking;
 
 use cellworks_machine::{SpeId, Time};
 
+use crate::counting::{OUTSIDE, Tally};
 use crate::held;
 use crate::item::Item;
 use crate::link::Link;
@@ -35,6 +36,9 @@ pub struct Process<'a, P: Place> {
     identity: Identity<'a>,
     /// The carrier of the processor, if processors share no memory: see [`crate::transport`].
     carrier: Option<&'a dyn Carrier>,
+    manner: Manner,
+    /// The origin of the items of this process if processors share memory.
+    origin: Origin,
     // Boxed, so that the compiler need not reload the other fields after a change of these cells.
     changing: Box<Changing>,
 }
@@ -47,6 +51,20 @@ struct Changing {
     communications: Cell<usize>,
     /// The line that reports name instead of the calling one.
     calls_at: Cell<Option<&'static Location<'static>>>,
+    /// What the process has read, if the network counts.
+    tally: Option<Tally>,
+}
+
+/// How the items of a process travel. One byte, so that a process that neither counts nor has a
+/// carrier finds out both by one comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Processors share memory.
+    Plain,
+    /// Processors share memory, and the network counts.
+    Counted,
+    /// Processors share no memory.
+    Carried,
 }
 
 /// After this many communications without a wait, a process lets the other processes of its core
@@ -120,6 +138,16 @@ impl<'a, P: Place> Process<'a, P> {
         if let Some(carrier) = carrier {
             carrier.begin(number);
         }
+        let counting = shared.counting.as_ref();
+        let (manner, origin) = match (carrier, counting.is_some()) {
+            (Some(_), _) => (Manner::Carried, Origin::default()),
+            (None, true) => (Manner::Counted, Origin::of_sender(number)),
+            (None, false) => (Manner::Plain, Origin::default()),
+        };
+        let changing = Changing {
+            tally: counting.map(|counting| Tally::of(number, counting)),
+            ..Changing::default()
+        };
         Self {
             place,
             identity: Identity {
@@ -132,7 +160,9 @@ impl<'a, P: Place> Process<'a, P> {
                 shared,
             },
             carrier,
-            changing: Box::default(),
+            manner,
+            origin,
+            changing: Box::new(changing),
         }
     }
 
@@ -239,7 +269,18 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline(always)]
     pub(crate) fn shares_memory(&self) -> bool {
-        self.carrier.is_none()
+        self.manner != Manner::Carried
+    }
+
+    /// Returns whether processors share memory, and the network does not count.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.manner == Manner::Plain
+    }
+
+    #[inline(always)]
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -294,6 +335,16 @@ impl<'a, P: Place> Process<'a, P> {
     #[inline(always)]
     pub(crate) fn user(&self) -> Option<User> {
         self.shares_memory().then(|| User {
+            thread: sync::os_thread(),
+            process: self.identity.waker.process,
+        })
+    }
+
+    /// Returns the identity as [`user`](Self::user) does, but `None` if the network counts, too:
+    /// the callers put items into a ring buffer without their origin.
+    #[inline(always)]
+    pub(crate) fn plain_user(&self) -> Option<User> {
+        self.is_plain().then(|| User {
             thread: sync::os_thread(),
             process: self.identity.waker.process,
         })
@@ -454,9 +505,9 @@ impl<'a, P: Place> Process<'a, P> {
 
     #[inline]
     pub(crate) fn pack<T: Item>(&self, item: T, link: &dyn Link) -> Parcel<T> {
-        let origin = match self.carrier {
-            None => Origin::default(),
-            Some(carrier) => self.pack_by(carrier, &item, link),
+        let origin = match self.shares_memory() {
+            true => self.origin,
+            false => self.pack_by(&item, link),
         };
         Parcel { item, origin }
     }
@@ -473,16 +524,59 @@ impl<'a, P: Place> Process<'a, P> {
     /// process must have read the parcel from the channel.
     #[inline]
     pub(crate) fn fetch<T: Item>(&self, parcel: Parcel<T>, link: &dyn Link) -> T {
-        if let Some(carrier) = self.carrier {
-            carrier.count_communication();
-            self.bring_by(carrier, &parcel, link);
+        match self.manner {
+            Manner::Plain => {}
+            Manner::Counted => self.count(parcel.origin, &parcel.item),
+            Manner::Carried => self.fetch_by(&parcel, link),
         }
         parcel.item
     }
 
     #[cold]
-    fn pack_by<T: Item>(&self, carrier: &dyn Carrier, item: &T, link: &dyn Link) -> Origin {
-        carrier.pack(self.asker(), link, item.bytes())
+    fn fetch_by<T: Item>(&self, parcel: &Parcel<T>, link: &dyn Link) {
+        let Some(carrier) = self.carrier else { return };
+        carrier.count_communication();
+        // Before the item is fetched, because the transport then forgets it.
+        self.count(parcel.origin, &parcel.item);
+        self.bring_by(carrier, parcel, link);
+    }
+
+    /// Counts an item that this process has read, if the network counts.
+    #[inline]
+    pub(crate) fn count<T: Item>(&self, origin: Origin, item: &T) {
+        if let Some(tally) = &self.changing.tally {
+            let sender = match (origin.sender(), self.carrier) {
+                (Some(sender), _) => sender,
+                (None, Some(_)) => self.sender_by(origin),
+                (None, None) => OUTSIDE,
+            };
+            tally.count(sender, item.bytes());
+        }
+    }
+
+    /// Returns the messages and bytes that this process has read, if the network counts.
+    pub(crate) fn received(&self) -> Option<(u64, u64)> {
+        self.changing.tally.as_ref().map(Tally::sum)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sender_by(&self, origin: Origin) -> u32 {
+        let exchange = self.identity.shared.exchange.get();
+        let sender = exchange.and_then(|it| sync::locked(&it.items).sender_of(origin));
+        sender.unwrap_or(OUTSIDE)
+    }
+
+    #[cold]
+    fn pack_by<T: Item>(&self, item: &T, link: &dyn Link) -> Origin {
+        let Some(carrier) = self.carrier else {
+            return self.origin;
+        };
+        let origin = carrier.pack(self.asker(), link, item.bytes());
+        match self.changing.tally {
+            Some(_) if !origin.has_bytes() => Origin::of_sender(self.number()),
+            _ => origin,
+        }
     }
 
     #[cold]

@@ -8,6 +8,7 @@ use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{Payload, Processor, SpeId, StackError};
 
 use crate::cause::Moment;
+use crate::counting::Counting;
 use crate::named::error::NamedError;
 use crate::named::registry::Names;
 use crate::starting::Starting;
@@ -25,6 +26,8 @@ pub(crate) struct NetworkState {
     pub starting: Arc<Starting>,
     /// The data of the [transport](crate::transport), if processors share no memory.
     pub exchange: OnceLock<Exchange>,
+    /// What goes from process to process, if the network counts.
+    pub counting: Option<Arc<Counting>>,
     failure: Mutex<Option<(Moment, Failure)>>,
 }
 
@@ -72,6 +75,7 @@ impl Default for NetworkState {
             names: Names::default(),
             starting: Arc::default(),
             exchange: OnceLock::new(),
+            counting: None,
             failure: Mutex::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! Volumes of communication between tasks.
 
+use cellworks_machine::Flows;
+
 use crate::error::{ProblemError, is_amount};
 use crate::ids::Task;
 
@@ -68,6 +70,38 @@ impl Volumes {
                 .map(move |(to, volume)| (from, to, *volume))
         });
         Self::from_edges(rows.len(), edges)
+    }
+
+    /// Returns the volumes of a run: what its tasks have sent to each other, in lines of 128 bytes
+    /// and at least one for each message ([`Flow::lines`](cellworks_machine::Flow::lines)). The
+    /// tasks are those of [`Flows::of_tasks`]; what the PPE or threads outside the machine have sent
+    /// or received is left out, because they cannot be placed.
+    ///
+    /// ```
+    /// use cellworks_machine::{Flow, Flows, Party, Processor, SpeId};
+    /// use cellworks_mapping::{Task, Volumes};
+    ///
+    /// let on_spe = |name: &str, unit| Party {
+    ///     name: name.to_owned(),
+    ///     at: Some(Processor::Spe(SpeId::new(0))),
+    ///     unit,
+    /// };
+    /// let flow = Flow { from: 0, to: 1, messages: 10, bytes: 40 };
+    /// let flows = Flows::new(vec![on_spe("source", 0), on_spe("sum", 1)], [flow]);
+    /// let volumes = Volumes::from_flows(&flows);
+    /// assert!(volumes.pairs().eq([(Task(0), Task(1), 10.0)]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Never: flows are between their parties, and counts are below 10^100.
+    pub fn from_flows(flows: &Flows) -> Self {
+        let tasks = flows.of_tasks();
+        let edges = tasks
+            .iter()
+            .map(|flow| (flow.from, flow.to, flow.lines() as f64));
+        let volumes = Self::from_edges(tasks.parties().len(), edges);
+        volumes.expect("flows are between their parties, and counts are below 10^100")
     }
 
     /// Returns the number of tasks.

@@ -86,6 +86,8 @@ pub struct Kind {
     pub repeats: Option<Repeats>,
     /// Whether the program draws pictures: see [`Program::DRAWS`].
     pub draws: bool,
+    /// Whether the program is a network of processes: see [`Program::IS_NETWORK`].
+    pub is_network: bool,
     flags: fn() -> Command,
     read: fn(Map<String, Value>) -> Result<Choice, serde_json::Error>,
     complete: fn(&[Choice]) -> Vec<Choice>,
@@ -149,6 +151,7 @@ impl Visitor for Described {
             metrics: P::METRICS,
             repeats: P::REPEATS,
             draws: P::DRAWS,
+            is_network: P::IS_NETWORK,
             flags: P::flags,
             read: |values| {
                 let program: P = serde_json::from_value(Value::Object(values))?;

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 
-use cellworks_apps::{Picture, Program, ProgramError, Quantity, Visitor, visit};
+use cellworks_apps::{Deployment, Picture, Program, ProgramError, Quantity, Visitor, visit};
 use cellworks_host::Host;
 use cellworks_machine::{CellMachine, Machine};
 use cellworks_mapping::experiment::ExchangeRun;
@@ -26,6 +26,18 @@ pub trait Runner {
         &self,
         program: &dyn Chosen,
         draw: Option<Draw<'_>>,
+    ) -> Result<Vec<Quantity>, ProgramError>;
+
+    /// Runs a program once as [`run_program`](Self::run_program) does, with its processes placed by
+    /// `deployment`, which then has what they sent: see [`Program::run_deployed`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Program::run_deployed`].
+    fn run_deployed(
+        &self,
+        program: &dyn Chosen,
+        deployment: &mut Deployment,
     ) -> Result<Vec<Quantity>, ProgramError>;
 
     /// Measures a plan: see [`cellworks_stats::measure`].
@@ -98,6 +110,21 @@ impl<M: CellMachine> Runner for M {
             machine: self,
             program,
             draw,
+            deployment: None,
+        };
+        visit(program.name(), on).expect("a chosen program has the name of a program")
+    }
+
+    fn run_deployed(
+        &self,
+        program: &dyn Chosen,
+        deployment: &mut Deployment,
+    ) -> Result<Vec<Quantity>, ProgramError> {
+        let on = On {
+            machine: self,
+            program,
+            draw: None,
+            deployment: Some(deployment),
         };
         visit(program.name(), on).expect("a chosen program has the name of a program")
     }
@@ -137,6 +164,7 @@ struct On<'a, 'b, M> {
     machine: &'a M,
     program: &'a dyn Chosen,
     draw: Option<Draw<'b>>,
+    deployment: Option<&'a mut Deployment>,
 }
 
 impl<M: Machine> Visitor for On<'_, '_, M> {
@@ -147,9 +175,10 @@ impl<M: Machine> Visitor for On<'_, '_, M> {
         let program: &P = program
             .downcast_ref()
             .expect("a program has the type of its name");
-        match self.draw {
-            None => program.run(self.machine),
-            Some(draw) => program.run_and_draw(self.machine, draw),
+        match (self.draw, self.deployment) {
+            (Some(draw), _) => program.run_and_draw(self.machine, draw),
+            (None, Some(deployment)) => program.run_deployed(self.machine, deployment),
+            (None, None) => program.run(self.machine),
         }
     }
 }

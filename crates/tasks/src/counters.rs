@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use cellworks_machine::Span;
+use cellworks_machine::{Flow, Flows, Party, Processor, Span, SpeId};
 
 /// The counts of a pool that [`Pool::run_counted`](crate::Pool::run_counted) returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,16 @@ pub struct Counters {
     pub workers: Vec<WorkerCounters>,
     /// The counts of the queues in main memory. All 0 with `Scheduler::Stealing`.
     pub scheduler: SchedulerCounters,
+    /// How often each worker took work from each other worker, and from the main program. The
+    /// parties are the workers, in the order of the SPEs, and then `main`.
+    ///
+    /// A message is one time that a worker took work: several tasks that it took at once count
+    /// once, and so does a half of a [`join`](crate::Worker::join). So what a worker has received
+    /// from other workers is its number of [`steals`](WorkerCounters::steals). Not counted are tasks
+    /// with a priority and tasks that should run on one worker (`near`), because the pool does not
+    /// know who started them. Bytes are 0: the pool does not know which worker wrote the data of a
+    /// task.
+    pub flows: Flows,
 }
 
 /// Counts of the queues in main memory, which only some [`Scheduler`](crate::Scheduler)s have.
@@ -59,8 +69,9 @@ pub struct WorkerCounters {
     pub idle: Span,
 }
 
-#[derive(Default)]
 pub(crate) struct WorkerCells {
+    /// How often the worker took work from each worker, and from the main program, which is last.
+    taken: Box<[Cell<u64>]>,
     pub(crate) tasks: Cell<u64>,
     pub(crate) steals: Cell<u64>,
     pub(crate) offers: Cell<u64>,
@@ -73,6 +84,49 @@ pub(crate) struct WorkerCells {
 }
 
 impl WorkerCells {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            taken: vec![Cell::default(); workers + 1].into(),
+            tasks: Cell::default(),
+            steals: Cell::default(),
+            offers: Cell::default(),
+            diced: Cell::default(),
+            parts: Cell::default(),
+            deferred: Cell::default(),
+            staged_ahead: Cell::default(),
+            wasted: Cell::default(),
+            idle: Cell::default(),
+        }
+    }
+
+    /// Counts that the worker took work from another worker.
+    pub(crate) fn stole_from(&self, other: usize) {
+        self.steals.set(self.steals.get() + 1);
+        self.took_from(other);
+    }
+
+    /// Counts that the worker took work that the main program has started.
+    pub(crate) fn took_from_main(&self) {
+        self.took_from(self.taken.len() - 1);
+    }
+
+    fn took_from(&self, other: usize) {
+        let taken = &self.taken[other];
+        taken.set(taken.get() + 1);
+    }
+
+    /// Returns what the worker with the number `worker` took from each other party.
+    pub(crate) fn flows(&self, worker: usize) -> Vec<Flow> {
+        let taken = self.taken.iter().map(Cell::get).enumerate();
+        let flows = taken.map(|(from, messages)| Flow {
+            from,
+            to: worker,
+            messages,
+            bytes: 0,
+        });
+        flows.filter(|flow| flow.messages > 0).collect()
+    }
+
     pub(crate) fn was_idle(&self, span: Span) {
         self.idle.set(self.idle.get() + span);
     }
@@ -90,4 +144,20 @@ impl WorkerCells {
             idle: self.idle.get(),
         }
     }
+}
+
+/// Returns the parties of a pool with workers on `spes`: the workers, and the main program.
+pub(crate) fn parties(spes: impl Iterator<Item = SpeId>) -> Vec<Party> {
+    let workers = (0..).zip(spes).map(|(unit, at)| Party {
+        name: format!("worker {unit}"),
+        at: Some(Processor::Spe(at)),
+        unit,
+    });
+    let mut parties: Vec<Party> = workers.collect();
+    parties.push(Party {
+        name: "main".to_owned(),
+        at: Some(Processor::Ppe),
+        unit: parties.len(),
+    });
+    parties
 }

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use cellworks_machine::memory::AllocateError;
 use cellworks_machine::{
-    Cancelled, Machine, PanicPayload, Payload, Ppe, Processor, RunError, Sleeper, SpeId,
+    Cancelled, Flows, Machine, PanicPayload, Payload, Ppe, Processor, RunError, Sleeper, SpeId,
     StackError, StageError, Wait, Wake,
 };
 
-use crate::counters::{Counters, WorkerCounters};
+use crate::counters::{Counters, WorkerCounters, parties};
 use crate::elsewhere::UsableElsewhere;
 use crate::error::TaskError;
 use crate::job::Job;
@@ -279,7 +279,7 @@ impl<'m, M: Machine> Pool<'m, M> {
             .dicing
             .map(|threshold| threshold.saturating_mul(workers).min(BUFFER_TASKS));
         let no_room = Mutex::new(None);
-        let counters = Mutex::new(vec![WorkerCounters::default(); workers]);
+        let counters = Mutex::new((vec![WorkerCounters::default(); workers], Vec::new()));
         let result = self.machine.run(|ppe: &Ppe<'_, '_, M>| {
             for (worker, queue) in queues.into_iter().enumerate() {
                 let (shared, no_room, counters) = (&shared, &no_room, &counters);
@@ -299,7 +299,9 @@ impl<'m, M: Machine> Pool<'m, M> {
                     if let Err(source) = program.serve() {
                         locked(no_room).get_or_insert(PoolError::NoRoom { worker, source });
                     }
-                    locked(counters)[worker] = program.counters.read();
+                    let (of_workers, flows) = &mut *locked(counters);
+                    of_workers[worker] = program.counters.read();
+                    flows.extend(program.counters.flows(worker));
                 };
                 drop(ppe.spawn(shared.workers[worker].spe, program));
             }
@@ -329,11 +331,12 @@ impl<'m, M: Machine> Pool<'m, M> {
         if let Some(error) = locked(&no_room).take() {
             return Err(error);
         }
-        let workers = std::mem::take(&mut *locked(&counters));
+        let (workers, flows) = std::mem::take(&mut *locked(&counters));
         let scheduler = shared.central.as_ref().map(Queues::counters);
         let counters = Counters {
             workers,
             scheduler: scheduler.unwrap_or_default(),
+            flows: Flows::new(parties(shared.workers.iter().map(|seat| seat.spe)), flows),
         };
         let result = result?.map_err(|Panicked { call, at, payload }| {
             let payload = payload.into();

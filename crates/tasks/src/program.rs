@@ -107,7 +107,7 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             has_puts: Cell::new(false),
             is_staging: Cell::new(false),
             wants_room: Cell::new(false),
-            counters: WorkerCells::default(),
+            counters: WorkerCells::new(workers),
         }
     }
 
@@ -180,16 +180,18 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
         let job = job.or_else(|| self.take_from_inbox(self.number));
         let job = job.or_else(|| {
             let job = self.steal(|| shared.fresh.steal_batch_and_pop(&self.queue))?;
+            self.counters.took_from_main();
             self.has_taken_from(Destination::Starter);
             Some(job)
         });
         let job = job.or_else(|| {
-            let job = self.others.iter().find_map(|&other| {
+            let (other, job) = self.others.iter().find_map(|&other| {
                 let queue = &shared.workers[other].queue;
                 let job = self.steal(|| queue.steal_batch_and_pop(&self.queue));
-                job.or_else(|| self.take_from_inbox(other))
+                let job = job.or_else(|| self.take_from_inbox(other));
+                Some((other, job?))
             })?;
-            self.counters.steals.set(self.counters.steals.get() + 1);
+            self.counters.stole_from(other);
             Some(job)
         });
         let job = job.or_else(|| {
@@ -197,7 +199,11 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             self.has_taken_from(Destination::Low);
             Some(job)
         });
-        let job = job.or_else(|| self.central.as_ref()?.take().map(Job::Task));
+        let job = job.or_else(|| {
+            let task = self.central.as_ref()?.take()?;
+            self.counters.took_from_main();
+            Some(Job::Task(task))
+        });
         let job = job.or_else(|| self.offer_for_others())?;
         if !self.queue.is_empty() {
             self.announce();
@@ -344,16 +350,16 @@ impl<'w, S: Spe> WorkerProgram<'w, S> {
             return None;
         }
         let offer_for = |&other: &usize| {
-            locked(&self.shared.workers[other].jobs)
-                .iter()
-                .find_map(|job| {
-                    let ticket = |half, current| self.ticket(other, half, current);
-                    // SAFETY: pointers in the list are valid, and the list is locked.
-                    unsafe { RunningJob::offer_for_owner(job.0, ticket) }
-                })
+            let jobs = locked(&self.shared.workers[other].jobs);
+            let ticket = jobs.iter().find_map(|job| {
+                let ticket = |half, current| self.ticket(other, half, current);
+                // SAFETY: pointers in the list are valid, and the list is locked.
+                unsafe { RunningJob::offer_for_owner(job.0, ticket) }
+            });
+            Some((other, ticket?))
         };
-        let ticket = self.others.iter().find_map(offer_for)?;
-        self.counters.steals.set(self.counters.steals.get() + 1);
+        let (other, ticket) = self.others.iter().find_map(offer_for)?;
+        self.counters.stole_from(other);
         Some(Job::Offered(ticket))
     }
 

@@ -158,7 +158,7 @@ fn placement(name: &str, problem: &Problem) -> Result<Placement, Failure> {
 }
 
 /// Parses a list such as `0,2,4`. Returns `None` if the text is not such a list.
-fn listed(text: &str) -> Option<Vec<usize>> {
+pub(super) fn listed(text: &str) -> Option<Vec<usize>> {
     let number = |part: &str| part.trim().parse().ok();
     text.split(',').map(number).collect()
 }

@@ -12,6 +12,8 @@ pub(crate) mod ring;
 mod solution;
 mod solve;
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
@@ -37,6 +39,16 @@ pub(crate) enum MapCommand {
     Exec(exec::ExecArgs),
     Hwloc(hwloc::HwlocArgs),
     Ring(ring::RingArgs),
+}
+
+/// Returns the place of each task: `name` is a list such as `3,0,1`, or a file that `map solve` has
+/// printed.
+pub(crate) fn places_of(name: &str) -> Result<Vec<usize>, Failure> {
+    if let Some(places) = explain::listed(name) {
+        return Ok(places);
+    }
+    let instead = "no list of places, such as 3,0,1";
+    Ok(solution::read(Path::new(name), instead)?.placement)
 }
 
 pub(crate) fn run(arguments: &MapArgs) -> Result<(), Failure> {

@@ -15,6 +15,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
 
+use super::deploy::NetworkArgs;
 use super::list::{List, listed, parsed};
 use crate::args::CommonArgs;
 use crate::sweep::SweepArgs;
@@ -44,6 +45,10 @@ Examples:
       Look-ups in structures of pointers: in a plain loop, with prefetches by hand, and interleaved.
   cellworks run server --clients 1,4,16 --workers 1,2
       What a request costs at a server that waits for clients, workers, a timer and a signal to stop at once.
+  cellworks run commstime --machine cores.csv --spes 8 --volumes graph.txt
+  cellworks map solve graph.txt --costs cores.csv --format json > placement.json
+  cellworks run commstime --machine cores.csv --spes 8 --placement placement.json
+      Counts what processes send to each other, and runs them again where they are near to each other.
 
 Exit codes: 0 done, 1 the run failed, 2 the arguments make no sense, 3 measured, but disturbed, \
 130 interrupted.";
@@ -64,6 +69,7 @@ pub(crate) struct ProgramArgs {
     pub flags: ArgMatches,
     pub common: CommonArgs,
     pub drawing: DrawingArgs,
+    pub network: NetworkArgs,
     pub sweep: SweepArgs,
 }
 
@@ -87,6 +93,10 @@ impl FromArgMatches for ProgramArgs {
             common: CommonArgs::from_arg_matches(flags)?,
             drawing: DrawingArgs {
                 png: flags.try_get_one("png").ok().flatten().cloned(),
+            },
+            network: NetworkArgs {
+                volumes: flags.try_get_one("volumes").ok().flatten().cloned(),
+                placement: flags.try_get_one("placement").ok().flatten().cloned(),
             },
             sweep: SweepArgs::from_arg_matches(flags)?,
         })
@@ -134,6 +144,9 @@ fn described(kind: Kind) -> Command {
     let mut common = SweepArgs::augment_args(CommonArgs::augment_args(Command::new(kind.name)));
     if kind.draws {
         common = DrawingArgs::augment_args(common);
+    }
+    if kind.is_network {
+        common = NetworkArgs::augment_args(common);
     }
     let after = |flag: &clap::Arg| flag.clone().display_order(None);
     program.args(common.get_arguments().map(after))

@@ -1,14 +1,16 @@
 //! `cellworks run`: runs a program with each combination of its parameters, and prints results.
 
 mod args;
+mod deploy;
 mod found;
 mod kept;
 mod list;
 mod pictures;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use cellworks_apps::{ParameterError, Picture, ProgramError};
+use cellworks_apps::{Deployment, NetworkError, ParameterError, Picture, ProgramError};
 use cellworks_machine::Topology;
 use cellworks_runner::{Choice, Draw, Kind, Runner};
 use cellworks_sim::HazardWatch;
@@ -26,6 +28,7 @@ use crate::simulated::Sample;
 use crate::surroundings::check_address_space;
 use crate::sweep::{Header, Sweep};
 use args::{DrawingArgs, ProgramArgs, about_parameter, known, programs};
+use deploy::deployment;
 use found::Found;
 use kept::{keep, read};
 use pictures::Pictures;
@@ -39,9 +42,11 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         .and_then(|programs| check_simulation(common, programs.len()).map(|()| programs))
         .and_then(|programs| check_sweep(asked).map(|()| programs))
         .and_then(|programs| check_drawing(&asked.drawing, programs.len()).map(|()| programs))
+        .and_then(|programs| asked.network.check(programs.len()).map(|()| programs))
         .map_err(|message| Failure::Usage(message + &example_here(kind, common)))?;
     let files = common.output.files()?;
     files.refuse_to_replace_any([&asked.sweep.results])?;
+    let places = asked.network.places()?;
     let pictures = asked
         .drawing
         .png
@@ -53,6 +58,7 @@ pub(crate) fn run(arguments: &RunArgs) -> Result<(), Failure> {
         asked,
         common,
         programs,
+        places,
         pictures,
     };
     on_machine(common, files, &runs)
@@ -100,6 +106,8 @@ struct Runs<'a> {
     asked: &'a ProgramArgs,
     common: &'a CommonArgs,
     programs: Vec<Choice>,
+    /// The SPE of each task of the only program, if `--placement` was given.
+    places: Option<Vec<usize>>,
     /// The files for the pictures of a single program that draws.
     pictures: Option<Pictures>,
 }
@@ -107,6 +115,8 @@ struct Runs<'a> {
 struct Plan {
     kind: Kind,
     programs: Vec<Choice>,
+    deployment: Option<Deployment>,
+    volumes: Option<PathBuf>,
     pictures: Option<Pictures>,
 }
 
@@ -119,7 +129,10 @@ impl Job for Runs<'_> {
         match wrong.find_map(Result::err) {
             None => {
                 check_address_space_of(&self.programs)?;
+                let network = &self.asked.network;
                 Ok(Plan {
+                    deployment: deployment(network, self.places.as_deref(), topology)?,
+                    volumes: network.volumes.clone(),
                     kind: self.kind,
                     programs: self.programs.clone(),
                     pictures: self.pictures.clone(),
@@ -184,6 +197,8 @@ fn run_all(
     let Plan {
         kind,
         programs,
+        mut deployment,
+        volumes,
         mut pictures,
     } = plan;
     let known = |found: &mut Found, step: usize, quantities| {
@@ -208,12 +223,21 @@ fn run_all(
             .as_mut()
             .map(|pictures| |picture: &Picture| pictures.write(picture));
         let draw = write.as_mut().map(|write| write as Draw<'_>);
-        let result = machine.run_program(&**program, draw);
+        let result = match &mut deployment {
+            Some(deployment) => machine.run_deployed(&**program, deployment),
+            None => machine.run_program(&**program, draw),
+        };
         if let Some(failure) = pictures.as_mut().and_then(Pictures::failure) {
             return End::Failed(failure);
         }
         match result {
             Ok(quantities) => {
+                let flows = deployment.as_ref().and_then(|it| it.flows.as_ref());
+                if let (Some(path), Some(flows)) = (&volumes, flows)
+                    && let Err(message) = deploy::write(path, flows)
+                {
+                    return End::Failed(message);
+                }
                 if let Err(message) = keep(session, step, &quantities) {
                     return End::Failed(message);
                 }
@@ -223,6 +247,9 @@ fn run_all(
             Err(error @ ProgramError::LocalStore(_)) => {
                 let message = format!("{title}: {error}");
                 return End::Refused(about_parameter(kind, "block_bytes", &message));
+            }
+            Err(ProgramError::Network(error @ NetworkError::Placed { .. })) => {
+                return End::Refused(format!("--placement: {error}"));
             }
             Err(error) => return End::Failed(format!("{title}: {error}")),
         }
@@ -240,7 +267,8 @@ fn check_sweep(asked: &ProgramArgs) -> Result<(), String> {
     let common = &asked.common;
     machine::check_sweep(&asked.sweep, &common.machine)?;
     let png = asked.drawing.png.as_ref().map(|_| "--png");
-    match common.simulation.single_run_flag().or(png) {
+    let of_network = asked.network.first_given();
+    match common.simulation.single_run_flag().or(png).or(of_network) {
         Some(other) => Err(format!(
             "{flag} with {other}: {other} shows a run as it happens, and a file of results has only what it \
              found; leave one of them out"

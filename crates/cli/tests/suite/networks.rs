@@ -4,7 +4,7 @@ use std::fs;
 use std::thread::available_parallelism;
 
 use crate::common::program::{json, measured_here, printed, run};
-use crate::common::{list, skipped};
+use crate::common::{Run, cellworks, list, skipped};
 use serde_json::Value;
 
 /// The results with the given name: their values and parameters.
@@ -281,5 +281,120 @@ fn stacks_that_do_not_fit_fail_the_run_and_name_the_spe() {
             ),
         "{}",
         run.err
+    );
+}
+
+/// The latencies between the cores of an Apple M1 Pro.
+const M1: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../mapping/tests/data/apple-m1-pro.csv"
+);
+
+#[test]
+fn a_network_is_placed_by_what_its_processes_have_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let [graph, again] = ["graph.txt", "again.txt"].map(|name| folder.path().join(name));
+    let (to_graph, to_again) = (graph.display(), again.display());
+    let program = format!("commstime --machine {M1} --spes 4 --rounds 20 --quiet");
+    printed(&format!("{program} --volumes {to_graph}"));
+    let counted = fs::read_to_string(&graph).unwrap();
+    let expected = "\
+tasks 4
+# task 0 on SPE 0: process 0 of the ring
+# task 1 on SPE 1: process 1 of the ring
+# task 2 on SPE 2: process 2 of the ring
+# task 3 on SPE 3: process 3 of the ring
+0 1 24  # 24 messages, 192 bytes
+1 2 23  # 23 messages, 184 bytes
+2 3 23  # 23 messages, 184 bytes
+3 0 23  # 23 messages, 184 bytes
+";
+    assert_eq!(counted, expected);
+
+    let solve = format!("map solve {to_graph} --costs {M1} --format json");
+    let solved = Run::of(cellworks().args(solve.split(' '))).json();
+    let placement = folder.path().join("placement.json");
+    fs::write(&placement, solved.to_string()).unwrap();
+    let places: Vec<u64> = list(&solved, "placement")
+        .iter()
+        .filter_map(Value::as_u64)
+        .collect();
+    let as_list: Vec<String> = places.iter().map(u64::to_string).collect();
+
+    let time = |flags: &str| {
+        let report = json(&format!("{program} {flags}"));
+        named(&report, "time_per_communication")[0].0
+    };
+    let by_file = time(&format!(
+        "--placement {} --volumes {to_again}",
+        placement.display()
+    ));
+    assert_eq!(by_file, time(&format!("--placement {}", as_list.join(","))));
+    assert!(by_file < time("--placement 0,7,1,6"), "{by_file}");
+    // The same processes send the same items elsewhere.
+    let edges = |text: &str| -> Vec<String> {
+        let edges = text.lines().filter(|line| !line.starts_with('#'));
+        edges.map(str::to_owned).collect()
+    };
+    let placed = fs::read_to_string(&again).unwrap();
+    assert_eq!(edges(&placed), edges(&counted));
+    let first = format!("# task 0 on SPE {}: process 0 of the ring", places[0]);
+    assert!(placed.contains(&first), "{placed}");
+}
+
+#[test]
+fn this_computer_and_simulated_machines_count_the_same() {
+    let spes = available_parallelism().unwrap().get().min(2);
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("graph.txt");
+    for program in [
+        format!("commstime --spes {spes} --threads 2 --rounds 20"),
+        format!("knn --points 60 --dimensions 8 --neighbours 3 --block-points 16 --spes {spes}"),
+        format!("ratio --operations 100 --steps 20 --spes {spes}"),
+    ] {
+        let counted = |machine: &str| {
+            let run = run(&format!(
+                "{program} {machine} --quiet --volumes {}",
+                graph.display()
+            ));
+            assert!(matches!(run.code, Some(0 | 3)), "{}", run.err);
+            fs::read_to_string(&graph).unwrap()
+        };
+        assert_eq!(counted(""), counted("--machine qs22"), "{program}");
+    }
+}
+
+#[test]
+fn placements_and_volumes_that_cannot_be_are_refused() {
+    let refused = |arguments: &str, message: &str| {
+        let run = run(arguments);
+        assert_eq!(run.code, Some(2), "{}", run.err);
+        assert!(run.err.contains(message), "{}", run.err);
+    };
+    refused(
+        "commstime --machine qs22 --spes 2 --placement 0,16",
+        "error: --placement: task 1 is on SPE 16, but qs22 has 16 SPEs, numbered from 0",
+    );
+    refused(
+        "commstime --machine qs22 --spes 2 --rounds 5 --placement 0,1,2",
+        "--placement: the placement has an SPE for 3 units, but the network has 2: one for each call of `process` \
+         or `group`; give one SPE for each of them",
+    );
+    refused(
+        "commstime --machine qs22 --spes 2,3 --volumes graph.txt",
+        "error: --volumes with 2 runs: it is of one run; give each flag one value",
+    );
+    refused(
+        "commstime --machine qs22 --spes 2 --placement nowhere.json",
+        "error: --placement: nowhere.json: it is no list of places, such as 3,0,1, and there is no such file; name \
+         what `cellworks map solve` printed with --format json",
+    );
+    refused(
+        "commstime --machine qs22 --spes 2 --results sweep.json --volumes graph.txt",
+        "with --volumes: --volumes shows a run as it happens",
+    );
+    refused(
+        "aes --machine qs22 --volumes graph.txt",
+        "unexpected argument '--volumes'",
     );
 }

@@ -68,6 +68,8 @@ pub(crate) enum Bytes {
 
 struct Entry {
     bytes: Bytes,
+    /// The number of the process that wrote the item.
+    sender: u32,
     is_being_fetched: bool,
 }
 
@@ -97,11 +99,12 @@ impl Items {
         }
     }
 
-    pub fn pack(&mut self, bytes: Bytes) -> Origin {
+    pub fn pack(&mut self, sender: u32, bytes: Bytes) -> Origin {
         // The number 0 means an item without bytes.
         self.next += 1;
         let entry = Entry {
             bytes,
+            sender,
             is_being_fetched: false,
         };
         self.entries.insert(self.next, entry);
@@ -111,6 +114,11 @@ impl Items {
     /// Returns the place of an item's bytes, or `None` if the item was fetched.
     pub fn bytes_of(&self, origin: Origin) -> Option<Bytes> {
         self.entries.get(&origin.number()).map(|entry| entry.bytes)
+    }
+
+    /// Returns the process that wrote an item, or `None` if the item was fetched.
+    pub fn sender_of(&self, origin: Origin) -> Option<u32> {
+        self.entries.get(&origin.number()).map(|entry| entry.sender)
     }
 
     pub fn is_waiting(&self, origin: Origin) -> bool {

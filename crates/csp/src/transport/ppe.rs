@@ -300,11 +300,11 @@ impl<C: CellPpeCore> Carrier for PpeCarrier<'_, C> {
         }
         let mut items = locked(&self.exchange.items);
         let start = items.reserve_main(asker, link, bytes);
-        items.pack(Bytes::Main { start })
+        items.pack(asker.number, Bytes::Main { start })
     }
 
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize) {
-        if origin == Origin::default() {
+        if !origin.has_bytes() {
             return;
         }
         let Some(from) = locked(&self.exchange.items).begin_fetch(origin) else {

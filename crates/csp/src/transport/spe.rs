@@ -443,17 +443,20 @@ impl<S: CellSpe> Carrier for SpeCarrier<'_, S> {
         }
         let buffer = self.make_room(asker, link, bytes);
         let lsa = buffer.address();
-        let origin = locked(&self.exchange.items).pack(Bytes::Local {
-            spe: self.spe.id(),
-            lsa,
-            ea: self.spe.local_store().effective(lsa),
-        });
+        let origin = locked(&self.exchange.items).pack(
+            asker.number,
+            Bytes::Local {
+                spe: self.spe.id(),
+                lsa,
+                ea: self.spe.local_store().effective(lsa),
+            },
+        );
         self.rooms.borrow_mut().insert(origin.number(), buffer);
         origin
     }
 
     fn bring(&self, asker: Asker<'_>, link: &dyn Link, origin: Origin, bytes: usize) {
-        if origin == Origin::default() {
+        if !origin.has_bytes() {
             return;
         }
         let mut items = locked(&self.exchange.items);

@@ -25,6 +25,7 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
+use crate::item::Item;
 use crate::parcel::{Origin, Parcel};
 use crate::place::Place;
 use crate::prefetch;
@@ -58,6 +59,10 @@ type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 pub(crate) struct Ring<T> {
     /// The slots. Their number is a power of two, and at least `capacity`.
     slots: Box<[Slot<T>]>,
+    /// The origin of the item in each slot, if processors share no memory or the network counts.
+    /// Accessed by the thread that may access the slot. A writer that counts stores its origin only
+    /// if another origin is in the place, so that these lines seldom move between cores.
+    origins: Box<[UnsafeCell<Origin>]>,
     capacity: usize,
     writer: CachePadded<End>,
     reader: CachePadded<End>,
@@ -88,10 +93,10 @@ struct Gate {
     process: AtomicUsize,
 }
 
-// SAFETY: only one thread at a time accesses a slot. Either it uses a side that is busy and has
-// then read `takes_lock` as false, or it has the channel's lock and meets the conditions in the
-// comment of the method. Only the registered user of a side uses its `others` and `patience`. Items
-// are `Send`.
+// SAFETY: only one thread at a time accesses a slot and its origin. Either it uses a side that is
+// busy and has then read `takes_lock` as false, or it has the channel's lock and meets the
+// conditions in the comment of the method. Only the registered user of a side uses its `others` and
+// `patience`. Items are `Send`.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: a ring owns its items, and the items are `Send`.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -169,6 +174,9 @@ impl<T> Ring<T> {
             slots: (0..slots)
                 .map(|_| Slot::new(MaybeUninit::uninit()))
                 .collect(),
+            origins: (0..slots)
+                .map(|_| UnsafeCell::new(Origin::default()))
+                .collect(),
             capacity,
             writer: End::new(),
             reader: End::new(),
@@ -194,6 +202,11 @@ impl<T> Ring<T> {
     fn slot(&self, count: usize) -> &Slot<T> {
         // SAFETY: the number of slots is a power of two, so the mask keeps the index inside.
         unsafe { self.slots.get_unchecked(self.index(count)) }
+    }
+
+    #[inline(always)]
+    fn origin(&self, count: usize) -> &UnsafeCell<Origin> {
+        &self.origins[self.index(count)]
     }
 
     /// Returns the slots for `items` items, beginning with the item number `count`. The second
@@ -316,6 +329,46 @@ impl<T> Ring<T> {
             .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
         busy.done(1);
         Ok(())
+    }
+
+    /// Puts an item with its origin, as [`put`](Self::put) does.
+    fn put_counted(&self, user: User, item: T, origin: Origin) -> Result<(), T> {
+        let Some(busy) = self.enter(&self.writer_gate, &self.writer, user) else {
+            return Err(item);
+        };
+        if self.available(Side::Writer, busy.count) == 0 {
+            return Err(item);
+        }
+        self.origin(busy.count).with_mut(|place| {
+            // SAFETY: as for the slot below.
+            unsafe {
+                if *place != origin {
+                    *place = origin;
+                }
+            }
+        });
+        // SAFETY: as in `put`.
+        self.slot(busy.count)
+            .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(item)) });
+        busy.done(1);
+        Ok(())
+    }
+
+    /// Takes an item with its origin, as [`take`](Self::take) does.
+    fn take_counted(&self, user: User) -> Option<(T, Origin)> {
+        let busy = self.enter(&self.reader_gate, &self.reader, user)?;
+        if self.available(Side::Reader, busy.count) == 0 {
+            return None;
+        }
+        prefetch::to_read(self.slot(busy.count.wrapping_add(Self::ITEMS_AHEAD)));
+        // SAFETY: as for the slot below.
+        let origin = self.origin(busy.count).with_mut(|place| unsafe { *place });
+        // SAFETY: as in `take`.
+        let item = self
+            .slot(busy.count)
+            .with_mut(|slot| unsafe { slot.read().assume_init() });
+        busy.done(1);
+        Some((item, origin))
     }
 
     /// Moves items from `items` into the ring buffer until the buffer is full or `items` is empty.
@@ -477,7 +530,7 @@ pub(super) fn write<T, P: Place>(
     process: &Process<'_, P>,
     item: T,
 ) -> Result<(), T> {
-    let (Some(ring), Some(user)) = (ring, process.user()) else {
+    let (Some(ring), Some(user)) = (ring, process.plain_user()) else {
         return Err(item);
     };
     let mut item = item;
@@ -501,7 +554,7 @@ pub(super) fn write_many<T, P: Place>(
     process: &Process<'_, P>,
     items: &mut VecDeque<T>,
 ) {
-    if let (Some(ring), Some(user)) = (ring, process.user()) {
+    if let (Some(ring), Some(user)) = (ring, process.plain_user()) {
         process.count_communication();
         ring.put_many(user, items);
         while !items.is_empty() && ring.is_worth_another_try(Side::Writer, user) {
@@ -516,9 +569,55 @@ pub(super) fn read<T, P: Place>(
     ring: Option<&Arc<Ring<T>>>,
     process: &Process<'_, P>,
 ) -> Option<T> {
-    let (ring, user) = (ring?, process.user()?);
+    let (ring, user) = (ring?, process.plain_user()?);
     loop {
         if let Some(item) = ring.take(user) {
+            ring.count_communication(Side::Reader, process);
+            return Some(item);
+        }
+        if !ring.is_worth_another_try(Side::Reader, user) {
+            return None;
+        }
+    }
+}
+
+/// Puts an item into the ring buffer as [`write()`] does, if the network counts.
+#[cold]
+#[inline(never)]
+pub(super) fn write_counted<T, P: Place>(
+    ring: Option<&Arc<Ring<T>>>,
+    process: &Process<'_, P>,
+    item: T,
+) -> Result<(), T> {
+    let (Some(ring), Some(user)) = (ring, process.user()) else {
+        return Err(item);
+    };
+    let mut item = item;
+    loop {
+        item = match ring.put_counted(user, item, process.origin()) {
+            Ok(()) => {
+                ring.count_communication(Side::Writer, process);
+                return Ok(());
+            }
+            Err(back) => back,
+        };
+        if !ring.is_worth_another_try(Side::Writer, user) {
+            return Err(item);
+        }
+    }
+}
+
+/// Takes an item out of the ring buffer as [`read()`] does, if the network counts.
+#[cold]
+#[inline(never)]
+pub(super) fn read_counted<T: Item, P: Place>(
+    ring: Option<&Arc<Ring<T>>>,
+    process: &Process<'_, P>,
+) -> Option<T> {
+    let (ring, user) = (ring?, process.user()?);
+    loop {
+        if let Some((item, origin)) = ring.take_counted(user) {
+            process.count(origin, &item);
             ring.count_communication(Side::Reader, process);
             return Some(item);
         }
@@ -532,25 +631,18 @@ pub(super) fn read<T, P: Place>(
 pub(crate) enum Buffer<T> {
     Queue(VecDeque<Parcel<T>>),
     /// A ring buffer, which a side that is not excluded may use without the lock.
-    Ring {
-        ring: Arc<Ring<T>>,
-        /// The origin of the item in each slot, if processors share no memory. Used under the lock.
-        origins: Box<[Origin]>,
-    },
+    Ring(Arc<Ring<T>>),
 }
 
 impl<T> Buffer<T> {
     pub(crate) fn of_ring(ring: &Arc<Ring<T>>) -> Self {
-        Self::Ring {
-            ring: Arc::clone(ring),
-            origins: vec![Origin::default(); ring.slots.len()].into(),
-        }
+        Self::Ring(Arc::clone(ring))
     }
 
     pub(crate) fn ring(&self) -> Option<&Arc<Ring<T>>> {
         match self {
             Self::Queue(_) => None,
-            Self::Ring { ring, .. } => Some(ring),
+            Self::Ring(ring) => Some(ring),
         }
     }
 
@@ -561,7 +653,7 @@ impl<T> Buffer<T> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Queue(queue) => queue.len(),
-            Self::Ring { ring, .. } => ring.len(),
+            Self::Ring(ring) => ring.len(),
         }
     }
 
@@ -569,10 +661,12 @@ impl<T> Buffer<T> {
     pub(crate) fn push_back(&mut self, parcel: Parcel<T>) {
         match self {
             Self::Queue(queue) => queue.push_back(parcel),
-            Self::Ring { ring, origins } => {
+            Self::Ring(ring) => {
                 let written = ring.writer.count.load(Ordering::Relaxed);
                 let slot = ring.slot(written);
-                origins[ring.index(written)] = parcel.origin;
+                // SAFETY: as for the slot below.
+                ring.origin(written)
+                    .with_mut(|place| unsafe { *place = parcel.origin });
                 // SAFETY: the slot is free, and the writer is the caller or waits.
                 slot.with_mut(|slot| unsafe { slot.write(MaybeUninit::new(parcel.item)) });
                 ring.writer
@@ -586,11 +680,13 @@ impl<T> Buffer<T> {
     pub(crate) fn pop_front(&mut self) -> Option<Parcel<T>> {
         match self {
             Self::Queue(queue) => queue.pop_front(),
-            Self::Ring { ring, origins } => {
+            Self::Ring(ring) => {
                 let read = ring.reader.count.load(Ordering::Relaxed);
                 if ring.writer.count.load(Ordering::Acquire) == read {
                     return None;
                 }
+                // SAFETY: as for the slot below.
+                let origin = ring.origin(read).with_mut(|place| unsafe { *place });
                 // SAFETY: the slot holds an item, and the reader is the caller or excluded.
                 let item = ring
                     .slot(read)
@@ -598,7 +694,6 @@ impl<T> Buffer<T> {
                 ring.reader
                     .count
                     .store(read.wrapping_add(1), Ordering::Release);
-                let origin = origins[ring.index(read)];
                 Some(Parcel { item, origin })
             }
         }

@@ -24,6 +24,7 @@ mod starts;
 mod streams;
 mod stress;
 mod transports;
+mod volumes;
 
 use std::cell::Cell;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use cellworks_machine::{Cycles, PpeCore, Span, Spe};
+use cellworks_machine::{Cycles, Machine, PpeCore, Span, Spe};
 use cellworks_sim::trace::{Slice, read_slices};
 use cellworks_sim::{Description, Sim};
 use cellworks_tasks::{Counters, Main, Part, Pool, Update, Value};
@@ -191,3 +191,53 @@ fn a_worker_is_idle_while_its_only_task_waits_for_one_of_another_worker() {
     // 3 ms.
     assert_near(&idle, &[1.0, 3.0]);
 }
+
+/// What each worker has received from the other workers.
+fn received(counters: &Counters) -> Vec<u64> {
+    let mut received = vec![0; counters.workers.len()];
+    let is_worker = |at: usize| at < counters.workers.len();
+    for flow in counters.flows.iter().filter(|flow| is_worker(flow.from)) {
+        assert_ne!(flow.from, flow.to);
+        received[flow.to] += flow.messages;
+    }
+    received
+}
+
+fn steals_are_the_flows_between_workers<M: Machine>(machine: &M) {
+    let pool = Pool::new(machine).workers(2);
+    let run = pool.run_counted(|main| {
+        let done = main.phase(|phase| {
+            for _ in 0..40 {
+                let task = phase.task("task", Value(()), |worker, ()| {
+                    worker.spe().compute(Cycles(20_000));
+                    worker.join(
+                        |worker| worker.spe().compute(Cycles(20_000)),
+                        |worker| worker.spe().compute(Cycles(20_000)),
+                    );
+                });
+                phase.submit(main, task)?;
+            }
+            Ok(())
+        });
+        done.unwrap();
+    });
+    let ((), counters) = run.unwrap();
+    let names: Vec<&str> = counters
+        .flows
+        .parties()
+        .iter()
+        .map(|party| &*party.name)
+        .collect();
+    assert_eq!(names, ["worker 0", "worker 1", "main"]);
+    let steals: Vec<u64> = counters
+        .workers
+        .iter()
+        .map(|worker| worker.steals)
+        .collect();
+    assert_eq!(received(&counters), steals);
+    let from_main = counters.flows.between("main", "worker 0").messages
+        + counters.flows.between("main", "worker 1").messages;
+    assert!((1..=40).contains(&from_main), "{from_main}");
+}
+
+crate::on_every_machine!(steals_are_the_flows_between_workers);

@@ -1,0 +1,106 @@
+//! The flags of networks: where their processes run, and what the processes send to each other.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use cellworks_apps::Deployment;
+use cellworks_machine::{Flows, SpeId, Topology};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::map;
+use crate::output_file::OutputFile;
+
+/// Flags of programs that are networks of processes.
+#[derive(Args, Clone, Default)]
+pub(crate) struct NetworkArgs {
+    /// Writes what the processes sent to each other as a graph, which `cellworks map solve` reads.
+    /// A volume is a number of lines of 128 bytes, at least one for each message
+    #[arg(long, value_name = "FILE", help_heading = "Options")]
+    pub volumes: Option<PathBuf>,
+
+    /// Runs the processes on these SPEs: the JSON of `cellworks map solve`, or a list such as 3,0,1
+    /// with the SPE of task 0, task 1 and so on. The tasks are those of the graph that --volumes
+    /// writes
+    #[arg(long, value_name = "PLACEMENT", help_heading = "Options")]
+    pub placement: Option<String>,
+}
+
+impl NetworkArgs {
+    /// Returns the first flag that was given.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let volumes = self.volumes.as_ref().map(|_| "--volumes");
+        volumes.or(self.placement.as_ref().map(|_| "--placement"))
+    }
+
+    /// Fails if these flags are given for more than one run.
+    pub fn check(&self, runs: usize) -> Result<(), String> {
+        match self.first_given() {
+            Some(flag) if runs > 1 => Err(format!(
+                "{flag} with {runs} runs: it is of one run; give each flag one value"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the SPE of each task, as the number of a place.
+    pub fn places(&self) -> Result<Option<Vec<usize>>, Failure> {
+        let places = self.placement.as_deref().map(|name| {
+            let placed = map::places_of(name);
+            placed.map_err(|failure| match failure {
+                Failure::Usage(why) => Failure::Usage(format!("--placement: {why}")),
+                failure => failure,
+            })
+        });
+        places.transpose()
+    }
+}
+
+/// Returns the deployment of a run, or `None` if no flag of networks was given.
+pub(super) fn deployment(
+    arguments: &NetworkArgs,
+    places: Option<&[usize]>,
+    topology: &Topology,
+) -> Result<Option<Deployment>, Failure> {
+    let spes = topology.spes();
+    let spe_of = |(task, place): (usize, &usize)| {
+        let spe = spes.clone().nth(*place);
+        spe.ok_or_else(|| {
+            Failure::Usage(format!(
+                "--placement: task {task} is on SPE {place}, but {} has {} SPEs, numbered from 0",
+                topology.name(),
+                spes.len()
+            ))
+        })
+    };
+    let placement: Option<Vec<SpeId>> = match places {
+        None => None,
+        Some(places) => Some(
+            places
+                .iter()
+                .enumerate()
+                .map(spe_of)
+                .collect::<Result<_, _>>()?,
+        ),
+    };
+    let is_asked = arguments.first_given().is_some();
+    Ok(is_asked.then(|| Deployment {
+        placement,
+        counts: arguments.volumes.is_some(),
+        flows: None,
+    }))
+}
+
+/// Writes the graph of a run that has ended.
+pub(super) fn write(path: &Path, flows: &Flows) -> Result<(), String> {
+    let written = OutputFile::open("--volumes", path).and_then(|mut file| {
+        let written = write!(file, "{flows}");
+        written.map_err(|error| file.failed(&error))?;
+        file.complete()
+    });
+    match written {
+        Ok(()) | Err(Failure::ClosedPipe) => Ok(()),
+        Err(Failure::Usage(message) | Failure::Run(message)) => Err(message),
+        Err(_) => Err(format!("--volumes: {} was not written", path.display())),
+    }
+}

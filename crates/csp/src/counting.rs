@@ -1,0 +1,267 @@
+//! What goes from process to process, if the network [counts](crate::Network::count_volumes).
+//!
+//! ```text
+//!   the item in its parcel has the number of the process that writes it (its origin)
+//!   the process that reads it adds the item to its own tally        no lock, no shared cache line
+//!   at the end of the process, the tally goes to the network's counting
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use cellworks_machine::{Flow, Flows, Party, Processor};
+
+use crate::numbers::is_outside;
+use crate::sync::locked;
+
+/// The number of all threads and tasks that take part through gates.
+pub(crate) const OUTSIDE: u32 = u32::MAX;
+
+/// The number of senders that a tally finds without a look-up. A power of two.
+const SLOTS: usize = 64;
+
+/// The name of the party that stands for all [gates](crate::Gate).
+const OUTSIDE_NAME: &str = "outside";
+
+/// What a sender has sent. Each number has a cell of its own, because a CPU cannot forward the
+/// stores of two numbers to a load of both.
+struct Slot {
+    sender: Cell<u32>,
+    messages: Cell<u64>,
+    bytes: Cell<u64>,
+}
+
+impl Slot {
+    fn sent(&self) -> Sent {
+        Sent {
+            messages: self.messages.get(),
+            bytes: self.bytes.get(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Sent {
+    fn add(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+}
+
+/// What a process has read, by sender. The destructor adds the counts to those of the network.
+pub(crate) struct Tally {
+    counting: Arc<Counting>,
+    reader: u32,
+    slots: Box<[Slot; SLOTS]>,
+    /// The counts of senders whose slots other senders have taken.
+    others: RefCell<BTreeMap<u32, Sent>>,
+}
+
+impl Tally {
+    pub(crate) fn of(reader: u32, counting: &Arc<Counting>) -> Self {
+        let empty = |_| Slot {
+            sender: Cell::new(OUTSIDE),
+            messages: Cell::default(),
+            bytes: Cell::default(),
+        };
+        Self {
+            counting: Arc::clone(counting),
+            reader: if is_outside(reader) { OUTSIDE } else { reader },
+            slots: Box::new(std::array::from_fn(empty)),
+            others: RefCell::default(),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn count(&self, sender: u32, bytes: usize) {
+        let slot = &self.slots[sender as usize % SLOTS];
+        if slot.sender.get() != sender {
+            self.make_room(slot, sender);
+        }
+        slot.messages.set(slot.messages.get() + 1);
+        slot.bytes.set(slot.bytes.get() + bytes as u64);
+    }
+
+    /// Returns the numbers of messages and bytes of all senders.
+    pub(crate) fn sum(&self) -> (u64, u64) {
+        let mut sum = Sent::default();
+        self.slots.iter().for_each(|slot| sum.add(slot.sent()));
+        self.others
+            .borrow()
+            .values()
+            .for_each(|sent| sum.add(*sent));
+        (sum.messages, sum.bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&self, slot: &Slot, sender: u32) {
+        let before = slot.sender.replace(sender);
+        let mut others = self.others.borrow_mut();
+        others.entry(before).or_default().add(slot.sent());
+        slot.messages.set(0);
+        slot.bytes.set(0);
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        self.counting.add(self);
+    }
+}
+
+/// The place of a process in the order of [`Flows`]: its unit, and its index in the unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub unit: u32,
+    pub index: u32,
+}
+
+impl Rank {
+    pub(crate) const MAIN: Self = Self {
+        unit: 1 << 31,
+        index: 0,
+    };
+    const OUTSIDE: Self = Self {
+        unit: u32::MAX,
+        index: 0,
+    };
+
+    /// Returns the rank of the process `number`, which was not added before the run.
+    pub(crate) fn of_started(number: u32) -> Self {
+        Self {
+            unit: (1 << 30) + number,
+            index: 0,
+        }
+    }
+}
+
+struct Member {
+    rank: Rank,
+    name: String,
+    at: Option<Processor>,
+}
+
+#[derive(Default)]
+struct State {
+    members: BTreeMap<u32, Member>,
+    /// What went from a process (the first number) to another.
+    sent: BTreeMap<(u32, u32), Sent>,
+}
+
+/// What goes from process to process in a network that counts.
+#[derive(Default)]
+pub(crate) struct Counting(Mutex<State>);
+
+impl Counting {
+    pub(crate) fn began(&self, number: u32, rank: Rank, name: &str, at: Processor) {
+        let member = Member {
+            rank,
+            name: name.to_owned(),
+            at: Some(at),
+        };
+        locked(&self.0).members.insert(number, member);
+    }
+
+    fn add(&self, tally: &Tally) {
+        let mut state = locked(&self.0);
+        let mut add = |sender, sent: Sent| {
+            if sent.messages > 0 {
+                state
+                    .sent
+                    .entry((sender, tally.reader))
+                    .or_default()
+                    .add(sent);
+            }
+        };
+        for slot in tally.slots.iter() {
+            add(slot.sender.get(), slot.sent());
+        }
+        for (sender, sent) in tally.others.borrow().iter() {
+            add(*sender, *sent);
+        }
+    }
+
+    /// Adds an item that a task outside the machine has read.
+    #[cfg(feature = "async")]
+    pub(crate) fn add_outside(&self, sender: Option<u32>, bytes: usize) {
+        let sent = Sent {
+            messages: 1,
+            bytes: bytes as u64,
+        };
+        let between = (sender.unwrap_or(OUTSIDE), OUTSIDE);
+        locked(&self.0).sent.entry(between).or_default().add(sent);
+    }
+
+    fn flows(&self) -> Flows {
+        let state = locked(&self.0);
+        let known = |number: u32| match state.members.contains_key(&number) {
+            true => number,
+            // A process of an earlier network, or a thread outside the machine.
+            false => OUTSIDE,
+        };
+        let outside = Member {
+            rank: Rank::OUTSIDE,
+            name: OUTSIDE_NAME.to_owned(),
+            at: None,
+        };
+        let mut ends = state.sent.keys().flat_map(|(from, to)| [*from, *to]);
+        let has_outside = ends.any(|number| known(number) == OUTSIDE);
+        let mut members: Vec<(u32, &Member)> = state
+            .members
+            .iter()
+            .map(|(number, member)| (*number, member))
+            .collect();
+        members.extend(has_outside.then_some((OUTSIDE, &outside)));
+        members.sort_by_key(|(_, member)| member.rank);
+        let places: BTreeMap<u32, usize> = (0..)
+            .zip(&members)
+            .map(|(at, (number, _))| (*number, at))
+            .collect();
+        let flows = state.sent.iter().map(|((from, to), sent)| Flow {
+            from: places[&known(*from)],
+            to: places[&known(*to)],
+            messages: sent.messages,
+            bytes: sent.bytes,
+        });
+        let mut units = BTreeMap::new();
+        let parties = members.iter().map(|(_, member)| {
+            let next = units.len();
+            Party {
+                name: member.name.clone(),
+                at: member.at,
+                unit: *units.entry(member.rank.unit).or_insert(next),
+            }
+        });
+        Flows::new(parties.collect(), flows)
+    }
+}
+
+/// What has gone from process to process in a network: see
+/// [`Network::count_volumes`](crate::Network::count_volumes).
+#[derive(Clone)]
+pub struct Counted(pub(crate) Arc<Counting>);
+
+impl Counted {
+    /// Returns what the processes that have ended have read. After the run these are all processes,
+    /// also if the run has failed. Before the run there are none.
+    ///
+    /// Parties are in the order in which processes and groups were added to the network. Then come
+    /// processes that a [`Starter`](crate::Starter) has started, `main`, and one party `outside`
+    /// for all [gates](crate::Gate), if one of them has written or read an item.
+    pub fn flows(&self) -> Flows {
+        self.0.flows()
+    }
+}
+
+impl std::fmt::Debug for Counted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.flows(), f)
+    }
+}
