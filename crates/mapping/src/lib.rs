@@ -36,6 +36,7 @@ mod average;
 mod binding;
 mod bound;
 mod costs;
+mod cuts;
 mod error;
 pub mod experiment;
 mod explain;
@@ -48,6 +49,7 @@ mod problem;
 pub mod read;
 mod search;
 mod slots;
+mod sparse;
 mod volumes;
 pub mod write;
 

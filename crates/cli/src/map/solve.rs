@@ -10,11 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_mapping::{
-    Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
+    Binding, Costs, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Trust, json, placement,
+    PlacementTrials, Quality, Trust, json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -53,6 +53,22 @@ const TRIALS: usize = 3;
 
 /// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
 const ROOM_MAX: usize = 16_384;
+
+/// The largest room on a machine of levels. A search takes about 300 bytes for each slot.
+const ROOM_MAX_OF_LEVELS: usize = 1 << 20;
+
+/// The part of the time of the search that a search for the worst placement takes after it.
+const PART_OF_WORST: u32 = 10;
+
+/// A placement is as good as known methods get if its gap is at most this.
+const SMALL_GAP: f64 = 0.01;
+
+/// It also is, if the search took this many times as long as until it found the placement, and at
+/// least this number of exchanges for each place without a better one, in a problem of the size for
+/// which the search reaches the best known costs.
+const TIMES_AS_LONG: u32 = 10;
+const EXCHANGES: usize = 2_000;
+const PLACES_MAX: usize = 256;
 
 /// The time that a finished search waits for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
@@ -194,6 +210,14 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         best: Vec::new(),
         trials: None,
         bound: 0.0,
+        worst: None,
+        room: (0..problem.costs().places())
+            .map(|place| {
+                problem
+                    .capacity(Place(place))
+                    .min(problem.volumes().tasks())
+            })
+            .sum(),
         ended: None,
     };
     let session = Session::begin(machine, None, solving, options);
@@ -304,6 +328,16 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     let room = places.fold(0_usize, |room, place| {
         room.saturating_add(problem.capacity(place).min(tasks))
     });
+    let has_pairs = arguments.problem.pattern == Some(Pattern::AllToAll);
+    if !problem.costs().levels().is_empty() && !has_pairs {
+        return match room > ROOM_MAX_OF_LEVELS {
+            true => Err(wrong(format!(
+                "its places have room for {room} tasks, and {ROOM_MAX_OF_LEVELS} are allowed; lower --capacity, or \
+                 forbid places"
+            ))),
+            false => Ok(problem),
+        };
+    }
     match room > ROOM_MAX {
         true => Err(wrong(format!(
             "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
@@ -404,8 +438,17 @@ fn search(
                 .to_owned(),
         )
     })?;
+    let worst = (!session.is_interrupted()).then(|| {
+        let limit = Limit::Time(arguments.time / PART_OF_WORST);
+        let search = Search::new(limit).seed(arguments.seed);
+        search.worst(problem, || match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    });
     session.update(|solving| {
         solving.bound = bound;
+        solving.worst = worst.flatten().map(|worst| worst.cost);
         solving.ended = Some(Ended {
             solution,
             after,
@@ -428,6 +471,10 @@ struct Solving {
     trials: Option<PlacementTrials>,
     /// A proven lower bound of the cost. It is 0 until a better bound is known.
     bound: f64,
+    /// The cost of the worst placement that was found.
+    worst: Option<f64>,
+    /// The number of tasks for which all places have room.
+    room: usize,
     ended: Option<Ended>,
 }
 
@@ -500,6 +547,11 @@ impl Solving {
             ("gap", gap, "1"),
             ("average", Some(self.average), "1"),
             (
+                "worst",
+                self.worst.zip(cost).map(|(worst, cost)| worst.max(cost)),
+                "1",
+            ),
+            (
                 "time_to_best",
                 self.kept().map(|best| nanoseconds(best.after)),
                 "ns",
@@ -524,6 +576,26 @@ impl Solving {
             })
         });
         known.collect()
+    }
+
+    /// Returns what is known about the quality of the kept placement.
+    fn quality(&self) -> Quality {
+        let (Some(kept), Some(ended)) = (self.kept(), &self.ended) else {
+            return Quality::NotKnown;
+        };
+        if self.is_optimal() {
+            return Quality::Proven;
+        }
+        let is_cheapest = self.best.first().is_some_and(|best| kept.cost <= best.cost);
+        let is_small = kept.cost - self.bound <= SMALL_GAP * kept.cost;
+        let exchanges = ended.solution.iterations as usize / self.room.max(1);
+        let is_stable = self.room <= PLACES_MAX
+            && kept.after * TIMES_AS_LONG <= ended.after
+            && exchanges >= EXCHANGES;
+        match is_cheapest && (is_small || is_stable) {
+            true => Quality::AsGoodAsKnown,
+            false => Quality::NotKnown,
+        }
     }
 
     /// Returns true if the search has evaluated all placements.
@@ -578,6 +650,7 @@ impl Steps for Solving {
             time_limit_s: self.limit.as_secs_f64(),
             results: self.results(),
             optimal: self.is_optimal(),
+            quality: self.quality(),
             placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
             cpus: kept.map_or_else(Vec::new, |best| self.cpus_of_tasks(best)),
             nodes: self

@@ -1384,7 +1384,7 @@ fn patterns_that_cannot_be() {
     };
     refused(
         &["--pattern", "star", "--costs", &costs],
-        "[possible values: ring, pairs, all-to-all, stencil, tree, butterfly]",
+        "[possible values: ring, pairs, all-to-all, stencil, stencil3d, tree, butterfly]",
     );
     refused(&["--pattern", "ring"], "--costs <FILE>");
     refused(&["--costs", &costs], "<FILE>");
@@ -1511,4 +1511,69 @@ fn a_machine_that_cannot_be() {
     );
     let command = ["node:2 core:4", "--", "true"];
     refused(&command, "the places of this problem are CPUs of several");
+}
+
+#[test]
+fn the_worst_placement_and_what_is_known_are_shown() {
+    // Three cores in a row: two neighbours cost 2, the ends 6.
+    let (_folder, paths) = files(&[("row.csv", "0,1,3\n1,0,1\n3,1,0\n")]);
+    let on = [
+        "--pattern",
+        "pairs",
+        "--tasks",
+        "2",
+        "--costs",
+        paths[0].to_str().unwrap(),
+    ];
+    let report = solve(&[&on[..], &["--format", "json"]].concat()).json();
+    assert_eq!(result(&report, "worst"), 6.0);
+    assert_eq!(report["quality"], "proven");
+    let table = printed(&on);
+    assert!(
+        table.contains("the most that was found for a placement: 3.00 times as much"),
+        "{table}"
+    );
+    assert!(
+        table.contains("proven: nothing of the cost can be saved"),
+        "{table}"
+    );
+    // A few exchanges say nothing of a problem whose bound is weak.
+    let nug = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]).json();
+    assert_eq!(nug["quality"], "not_known");
+    assert!(result(&nug, "worst") > result(&nug, "average"));
+}
+
+#[test]
+fn many_tasks_on_levels_take_no_matrix() {
+    let machine = "rack:4@5us node:16@1.8us package:4@120ns core:16@30ns";
+    let run = [
+        "--pattern",
+        "stencil3d",
+        "--costs",
+        machine,
+        "--time",
+        "0",
+        "--format",
+        "json",
+    ];
+    let report = solve(&run).json();
+    assert_eq!(report["problem"]["tasks"], 4096);
+    assert!(result(&report, "cost") < 0.5 * result(&report, "average"));
+    assert!(result(&report, "bound") > 0.5 * result(&report, "cost"));
+    assert!(result(&report, "worst") > result(&report, "average"));
+    let refused = |pattern: &str, costs: &str, message: &str| {
+        let run = solve(&["--pattern", pattern, "--costs", costs]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(run.err.contains(message), "{}", run.err);
+    };
+    refused(
+        "ring",
+        "node:2048 core:1024",
+        "its places have room for 2097152 tasks, and 1048576 are allowed",
+    );
+    refused(
+        "all-to-all",
+        "node:64 core:512",
+        "takes memory for each pair: 16384 are allowed",
+    );
 }

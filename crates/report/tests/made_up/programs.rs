@@ -6,8 +6,8 @@ use cellworks_report::{
     Bottleneck, Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement,
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
     MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
-    SweepInfo, SweepReport,
+    PlacementTrials, ProgramFigure, ProgramReport, Quality, ResourceCounters, SimulatedMachine,
+    SpeCounters, SweepInfo, SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -87,11 +87,13 @@ pub fn placement() -> PlacementReport {
             result("bound", 1_000.0, "1"),
             result("gap", 0.19, "1"),
             result("average", 2_469.0, "1"),
+            result("worst", 4_938.0, "1"),
             result("time_to_best", 12.5e6, "ns"),
             result("time", 10e9, "ns"),
             result("iterations", 54_321.0, "1"),
         ],
         optimal: false,
+        quality: Quality::AsGoodAsKnown,
         placement: vec![3, 2, 1],
         nodes: Vec::new(),
         cpus: [(6, 3), (4, 2), (2, 1)]
