@@ -125,6 +125,11 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "PLACES", value_parser = forbidden)]
     pub forbid: Vec<Forbidden>,
 
+    /// One CPU of each core takes tasks, and its other hardware threads stay empty. The costs have to
+    /// name cores: the JSON of `stats --matrix`, or a machine in one line with core and pu
+    #[arg(long)]
+    pub one_per_core: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -146,9 +151,22 @@ pub(crate) struct SolveArgs {
 pub(crate) struct Forbidden(BTreeSet<u32>);
 
 impl SolveArgs {
-    fn forbidden(&self) -> BTreeSet<usize> {
+    /// Returns the places that stay empty.
+    fn forbidden(&self, cpus: Option<&Cpus>) -> Result<BTreeSet<usize>, Failure> {
         let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
-        places.map(|place| *place as usize).collect()
+        let mut places: BTreeSet<usize> = places.map(|place| *place as usize).collect();
+        if self.one_per_core {
+            let fixed = self.fix.iter().map(|(_, place)| place.0).collect();
+            let others = cpus.and_then(|cpus| cpus.others_of_cores(&fixed, &places));
+            places.extend(others.ok_or_else(|| {
+                Failure::Usage(
+                    "--one-per-core: the costs name no cores of CPUs; measure them with this version of `cellworks \
+                     stats --matrix`, or name the places that stay empty with --forbid"
+                        .to_owned(),
+                )
+            })?);
+        }
+        Ok(places)
     }
 }
 
@@ -178,11 +196,14 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
-    let (volumes, places) = arguments
-        .problem
-        .read(arguments.file.as_deref(), |volumes, costs| {
-            problem(arguments, volumes, costs.clone()).map(drop)
-        })?;
+    let (volumes, places) =
+        arguments
+            .problem
+            .read(arguments.file.as_deref(), |volumes, places| {
+                let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+                problem(arguments, volumes, places.costs.clone(), &forbidden).map(drop)
+            })?;
+    let forbidden = arguments.forbidden(places.cpus.as_ref())?;
     let Places {
         costs,
         unit,
@@ -191,9 +212,14 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         mut warnings,
         ..
     } = places;
-    let problem = Arc::new(problem(arguments, volumes, costs)?);
+    let problem = Arc::new(problem(arguments, volumes, costs, &forbidden)?);
     warnings.extend(problem.ignored_products().map(ignored));
-    let measured = measured(arguments, problem.volumes().tasks(), cpus.as_ref())?;
+    let measured = measured(
+        arguments,
+        problem.volumes().tasks(),
+        cpus.as_ref(),
+        &forbidden,
+    )?;
     let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -202,7 +228,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         sweep: Sweep::default(),
     };
     let solving = Solving {
-        problem: about(arguments, &problem, unit),
+        problem: about(arguments, &problem, unit, forbidden),
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -240,6 +266,7 @@ fn measured<'a>(
     arguments: &'a SolveArgs,
     tasks: usize,
     cpus: Option<&Cpus>,
+    forbidden: &BTreeSet<usize>,
 ) -> Result<Option<Measured<'a>>, Failure> {
     if arguments.command.is_empty() {
         return Ok(None);
@@ -258,7 +285,6 @@ fn measured<'a>(
                 .to_owned(),
         )
     })?;
-    let forbidden = arguments.forbidden();
     let places = cpus.iter().enumerate();
     let open: Vec<usize> = places
         .filter(|(place, _)| !forbidden.contains(place))
@@ -310,13 +336,18 @@ fn solve(
 }
 
 /// Makes the problem with the constraints of the flags.
-fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
+fn problem(
+    arguments: &SolveArgs,
+    volumes: Volumes,
+    costs: Costs,
+    forbidden: &BTreeSet<usize>,
+) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
     for (task, place) in &arguments.fix {
         builder = builder.fix(*task, *place);
     }
-    for place in arguments.forbidden() {
-        builder = builder.forbid(Place(place));
+    for place in forbidden {
+        builder = builder.forbid(Place(*place));
     }
     let wrong = |why: String| {
         let files = arguments.problem.files(arguments.file.as_deref());
@@ -347,7 +378,12 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     }
 }
 
-fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
+fn about(
+    arguments: &SolveArgs,
+    problem: &Problem,
+    unit: Option<&str>,
+    forbidden: BTreeSet<usize>,
+) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
         place: place.0,
@@ -361,7 +397,7 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
         places: problem.costs().places(),
         capacity: arguments.capacity,
         fixed: fixed.collect(),
-        forbidden: arguments.forbidden().into_iter().collect(),
+        forbidden: forbidden.into_iter().collect(),
     }
 }
 

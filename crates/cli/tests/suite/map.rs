@@ -1577,3 +1577,49 @@ fn many_tasks_on_levels_take_no_matrix() {
         "takes memory for each pair: 16384 are allowed",
     );
 }
+
+#[test]
+fn one_cpu_of_each_core_takes_tasks() {
+    let on = |machine: &str, more: &[&str]| {
+        let pair = [
+            "--pattern",
+            "pairs",
+            "--tasks",
+            "2",
+            "--costs",
+            machine,
+            "--format",
+            "json",
+        ];
+        solve(&[&pair[..], more].concat())
+    };
+    let threads = "package:2 core:2 pu:2";
+    assert_eq!(result(&on(threads, &[]).json(), "cost"), 2.0);
+    let report = on(
+        threads,
+        &["--one-per-core", "--fix", "0=3", "--forbid", "0"],
+    )
+    .json();
+    assert_eq!(report["problem"]["forbidden"], json!([0, 2, 5, 7]));
+    assert_eq!(list(&report, "placement"), &[json!(3), json!(1)]);
+    assert_eq!(result(&report, "cost"), 4.0);
+
+    // `stats --matrix` names the cores. Here CPUs 0 and 2 are threads of one.
+    let mut matrix = matrix_of_cpus([0, 1, 2, 3, 4, 5]);
+    matrix["machine"]
+        .as_object_mut()
+        .unwrap()
+        .remove("spe_cores")
+        .unwrap();
+    let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err
+            .contains("--one-per-core: the costs name no cores of CPUs"),
+        "{}",
+        run.err
+    );
+    matrix["machine"]["spe_cores"] = json!([0, 1, 0, 2, 3, 4]);
+    let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core", "--format", "json"]);
+    assert_eq!(run.json()["problem"]["forbidden"], json!([2]));
+}
