@@ -59,8 +59,8 @@ pub use machine::{
 };
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
-    CpuBinding, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Quality,
+    CpuBinding, DRAWN_MAX, FixedTask, PictureDrawing, PictureLine, PlaceCpu, PlacementPicture,
+    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};

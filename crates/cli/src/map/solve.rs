@@ -22,6 +22,7 @@ use clap::Args;
 use super::binding::to_report;
 use super::costs::{Cpus, Places};
 use super::measure::{Measured, ROUNDS};
+use super::picture::{Drawn, Scene};
 use super::problem::{ProblemArgs, parameters};
 use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
@@ -204,6 +205,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
                 problem(arguments, volumes, places.costs.clone(), &forbidden).map(drop)
             })?;
     let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+    let scene = Scene::of(&places);
     let Places {
         costs,
         unit,
@@ -237,6 +239,10 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         trials: None,
         bound: 0.0,
         worst: None,
+        drawn: Drawn {
+            scene,
+            problem: Arc::clone(&problem),
+        },
         room: (0..problem.costs().places())
             .map(|place| {
                 problem
@@ -509,6 +515,7 @@ struct Solving {
     bound: f64,
     /// The cost of the worst placement that was found.
     worst: Option<f64>,
+    drawn: Drawn,
     /// The number of tasks for which all places have room.
     room: usize,
     ended: Option<Ended>,
@@ -694,6 +701,7 @@ impl Steps for Solving {
                 .as_ref()
                 .map_or_else(Vec::new, |cpus| cpus.nodes.clone()),
             binding: binding.as_ref().map(to_report),
+            picture: kept.map(|best| self.drawn.picture(&best.placement)),
             trials: self.trials,
             problem: self.problem,
         }

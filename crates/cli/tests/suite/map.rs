@@ -1623,3 +1623,37 @@ fn one_cpu_of_each_core_takes_tasks() {
     let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core", "--format", "json"]);
     assert_eq!(run.json()["problem"]["forbidden"], json!([2]));
 }
+
+#[test]
+fn the_page_shows_tasks_in_groups_before_and_after() {
+    let page = |pattern: &str, costs: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.html");
+        let html = file.to_str().unwrap();
+        printed(&[
+            "--pattern",
+            pattern,
+            "--costs",
+            costs,
+            "--time",
+            "0.1",
+            "--html",
+            html,
+        ]);
+        fs::read_to_string(&file).unwrap()
+    };
+    let small = page("ring", "node:2@1us package:2@100ns core:2@10ns");
+    for part in [
+        "aria-label=\"in the order of the places: cost ",
+        "aria-label=\"as it was found: cost ",
+        "data-hover=\"node 1\"",
+        "data-hover=\"package 3\"",
+        "data-hover=\"node 0 CPU 0: task ",
+    ] {
+        assert!(small.contains(part), "{part}: {small}");
+    }
+    // More places than fit on a picture are drawn by level.
+    let large = page("stencil", "node:4@1us package:2@100ns core:64@10ns");
+    assert!(large.contains("data-hover=\"package 7: task "), "{large}");
+    assert!(large.contains("data-hover=\"node 3\""), "{large}");
+}

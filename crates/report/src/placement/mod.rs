@@ -6,6 +6,7 @@
 //!   CPU of each task ─┘
 //! ```
 
+mod picture;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
 
+pub(crate) use picture::draw;
+pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
@@ -71,6 +74,9 @@ pub struct PlacementReport {
     /// was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
+    /// The picture of the page, which is not part of the JSON.
+    #[serde(skip)]
+    pub picture: Option<PlacementPicture>,
 }
 
 /// What is known about the quality of a placement.

@@ -1,4 +1,4 @@
-use crate::{Quality, made_up};
+use crate::{PictureDrawing, PictureLine, PlacementPicture, Quality, made_up};
 
 #[test]
 fn the_table_has_the_numbers_and_what_to_type() {
@@ -120,6 +120,40 @@ fn the_page_has_a_row_for_each_task() {
         page.contains("srun --cpu-bind=map_cpu:6,4,2 COMMAND"),
         "{page}"
     );
+}
+
+#[test]
+fn the_page_begins_with_the_places_in_their_groups() {
+    let line = |volume, cost| PictureLine { volume, cost };
+    let drawing = |title: &str, lines| PictureDrawing {
+        title: title.to_owned(),
+        tasks: vec![vec![0], vec![1, 2], vec![], vec![3]],
+        lines,
+    };
+    let mut report = made_up::placement();
+    report.picture = Some(PlacementPicture {
+        places: [0, 1, 2, 3].map(|cpu| format!("CPU {cpu}")).to_vec(),
+        rings: vec![vec![
+            ("package 0".to_owned(), 3),
+            ("package 1".to_owned(), 1),
+        ]],
+        drawings: vec![
+            drawing("in order: cost 9", [((0, 1), line(2.0, 4.0))].into()),
+            drawing("found: cost 5", [((1, 3), line(2.0, 6.0))].into()),
+        ],
+    });
+    let page = super::html(&report);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
+    assert!(at("aria-label=\"in order: cost 9\"") < at("aria-label=\"found: cost 5\""));
+    assert!(at("aria-label=\"found: cost 5\"") < at("id=\"results\""));
+    for part in [
+        "data-hover=\"CPU 1 and CPU 3: volume 2, cost 6\"",
+        "data-hover=\"CPU 1: task 1, 2\"",
+        "data-hover=\"CPU 2: no task\"",
+        "data-hover=\"package 1\"",
+    ] {
+        at(part);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use cellworks_stats::figures::{thousands, time};
 use maud::{Markup, html};
 
 use super::trials::ascending;
-use super::{CpuBinding, PlacementReport, PlacementTrials, Quality};
+use super::{CpuBinding, PlacementReport, PlacementTrials, Quality, draw};
 use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
@@ -270,6 +270,7 @@ pub fn csv(report: &PlacementReport) -> String {
 /// Returns the placement as an HTML page that needs no other file and no network.
 pub fn html(report: &PlacementReport) -> String {
     let parts = vec![
+        Part::new("picture", "Picture", report.picture.as_ref().and_then(draw)),
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),

@@ -110,6 +110,7 @@ pub fn placement() -> PlacementReport {
             slurm_cpu_bind: "map_cpu:6,4,2".to_owned(),
             hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
         }),
+        picture: None,
         trials: Some(PlacementTrials {
             command: vec!["./program".to_owned(), "10".to_owned()],
             unbound_ns: vec![12.0e6, 14.0e6, 13.0e6],
