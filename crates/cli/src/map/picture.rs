@@ -181,7 +181,8 @@ impl Drawn {
             }
         }
         PictureDrawing {
-            title: format!("{title}: cost {cost:.0}"),
+            title: title.to_owned(),
+            cost: Some(cost),
             tasks,
             lines,
         }

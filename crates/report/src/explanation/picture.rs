@@ -42,6 +42,7 @@ fn drawing(report: &ExplanationReport, letter: usize) -> PictureDrawing {
     }
     PictureDrawing {
         title: format!("{}: {}", ["A", "B"][letter], placement.name),
+        cost: None,
         tasks,
         lines,
     }

@@ -22,7 +22,7 @@ const SIZE: f64 = 360.0;
 const RADIUS: f64 = 138.0;
 /// The distance between the arcs of groups, and of the first of them from the places.
 const BETWEEN_RINGS: f64 = 7.0;
-const TO_RINGS: f64 = 24.0;
+const TO_RINGS: f64 = 37.0;
 /// The widths of the lines with the largest and with the smallest volume.
 const WIDEST: f64 = 7.0;
 const THINNEST: f64 = 1.5;
@@ -47,6 +47,8 @@ pub struct PlacementPicture {
 pub struct PictureDrawing {
     /// What stands above it.
     pub title: String,
+    /// The cost, which stands there, too.
+    pub cost: Option<f64>,
     /// The tasks of each place.
     pub tasks: Vec<Vec<usize>>,
     /// The lines, by their two places, the smaller first.
@@ -149,9 +151,14 @@ fn drawing(
 ) -> Markup {
     let PictureDrawing {
         title,
+        cost,
         tasks,
         lines,
     } = drawing;
+    let title = match cost {
+        Some(cost) => format!("{title}: cost {}", amount(*cost)),
+        None => title.clone(),
+    };
     let rings = TO_RINGS + BETWEEN_RINGS * picture.rings.len() as f64;
     let outermost = if picture.rings.is_empty() {
         RADIUS

@@ -125,8 +125,9 @@ fn the_page_has_a_row_for_each_task() {
 #[test]
 fn the_page_begins_with_the_places_in_their_groups() {
     let line = |volume, cost| PictureLine { volume, cost };
-    let drawing = |title: &str, lines| PictureDrawing {
+    let drawing = |title: &str, cost, lines| PictureDrawing {
         title: title.to_owned(),
+        cost: Some(cost),
         tasks: vec![vec![0], vec![1, 2], vec![], vec![3]],
         lines,
     };
@@ -138,14 +139,14 @@ fn the_page_begins_with_the_places_in_their_groups() {
             ("package 1".to_owned(), 1),
         ]],
         drawings: vec![
-            drawing("in order: cost 9", [((0, 1), line(2.0, 4.0))].into()),
-            drawing("found: cost 5", [((1, 3), line(2.0, 6.0))].into()),
+            drawing("in order", 9_000.0, [((0, 1), line(2.0, 4.0))].into()),
+            drawing("found", 5.5, [((1, 3), line(2.0, 6.0))].into()),
         ],
     });
     let page = super::html(&report);
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
-    assert!(at("aria-label=\"in order: cost 9\"") < at("aria-label=\"found: cost 5\""));
-    assert!(at("aria-label=\"found: cost 5\"") < at("id=\"results\""));
+    assert!(at("aria-label=\"in order: cost 9,000\"") < at("aria-label=\"found: cost 5.50\""));
+    assert!(at("aria-label=\"found: cost 5.50\"") < at("id=\"results\""));
     for part in [
         "data-hover=\"CPU 1 and CPU 3: volume 2, cost 6\"",
         "data-hover=\"CPU 1: task 1, 2\"",
