@@ -6,6 +6,7 @@
 //!   CPU of each task ─┘
 //! ```
 
+mod numbers;
 mod picture;
 #[cfg(test)]
 mod tests;
@@ -17,13 +18,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
 
+pub(crate) use numbers::{amount, listed};
 pub(crate) use picture::draw;
 pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
-pub(crate) use views::{amount, listed, on_costs, rows_on_page};
 pub use views::{csv, html, table};
+pub(crate) use views::{on_costs, rows_on_page};
 
 /// The best placement that a search has found, and its quality.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

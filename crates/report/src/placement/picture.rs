@@ -14,7 +14,7 @@ use std::f64::consts::TAU;
 use colorous::VIRIDIS;
 use maud::{Markup, html};
 
-use super::{amount, listed};
+use super::numbers::{amount, listed};
 use crate::scale::Scale;
 use crate::text::figures;
 

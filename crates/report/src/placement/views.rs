@@ -2,9 +2,10 @@
 
 use std::iter;
 
-use cellworks_stats::figures::{thousands, time};
+use cellworks_stats::figures::time;
 use maud::{Markup, html};
 
+use super::numbers::{amount, listed};
 use super::trials::ascending;
 use super::{CpuBinding, PlacementReport, PlacementTrials, Quality, draw};
 use crate::columns::columns_within;
@@ -191,24 +192,6 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     rows.into_iter()
         .filter_map(|(name, value, about)| Some([name.to_owned(), value?, about.to_owned()]))
         .collect()
-}
-
-/// Formats a cost. Whole costs have all digits, because users compare them with published costs.
-pub(crate) fn amount(cost: f64) -> String {
-    match cost {
-        _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
-        1_000.0.. => {
-            let tenths = format!("{cost:.1}");
-            let (whole, tenth) = tenths.split_at(tenths.len() - 2);
-            thousands(whole) + tenth
-        }
-        _ => figures(cost),
-    }
-}
-
-pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
-    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-    numbers.join(between)
 }
 
 /// Returns the names of tools that bind a program to CPUs, each with a command line for this
