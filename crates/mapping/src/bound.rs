@@ -3,6 +3,7 @@
 // Rejected: `pathfinding` and `lapjv` for the linear assignment. `pathfinding` accepts only whole
 // numbers, and `lapjv` only square matrices. `lsap` accepts `f64`, and fewer tasks than places.
 
+use crate::average::DENSE_MAX;
 use crate::problem::Problem;
 use crate::slots::Slots;
 
@@ -21,9 +22,23 @@ impl Problem {
     /// The least cost of a task at a place is a sum of products: the highest volume of the task
     /// times the lowest cost of the place, the second highest times the second lowest, and so on.
     /// The bound is the lowest sum of the least costs of all tasks.
+    ///
+    /// A second bound is better on machines of levels: the volume that has to leave the parts of
+    /// each level, however tasks are divided. The larger of both is returned. For more than 256
+    /// slots on a machine of levels it is the second.
     pub fn lower_bound(&self) -> f64 {
         let with_smaller_gaps = self.with_smaller_gaps();
-        let slots = Slots::new(with_smaller_gaps.as_ref().unwrap_or(self));
+        let searched = with_smaller_gaps.as_ref().unwrap_or(self);
+        let by_cuts = searched.bound_by_cuts();
+        let by_cuts = lowered(by_cuts, by_cuts, self.volumes().tasks());
+        match searched.is_sparse(DENSE_MAX) {
+            true => by_cuts,
+            false => by_cuts.max(searched.bound_by_assignment()),
+        }
+    }
+
+    fn bound_by_assignment(&self) -> f64 {
+        let slots = Slots::new(self);
         let Slots { n, tasks, .. } = slots;
         if tasks == 0 {
             return slots.constant;
@@ -43,14 +58,19 @@ impl Problem {
         }
         let bound = slots.constant + cheapest_assignment(tasks, n, &least);
         let largest = least.iter().copied().fold(0.0, f64::max);
-        if bound.fract() == 0.0 && largest < EXACT {
-            bound
-        } else {
-            // The assignment is the cheapest one except for rounding errors of the largest cost.
-            let rounded = bound.abs() * ROUNDING + largest * tasks as f64 * f64::EPSILON;
-            (bound - rounded).max(0.0)
-        }
+        // The assignment is the cheapest one except for rounding errors of the largest cost.
+        lowered(bound, largest, tasks)
     }
+}
+
+/// Returns a bound that is not too high although sums are rounded. `largest` is the largest of
+/// `terms` numbers that were added.
+fn lowered(bound: f64, largest: f64, terms: usize) -> f64 {
+    if bound.fract() == 0.0 && largest < EXACT {
+        return bound;
+    }
+    let rounded = bound.abs() * ROUNDING + largest * terms as f64 * f64::EPSILON;
+    (bound - rounded).max(0.0)
 }
 
 fn cheapest_assignment(rows: usize, columns: usize, costs: &Vec<f64>) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::error::{ProblemError, is_amount};
 use crate::ids::Place;
-use crate::levels::Level;
+use crate::level::Level;
 use crate::volumes::square;
 
 /// The largest number of places of a machine of levels.

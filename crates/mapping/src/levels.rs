@@ -4,28 +4,8 @@ use std::str::FromStr;
 
 use crate::costs::Costs;
 use crate::error::ProblemError;
-
-/// A level of a machine: each part of the level outside of it consists of `parts` parts.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Level {
-    /// What a part is called, such as `node` or `core`.
-    pub name: String,
-    /// The number of parts.
-    pub parts: usize,
-    /// The cost of a unit of volume between places in different parts.
-    pub cost: f64,
-}
-
-impl Level {
-    /// Returns a level.
-    pub fn new(name: impl Into<String>, parts: usize, cost: f64) -> Self {
-        Self {
-            name: name.into(),
-            parts,
-            cost,
-        }
-    }
-}
+use crate::ids::Place;
+use crate::level::Level;
 
 /// The name of the level whose parts are computers.
 const NODE: &str = "node";
@@ -118,7 +98,7 @@ impl Machine {
     /// Returns the node of a place, the number of its CPU in the node, and the number of the CPU's
     /// core in the node, if the machine has cores. All numbers are from 0. Returns `None` if no
     /// level is named, so that the places may be anything.
-    pub fn cpu(&self, place: crate::Place) -> Option<(usize, usize, Option<usize>)> {
+    pub fn cpu(&self, place: Place) -> Option<(usize, usize, Option<usize>)> {
         let is_named = self.levels.iter().any(|level| !level.name.is_empty());
         let inside = self.node().map_or(0, |node| node + 1);
         let places = |levels: &[Level]| levels.iter().map(|level| level.parts).product::<usize>();

@@ -15,6 +15,9 @@ pub enum Pattern {
     /// The tasks form a grid and send to the tasks above, below, left and right. The grid is as
     /// near to a square as the number of tasks allows: 12 tasks are 3 rows of 4.
     Stencil,
+    /// The tasks form a grid of three dimensions and send to their six neighbours. The grid is as
+    /// near to a cube as the number of tasks allows: 12 tasks are 2 planes of 2 rows of 3.
+    Stencil3d,
     /// A reduction in a binary tree: task i sends to task (i - 1) / 2, and task 0 has the sum.
     Tree,
     /// Task i sends to each task j for which j differs from i in one bit, as in an FFT.
@@ -23,22 +26,24 @@ pub enum Pattern {
 
 impl Pattern {
     /// All patterns.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Ring,
         Self::Pairs,
         Self::AllToAll,
         Self::Stencil,
+        Self::Stencil3d,
         Self::Tree,
         Self::Butterfly,
     ];
 
-    /// Returns `ring`, `pairs`, `all-to-all`, `stencil`, `tree` or `butterfly`.
+    /// Returns `ring`, `pairs`, `all-to-all`, `stencil`, `stencil3d`, `tree` or `butterfly`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ring => "ring",
             Self::Pairs => "pairs",
             Self::AllToAll => "all-to-all",
             Self::Stencil => "stencil",
+            Self::Stencil3d => "stencil3d",
             Self::Tree => "tree",
             Self::Butterfly => "butterfly",
         }
@@ -87,19 +92,13 @@ impl Pattern {
                 edges.extend((0..tasks).flat_map(|from| others(from).map(move |to| (from, to))));
             }
             Self::Stencil => {
-                let mut rows = tasks.isqrt().max(1);
-                while !tasks.is_multiple_of(rows) {
-                    rows -= 1;
-                }
-                let columns = tasks / rows;
-                for task in 0..tasks {
-                    if task % columns + 1 < columns {
-                        edges.extend([(task, task + 1), (task + 1, task)]);
-                    }
-                    if task + columns < tasks {
-                        edges.extend([(task, task + columns), (task + columns, task)]);
-                    }
-                }
+                let rows = divisor(tasks, tasks.isqrt());
+                edges = grid([tasks / rows, rows, 1]);
+            }
+            Self::Stencil3d => {
+                let planes = divisor(tasks, (tasks as f64).cbrt().round() as usize);
+                let rows = divisor(tasks / planes, (tasks / planes).isqrt());
+                edges = grid([tasks / planes / rows, rows, planes]);
             }
             Self::Tree => edges.extend((1..tasks).map(|task| (task, (task - 1) / 2))),
             Self::Butterfly if tasks > 0 && !tasks.is_power_of_two() => {
@@ -113,6 +112,27 @@ impl Pattern {
         }
         Volumes::from_edges(tasks, edges.into_iter().map(|(from, to)| (from, to, 1.0)))
     }
+}
+
+/// Returns the largest divisor of a number that is not above `most`, or 1.
+fn divisor(number: usize, most: usize) -> usize {
+    let divides = |divisor: &usize| number.is_multiple_of(*divisor);
+    (1..=most).rev().find(divides).unwrap_or(1)
+}
+
+/// Returns the edges between neighbours of a grid with these numbers of columns, rows and planes.
+fn grid([columns, rows, planes]: [usize; 3]) -> Vec<(usize, usize)> {
+    let mut edges = Vec::new();
+    for task in 0..columns * rows * planes {
+        let mut step = 1;
+        for length in [columns, rows, planes] {
+            if task / step % length + 1 < length {
+                edges.extend([(task, task + step), (task + step, task)]);
+            }
+            step *= length;
+        }
+    }
+    edges
 }
 
 #[cfg(test)]
@@ -152,6 +172,11 @@ mod tests {
         let stencil = edges(Pattern::Stencil, 6);
         assert_eq!(stencil.len(), 14);
         assert!(stencil.contains(&(2, 5)) && !stencil.contains(&(2, 3)));
+        // 2 planes of 2 rows of 3 tasks: 8 pairs in rows, 6 in columns and 6 between the planes.
+        let cube = edges(Pattern::Stencil3d, 12);
+        assert_eq!(cube.len(), 2 * (8 + 6 + 6));
+        assert!(cube.contains(&(5, 11)) && !cube.contains(&(5, 6)));
+        assert_eq!(edges(Pattern::Stencil3d, 27).len(), 2 * 3 * 18);
         assert_eq!(edges(Pattern::Tree, 5), [(1, 0), (2, 0), (3, 1), (4, 1)]);
         assert_eq!(
             edges(Pattern::Butterfly, 4),

@@ -136,6 +136,14 @@ impl Problem {
         }
     }
 
+    /// Returns the same problem with costs that are higher where they were lower. All placements have
+    /// the same volume, so the cheapest placement is the most expensive one of this problem.
+    pub(crate) fn opposite(&self) -> Self {
+        let places: Vec<Place> = (0..self.costs.places()).map(Place).collect();
+        let highest = self.costs.all(&places).fold(0.0, f64::max);
+        self.with_costs(self.costs.changed(|cost| highest - cost))
+    }
+
     /// Returns the volumes between the tasks.
     pub fn volumes(&self) -> &Volumes {
         &self.volumes

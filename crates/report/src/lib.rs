@@ -48,7 +48,7 @@ mod words;
 
 use std::iter::repeat;
 
-use cellworks_machine::Topology;
+use cellworks_machine::{Distance, SpeId, Topology};
 use cellworks_stats::{Advice, Finding, Matrix, Measurement, MemoryMatrix, Reference};
 use serde::{Deserialize, Serialize};
 
@@ -59,8 +59,8 @@ pub use machine::{
 };
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
-    CpuBinding, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials,
+    CpuBinding, DRAWN_MAX, FixedTask, PictureDrawing, PictureLine, PlaceCpu, PlacementPicture,
+    PlacementProblem, PlacementReport, PlacementTrial, PlacementTrials, Quality,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};
@@ -145,6 +145,11 @@ pub struct MachineInfo {
     /// of the command wrote.
     #[serde(default)]
     pub spe_memory_modules: Vec<usize>,
+    /// The core of each SPE, by a number from 0. On this computer, SPEs with the same number are
+    /// hardware threads of one core, or share a CPU. Empty for a matrix of costs, and in files that
+    /// an older version of the command wrote.
+    #[serde(default)]
+    pub spe_cores: Vec<usize>,
     /// The place of the PPE, such as `CPU 0`. `None` if it has no name, and in older files.
     #[serde(default)]
     pub ppe_place: Option<String>,
@@ -479,6 +484,19 @@ impl Envelope {
 /// The [kind](MachineInfo::kind) of a computer.
 const HOST: &str = "host";
 
+/// Returns the number of the core of each SPE, in the order of their first SPEs.
+fn cores(topology: &Topology) -> Vec<usize> {
+    let mut firsts: Vec<SpeId> = Vec::new();
+    let core = |spe| {
+        let same = |first: &SpeId| topology.distance(*first, spe) <= Distance::SameCore;
+        firsts.iter().position(same).unwrap_or_else(|| {
+            firsts.push(spe);
+            firsts.len() - 1
+        })
+    };
+    topology.spes().map(core).collect()
+}
+
 impl MachineInfo {
     /// Describes this computer, or a simulated machine if `simulation` is given.
     pub fn of(topology: &Topology, simulation: Option<Simulation>) -> Self {
@@ -500,6 +518,7 @@ impl MachineInfo {
                 .spes()
                 .map(|spe| topology.module_of(spe).index())
                 .collect(),
+            spe_cores: cores(topology),
             ppe_place: topology.place_of_ppe().map(str::to_owned),
             simulation,
         }

@@ -291,8 +291,9 @@ pub(crate) fn matrix_notes(matrix: &Matrix) -> String {
     notes
 }
 
-/// Returns sentences about the nearest and the farthest pair of SPEs in a matrix, or `None` if the
-/// times of these two pairs differ by less than 5 %, or if only one pair was measured.
+/// Returns sentences about the nearest and the farthest pair of SPEs in a matrix, and the average
+/// of all pairs if all were measured, which is what a choice by chance costs. `None` if the times of the two pairs differ
+/// by less than 5 %, or if only one pair was measured.
 pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Option<String> {
     let rows = matrix.one_way_ns.iter().enumerate();
     let pairs = rows.flat_map(|(from, row)| {
@@ -301,6 +302,7 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
     });
     let by_time = |a: &(usize, usize, f64), b: &(usize, usize, f64)| a.2.total_cmp(&b.2);
     let nearest = pairs.clone().min_by(by_time)?;
+    let average = pairs.clone().map(|pair| pair.2).sum::<f64>() / pairs.clone().count() as f64;
     let farthest = pairs.max_by(by_time)?;
     let ends = |(from, to, _): (usize, usize, f64)| [from.min(to), from.max(to)];
     let times = farthest.2 / nearest.2;
@@ -311,12 +313,21 @@ pub(crate) fn nearest_and_farthest(matrix: &Matrix, machine: &MachineInfo) -> Op
         let [a, b] = ends(pair).map(|spe| spe_in_short(machine, spe));
         format!("{a} and {b}, {}", time(pair.2))
     };
-    Some(format!(
+    let mut text = format!(
         "Nearest: {}. Farthest: {}, {} times as long.",
         said(nearest),
         said(farthest),
         plain(times)
-    ))
+    );
+    // A sample of the pairs may have more near ones than there are.
+    if matrix.pairs_measured == matrix.pairs {
+        text += &format!(
+            " By chance: {} on average, {} times as long.",
+            self::time(average),
+            plain(average / nearest.2)
+        );
+    }
+    Some(text)
 }
 
 /// Returns the page size of a block. `huge_share` is the part of the block in huge pages, 0 to 1.

@@ -1,5 +1,6 @@
 //! The costs of communication between places, and the CPUs of the places.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -101,6 +102,28 @@ impl Cpus {
         self.nodes.is_empty().then(|| cpus.collect())
     }
 
+    /// Returns the places of all CPUs except one of each core: the first of those in `first`, or else
+    /// the first that is not in `left_out`. `None` if the core of a CPU is unknown.
+    pub fn others_of_cores(
+        &self,
+        first: &BTreeSet<usize>,
+        left_out: &BTreeSet<usize>,
+    ) -> Option<BTreeSet<usize>> {
+        let mut of_cores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (place, cpu) in self.of_places.iter().enumerate() {
+            of_cores
+                .entry((cpu.node, cpu.core?))
+                .or_default()
+                .push(place);
+        }
+        let mut others = BTreeSet::new();
+        for mut places in of_cores.into_values() {
+            places.sort_by_key(|place| (!first.contains(place), left_out.contains(place)));
+            others.extend(&places[1..]);
+        }
+        Some(others)
+    }
+
     /// Returns the name of a place, such as `CPU 3` or `node 1 CPU 3`.
     pub fn name(&self, place: usize) -> String {
         let PlaceCpu { node, cpu, .. } = self.of_places[place];
@@ -147,6 +170,7 @@ impl Places {
             memory_modules: 0,
             spe_places: (0..places).map(called).collect(),
             spe_memory_modules: Vec::new(),
+            spe_cores: Vec::new(),
             ppe_place: None,
             simulation: None,
         };
@@ -211,6 +235,7 @@ impl Places {
         self.machine.kind = COSTS.to_owned();
         self.machine.cells.clear();
         self.machine.spe_memory_modules.clear();
+        self.machine.spe_cores.clear();
         self.cpus = Some(cpus);
         Ok(self)
     }
@@ -368,8 +393,15 @@ fn measured(file: &Path) -> Result<Places, Failure> {
     let cpu = |place: &String| place.strip_prefix("CPU ")?.parse().ok();
     let cpus: Option<Vec<usize>> = machine.spe_places.iter().map(cpu).collect();
     let cpus = cpus.filter(|cpus| machine.is_this_computer() && cpus.len() == costs.places());
+    let cpus = cpus.map(|cpus| {
+        let mut cpus = Cpus::of_one(cpus);
+        for (place, core) in cpus.of_places.iter_mut().zip(&machine.spe_cores) {
+            place.core = Some(*core);
+        }
+        cpus
+    });
     Ok(Places {
-        cpus: cpus.map(Cpus::of_one),
+        cpus,
         costs,
         unit: Some(NS),
         machine,

@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &ExplainArgs) -> Result<(), Failure> {
             Failure::Usage(format!("{files}: {error}"))
         })
     };
-    let fits = |volumes: Volumes, costs: &Costs| {
-        let problem = problem(volumes, costs)?;
+    let fits = |volumes: Volumes, places: &Places| {
+        let problem = problem(volumes, &places.costs)?;
         placement(a, &problem).and(placement(b, &problem)).map(drop)
     };
     let (volumes, places) = arguments.problem.read(file, fits)?;

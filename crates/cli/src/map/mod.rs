@@ -7,6 +7,7 @@ mod explain;
 mod hwloc;
 mod launcher;
 mod measure;
+mod picture;
 mod problem;
 pub(crate) mod ring;
 mod solution;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellworks_mapping::read::{self, ReadError};
-use cellworks_mapping::{Costs, Pattern, Volumes};
+use cellworks_mapping::{Pattern, Volumes};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
@@ -76,14 +76,14 @@ impl ProblemArgs {
     pub fn read(
         &self,
         file: Option<&Path>,
-        fits: impl FnOnce(Volumes, &Costs) -> Result<(), Failure>,
+        fits: impl FnOnce(Volumes, &Places) -> Result<(), Failure>,
     ) -> Result<(Volumes, Places), Failure> {
         let usage = |error: ReadError| Failure::Usage(error.to_string());
         if let (Some(pattern), Some(costs)) = (self.pattern, &self.costs) {
             let places = self.places(costs)?;
             let tasks = self.tasks.unwrap_or(places.costs.places());
             let silent = Volumes::from_edges(tasks, []);
-            fits(silent.expect("no volume is wrong"), &places.costs)?;
+            fits(silent.expect("no volume is wrong"), &places)?;
             let volumes = pattern.volumes(tasks);
             return match volumes {
                 Ok(volumes) => Ok((volumes, places)),

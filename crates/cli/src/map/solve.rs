@@ -10,11 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellworks_mapping::{
-    Binding, Costs, Limit, Place, Placement, Problem, Search, Solution, Task, Volumes,
+    Binding, Costs, Limit, Pattern, Place, Placement, Problem, Search, Solution, Task, Volumes,
 };
 use cellworks_report::{
     Envelope, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, Trust, json, placement,
+    PlacementTrials, Quality, Trust, json, placement,
 };
 use cellworks_stats::Finding;
 use clap::Args;
@@ -22,6 +22,7 @@ use clap::Args;
 use super::binding::to_report;
 use super::costs::{Cpus, Places};
 use super::measure::{Measured, ROUNDS};
+use super::picture::{Drawn, Scene};
 use super::problem::{ProblemArgs, parameters};
 use crate::args::{
     OutputArgs, input, kept, number_list, refuse_standard_input_twice, seed, such_as,
@@ -53,6 +54,22 @@ const TRIALS: usize = 3;
 
 /// The largest room for tasks. A search takes up to 64 bytes for each pair, so 17 GB.
 const ROOM_MAX: usize = 16_384;
+
+/// The largest room on a machine of levels. A search takes about 300 bytes for each slot.
+const ROOM_MAX_OF_LEVELS: usize = 1 << 20;
+
+/// The part of the time of the search that a search for the worst placement takes after it.
+const PART_OF_WORST: u32 = 10;
+
+/// A placement is as good as known methods get if its gap is at most this.
+const SMALL_GAP: f64 = 0.01;
+
+/// It also is, if the search took this many times as long as until it found the placement, and at
+/// least this number of exchanges for each place without a better one, in a problem of the size for
+/// which the search reaches the best known costs.
+const TIMES_AS_LONG: u32 = 10;
+const EXCHANGES: usize = 2_000;
+const PLACES_MAX: usize = 256;
 
 /// The time that a finished search waits for the lower bound.
 const WAIT_FOR_BOUND: Duration = Duration::from_secs(1);
@@ -109,6 +126,11 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "PLACES", value_parser = forbidden)]
     pub forbid: Vec<Forbidden>,
 
+    /// One CPU of each core takes tasks, and its other hardware threads stay empty. The costs have to
+    /// name cores: the JSON of `stats --matrix`, or a machine in one line with core and pu
+    #[arg(long)]
+    pub one_per_core: bool,
+
     #[command(flatten)]
     pub output: OutputArgs,
 
@@ -130,9 +152,22 @@ pub(crate) struct SolveArgs {
 pub(crate) struct Forbidden(BTreeSet<u32>);
 
 impl SolveArgs {
-    fn forbidden(&self) -> BTreeSet<usize> {
+    /// Returns the places that stay empty.
+    fn forbidden(&self, cpus: Option<&Cpus>) -> Result<BTreeSet<usize>, Failure> {
         let places = self.forbid.iter().flat_map(|Forbidden(places)| places);
-        places.map(|place| *place as usize).collect()
+        let mut places: BTreeSet<usize> = places.map(|place| *place as usize).collect();
+        if self.one_per_core {
+            let fixed = self.fix.iter().map(|(_, place)| place.0).collect();
+            let others = cpus.and_then(|cpus| cpus.others_of_cores(&fixed, &places));
+            places.extend(others.ok_or_else(|| {
+                Failure::Usage(
+                    "--one-per-core: the costs name no cores of CPUs; measure them with this version of `cellworks \
+                     stats --matrix`, or name the places that stay empty with --forbid"
+                        .to_owned(),
+                )
+            })?);
+        }
+        Ok(places)
     }
 }
 
@@ -162,11 +197,15 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
     let inputs = [&arguments.file, &arguments.problem.costs];
     files.refuse_to_replace_any(inputs)?;
     refuse_standard_input_twice(inputs.into_iter().flatten())?;
-    let (volumes, places) = arguments
-        .problem
-        .read(arguments.file.as_deref(), |volumes, costs| {
-            problem(arguments, volumes, costs.clone()).map(drop)
-        })?;
+    let (volumes, places) =
+        arguments
+            .problem
+            .read(arguments.file.as_deref(), |volumes, places| {
+                let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+                problem(arguments, volumes, places.costs.clone(), &forbidden).map(drop)
+            })?;
+    let forbidden = arguments.forbidden(places.cpus.as_ref())?;
+    let scene = Scene::of(&places);
     let Places {
         costs,
         unit,
@@ -175,9 +214,14 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         mut warnings,
         ..
     } = places;
-    let problem = Arc::new(problem(arguments, volumes, costs)?);
+    let problem = Arc::new(problem(arguments, volumes, costs, &forbidden)?);
     warnings.extend(problem.ignored_products().map(ignored));
-    let measured = measured(arguments, problem.volumes().tasks(), cpus.as_ref())?;
+    let measured = measured(
+        arguments,
+        problem.volumes().tasks(),
+        cpus.as_ref(),
+        &forbidden,
+    )?;
     let options = SessionOptions {
         format: arguments.output.format,
         printed: Printed::ToStandardOutput,
@@ -186,7 +230,7 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         sweep: Sweep::default(),
     };
     let solving = Solving {
-        problem: about(arguments, &problem, unit),
+        problem: about(arguments, &problem, unit, forbidden),
         seed: arguments.seed,
         limit: arguments.time,
         cpus,
@@ -194,6 +238,18 @@ pub(crate) fn run(arguments: &SolveArgs) -> Result<(), Failure> {
         best: Vec::new(),
         trials: None,
         bound: 0.0,
+        worst: None,
+        drawn: Drawn {
+            scene,
+            problem: Arc::clone(&problem),
+        },
+        room: (0..problem.costs().places())
+            .map(|place| {
+                problem
+                    .capacity(Place(place))
+                    .min(problem.volumes().tasks())
+            })
+            .sum(),
         ended: None,
     };
     let session = Session::begin(machine, None, solving, options);
@@ -216,6 +272,7 @@ fn measured<'a>(
     arguments: &'a SolveArgs,
     tasks: usize,
     cpus: Option<&Cpus>,
+    forbidden: &BTreeSet<usize>,
 ) -> Result<Option<Measured<'a>>, Failure> {
     if arguments.command.is_empty() {
         return Ok(None);
@@ -234,7 +291,6 @@ fn measured<'a>(
                 .to_owned(),
         )
     })?;
-    let forbidden = arguments.forbidden();
     let places = cpus.iter().enumerate();
     let open: Vec<usize> = places
         .filter(|(place, _)| !forbidden.contains(place))
@@ -286,13 +342,18 @@ fn solve(
 }
 
 /// Makes the problem with the constraints of the flags.
-fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Problem, Failure> {
+fn problem(
+    arguments: &SolveArgs,
+    volumes: Volumes,
+    costs: Costs,
+    forbidden: &BTreeSet<usize>,
+) -> Result<Problem, Failure> {
     let mut builder = Problem::builder(volumes, costs).capacity(arguments.capacity);
     for (task, place) in &arguments.fix {
         builder = builder.fix(*task, *place);
     }
-    for place in arguments.forbidden() {
-        builder = builder.forbid(Place(place));
+    for place in forbidden {
+        builder = builder.forbid(Place(*place));
     }
     let wrong = |why: String| {
         let files = arguments.problem.files(arguments.file.as_deref());
@@ -304,6 +365,16 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     let room = places.fold(0_usize, |room, place| {
         room.saturating_add(problem.capacity(place).min(tasks))
     });
+    let has_pairs = arguments.problem.pattern == Some(Pattern::AllToAll);
+    if !problem.costs().levels().is_empty() && !has_pairs {
+        return match room > ROOM_MAX_OF_LEVELS {
+            true => Err(wrong(format!(
+                "its places have room for {room} tasks, and {ROOM_MAX_OF_LEVELS} are allowed; lower --capacity, or \
+                 forbid places"
+            ))),
+            false => Ok(problem),
+        };
+    }
     match room > ROOM_MAX {
         true => Err(wrong(format!(
             "its places have room for {room} tasks, and a search takes memory for each pair: {ROOM_MAX} are allowed; \
@@ -313,7 +384,12 @@ fn problem(arguments: &SolveArgs, volumes: Volumes, costs: Costs) -> Result<Prob
     }
 }
 
-fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> PlacementProblem {
+fn about(
+    arguments: &SolveArgs,
+    problem: &Problem,
+    unit: Option<&str>,
+    forbidden: BTreeSet<usize>,
+) -> PlacementProblem {
     let fixed = arguments.fix.iter().map(|(task, place)| FixedTask {
         task: task.0,
         place: place.0,
@@ -327,7 +403,7 @@ fn about(arguments: &SolveArgs, problem: &Problem, unit: Option<&str>) -> Placem
         places: problem.costs().places(),
         capacity: arguments.capacity,
         fixed: fixed.collect(),
-        forbidden: arguments.forbidden().into_iter().collect(),
+        forbidden: forbidden.into_iter().collect(),
     }
 }
 
@@ -404,8 +480,17 @@ fn search(
                 .to_owned(),
         )
     })?;
+    let worst = (!session.is_interrupted()).then(|| {
+        let limit = Limit::Time(arguments.time / PART_OF_WORST);
+        let search = Search::new(limit).seed(arguments.seed);
+        search.worst(problem, || match session.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    });
     session.update(|solving| {
         solving.bound = bound;
+        solving.worst = worst.flatten().map(|worst| worst.cost);
         solving.ended = Some(Ended {
             solution,
             after,
@@ -428,6 +513,11 @@ struct Solving {
     trials: Option<PlacementTrials>,
     /// A proven lower bound of the cost. It is 0 until a better bound is known.
     bound: f64,
+    /// The cost of the worst placement that was found.
+    worst: Option<f64>,
+    drawn: Drawn,
+    /// The number of tasks for which all places have room.
+    room: usize,
     ended: Option<Ended>,
 }
 
@@ -500,6 +590,11 @@ impl Solving {
             ("gap", gap, "1"),
             ("average", Some(self.average), "1"),
             (
+                "worst",
+                self.worst.zip(cost).map(|(worst, cost)| worst.max(cost)),
+                "1",
+            ),
+            (
                 "time_to_best",
                 self.kept().map(|best| nanoseconds(best.after)),
                 "ns",
@@ -525,6 +620,26 @@ impl Solving {
             })
         });
         known.collect()
+    }
+
+    /// Returns what is known about the quality of the kept placement.
+    fn quality(&self) -> Quality {
+        let (Some(kept), Some(ended)) = (self.kept(), &self.ended) else {
+            return Quality::NotKnown;
+        };
+        if self.is_optimal() {
+            return Quality::Proven;
+        }
+        let is_cheapest = self.best.first().is_some_and(|best| kept.cost <= best.cost);
+        let is_small = kept.cost - self.bound <= SMALL_GAP * kept.cost;
+        let exchanges = ended.solution.iterations as usize / self.room.max(1);
+        let is_stable = self.room <= PLACES_MAX
+            && kept.after * TIMES_AS_LONG <= ended.after
+            && exchanges >= EXCHANGES;
+        match is_cheapest && (is_small || is_stable) {
+            true => Quality::AsGoodAsKnown,
+            false => Quality::NotKnown,
+        }
     }
 
     /// Returns true if the search has evaluated all placements.
@@ -579,6 +694,7 @@ impl Steps for Solving {
             time_limit_s: self.limit.as_secs_f64(),
             results: self.results(),
             optimal: self.is_optimal(),
+            quality: self.quality(),
             placement: kept.map_or_else(Vec::new, |best| numbers(&best.placement)),
             cpus: kept.map_or_else(Vec::new, |best| self.cpus_of_tasks(best)),
             nodes: self
@@ -586,6 +702,7 @@ impl Steps for Solving {
                 .as_ref()
                 .map_or_else(Vec::new, |cpus| cpus.nodes.clone()),
             binding: binding.as_ref().map(to_report),
+            picture: kept.map(|best| self.drawn.picture(&best.placement)),
             trials: self.trials,
             problem: self.problem,
         }

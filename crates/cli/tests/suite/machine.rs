@@ -286,7 +286,7 @@ fn files_of_older_commands_are_read() {
     ]);
     assert_eq!(Run::of(stats.arg(&new)).code, Some(0));
     let mut report: Value = serde_json::from_str(&fs::read_to_string(&new).unwrap()).unwrap();
-    for name in ["ppe_place", "spe_memory_modules"] {
+    for name in ["ppe_place", "spe_cores", "spe_memory_modules"] {
         assert!(
             report["machine"]
                 .as_object_mut()

@@ -1384,7 +1384,7 @@ fn patterns_that_cannot_be() {
     };
     refused(
         &["--pattern", "star", "--costs", &costs],
-        "[possible values: ring, pairs, all-to-all, stencil, tree, butterfly]",
+        "[possible values: ring, pairs, all-to-all, stencil, stencil3d, tree, butterfly]",
     );
     refused(&["--pattern", "ring"], "--costs <FILE>");
     refused(&["--costs", &costs], "<FILE>");
@@ -1511,4 +1511,149 @@ fn a_machine_that_cannot_be() {
     );
     let command = ["node:2 core:4", "--", "true"];
     refused(&command, "the places of this problem are CPUs of several");
+}
+
+#[test]
+fn the_worst_placement_and_what_is_known_are_shown() {
+    // Three cores in a row: two neighbours cost 2, the ends 6.
+    let (_folder, paths) = files(&[("row.csv", "0,1,3\n1,0,1\n3,1,0\n")]);
+    let on = [
+        "--pattern",
+        "pairs",
+        "--tasks",
+        "2",
+        "--costs",
+        paths[0].to_str().unwrap(),
+    ];
+    let report = solve(&[&on[..], &["--format", "json"]].concat()).json();
+    assert_eq!(result(&report, "worst"), 6.0);
+    assert_eq!(report["quality"], "proven");
+    let table = printed(&on);
+    assert!(
+        table.contains("the most that was found for a placement: 3.00 times as much"),
+        "{table}"
+    );
+    assert!(
+        table.contains("proven: nothing of the cost can be saved"),
+        "{table}"
+    );
+    // A few exchanges say nothing of a problem whose bound is weak.
+    let nug = solve(&[&data("nug12.dat"), "--time", "0", "--format", "json"]).json();
+    assert_eq!(nug["quality"], "not_known");
+    assert!(result(&nug, "worst") > result(&nug, "average"));
+}
+
+#[test]
+fn many_tasks_on_levels_take_no_matrix() {
+    let machine = "rack:4@5us node:16@1.8us package:4@120ns core:16@30ns";
+    let run = [
+        "--pattern",
+        "stencil3d",
+        "--costs",
+        machine,
+        "--time",
+        "0",
+        "--format",
+        "json",
+    ];
+    let report = solve(&run).json();
+    assert_eq!(report["problem"]["tasks"], 4096);
+    assert!(result(&report, "cost") < 0.5 * result(&report, "average"));
+    assert!(result(&report, "bound") > 0.5 * result(&report, "cost"));
+    assert!(result(&report, "worst") > result(&report, "average"));
+    let refused = |pattern: &str, costs: &str, message: &str| {
+        let run = solve(&["--pattern", pattern, "--costs", costs]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""));
+        assert!(run.err.contains(message), "{}", run.err);
+    };
+    refused(
+        "ring",
+        "node:2048 core:1024",
+        "its places have room for 2097152 tasks, and 1048576 are allowed",
+    );
+    refused(
+        "all-to-all",
+        "node:64 core:512",
+        "takes memory for each pair: 16384 are allowed",
+    );
+}
+
+#[test]
+fn one_cpu_of_each_core_takes_tasks() {
+    let on = |machine: &str, more: &[&str]| {
+        let pair = [
+            "--pattern",
+            "pairs",
+            "--tasks",
+            "2",
+            "--costs",
+            machine,
+            "--format",
+            "json",
+        ];
+        solve(&[&pair[..], more].concat())
+    };
+    let threads = "package:2 core:2 pu:2";
+    assert_eq!(result(&on(threads, &[]).json(), "cost"), 2.0);
+    let report = on(
+        threads,
+        &["--one-per-core", "--fix", "0=3", "--forbid", "0"],
+    )
+    .json();
+    assert_eq!(report["problem"]["forbidden"], json!([0, 2, 5, 7]));
+    assert_eq!(list(&report, "placement"), &[json!(3), json!(1)]);
+    assert_eq!(result(&report, "cost"), 4.0);
+
+    // `stats --matrix` names the cores. Here CPUs 0 and 2 are threads of one.
+    let mut matrix = matrix_of_cpus([0, 1, 2, 3, 4, 5]);
+    matrix["machine"]
+        .as_object_mut()
+        .unwrap()
+        .remove("spe_cores")
+        .unwrap();
+    let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.err
+            .contains("--one-per-core: the costs name no cores of CPUs"),
+        "{}",
+        run.err
+    );
+    matrix["machine"]["spe_cores"] = json!([0, 1, 0, 2, 3, 4]);
+    let (run, _) = solve_on(&matrix.to_string(), &["--one-per-core", "--format", "json"]);
+    assert_eq!(run.json()["problem"]["forbidden"], json!([2]));
+}
+
+#[test]
+fn the_page_shows_tasks_in_groups_before_and_after() {
+    let page = |pattern: &str, costs: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("page.html");
+        let html = file.to_str().unwrap();
+        printed(&[
+            "--pattern",
+            pattern,
+            "--costs",
+            costs,
+            "--time",
+            "0.1",
+            "--html",
+            html,
+        ]);
+        fs::read_to_string(&file).unwrap()
+    };
+    let small = page("ring", "node:2@1us package:2@100ns core:2@10ns");
+    for part in [
+        "aria-label=\"in the order of the places: cost ",
+        "aria-label=\"as it was found: cost ",
+        "data-hover=\"node 1\"",
+        "data-hover=\"package 3\"",
+        "data-hover=\"node 0 CPU 0: task ",
+    ] {
+        assert!(small.contains(part), "{part}: {small}");
+    }
+    // More places than fit on a picture are drawn by level.
+    let large = page("stencil", "node:4@1us package:2@100ns core:64@10ns");
+    assert!(large.contains("data-hover=\"package 7: task "), "{large}");
+    assert!(large.contains("data-hover=\"node 3\""), "{large}");
 }

@@ -22,7 +22,7 @@ const ABOUT_EQUAL: f64 = 0.95;
 /// Conference, 1994). The tree of places is computed from the costs by average linkage.
 pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
     let n = slots.n;
-    let tree = Tree::new(slots);
+    let tree = Tree::new(n, |slot, other| slots.costs[slot * n + other]);
     let neighbours: Vec<Vec<(usize, f64)>> = slots.neighbours();
     let mut slot_of = vec![0; n];
     let mut local = vec![None; n];
@@ -33,7 +33,7 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
             (&[slot], &[item]) => slot_of[item] = slot,
             (&[cluster], _) => left.push((tree.siblings(cluster), items)),
             _ => {
-                let halves = tree.halves(clusters);
+                let halves = halves(clusters, |cluster| tree.size(*cluster));
                 let size = halves[0].iter().map(|cluster| tree.size(*cluster)).sum();
                 let graph = Graph::new(&items, &neighbours, &mut local);
                 let in_first = graph.bisect(size, random);
@@ -53,22 +53,17 @@ pub(super) fn assign(slots: &Slots, random: &mut Rng) -> Vec<usize> {
 }
 
 /// Clusters of slots that are close. A cluster with a number below `slots` is a single slot.
-struct Tree {
+pub(super) struct Tree {
     slots: usize,
     /// For each cluster of several slots: the two parts, their distance, and the cluster's size.
     clusters: Vec<([usize; 2], f64, usize)>,
 }
 
 impl Tree {
-    fn new(slots: &Slots) -> Self {
-        let n = slots.n;
-        let mut distances: Vec<f64> = (0..n)
-            .flat_map(|slot| {
-                slots.costs[slot * n..(slot + 1) * n][slot + 1..]
-                    .iter()
-                    .copied()
-            })
-            .collect();
+    /// Makes clusters of `n` slots. `cost` returns the mean cost of both directions.
+    pub(super) fn new(n: usize, cost: impl Fn(usize, usize) -> f64) -> Self {
+        let pairs = (0..n).flat_map(|slot| (slot + 1..n).map(move |other| (slot, other)));
+        let mut distances: Vec<f64> = pairs.map(|(slot, other)| cost(slot, other)).collect();
         let dendrogram = linkage(&mut distances, n, Method::Average);
         let steps = dendrogram.steps().iter();
         let clusters = steps
@@ -83,18 +78,18 @@ impl Tree {
         Self { slots: n, clusters }
     }
 
-    fn root(&self) -> usize {
+    pub(super) fn root(&self) -> usize {
         self.slots + self.clusters.len() - 1
     }
 
-    fn size(&self, cluster: usize) -> usize {
+    pub(super) fn size(&self, cluster: usize) -> usize {
         cluster
             .checked_sub(self.slots)
             .map_or(1, |index| self.clusters[index].2)
     }
 
     /// Returns the parts of a cluster. [`ABOUT_EQUAL`] defines when a part is divided, too.
-    fn siblings(&self, cluster: usize) -> Vec<usize> {
+    pub(super) fn siblings(&self, cluster: usize) -> Vec<usize> {
         let (parts, distance, _) = self.clusters[cluster - self.slots];
         let mut siblings = Vec::new();
         let mut left = parts.to_vec();
@@ -110,17 +105,29 @@ impl Tree {
         siblings
     }
 
-    fn halves(&self, mut clusters: Vec<usize>) -> [Vec<usize>; 2] {
-        clusters.sort_by_key(|cluster| std::cmp::Reverse(self.size(*cluster)));
-        let mut halves = [Vec::new(), Vec::new()];
-        let mut sizes = [0, 0];
-        for cluster in clusters {
-            let half = usize::from(sizes[1] < sizes[0]);
-            sizes[half] += self.size(cluster);
-            halves[half].push(cluster);
+    /// Calls `each` with each slot of a cluster.
+    pub(super) fn places(&self, cluster: usize, mut each: impl FnMut(usize)) {
+        let mut left = vec![cluster];
+        while let Some(cluster) = left.pop() {
+            match cluster.checked_sub(self.slots) {
+                None => each(cluster),
+                Some(index) => left.extend(self.clusters[index].0),
+            }
         }
-        halves
     }
+}
+
+/// Divides groups of slots into two halves with about as many slots.
+pub(super) fn halves<G>(mut groups: Vec<G>, size: impl Fn(&G) -> usize) -> [Vec<G>; 2] {
+    groups.sort_by_key(|group| std::cmp::Reverse(size(group)));
+    let mut halves = [Vec::new(), Vec::new()];
+    let mut sizes = [0, 0];
+    for group in groups {
+        let half = usize::from(sizes[1] < sizes[0]);
+        sizes[half] += size(&group);
+        halves[half].push(group);
+    }
+    halves
 }
 
 /// Some items, which have new numbers from 0 in this graph, and the volumes between them.

@@ -48,7 +48,8 @@ impl Exhaustive<'_, '_> {
         } = *self.slots;
         if self.slot_of.len() == tasks {
             self.best = cost;
-            self.run.offer(self.slots, &self.slot_of, cost);
+            let (slots, slot_of) = (self.slots, &self.slot_of);
+            self.run.offer(cost, || slots.placement(slot_of));
             return;
         }
         for slot in 0..n {

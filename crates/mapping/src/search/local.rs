@@ -28,7 +28,7 @@ pub(super) fn search(slots: &Slots, random: &mut Rng, run: &mut Run<'_>) {
             (start == 0 || !run.stopped()).then(|| {
                 let slot_of = bisection::assign(slots, random);
                 let cost = slots.cost(&slot_of);
-                run.offer(slots, &slot_of, cost);
+                run.offer(cost, || slots.placement(&slot_of));
                 run.look();
                 (slot_of, cost)
             })
@@ -108,8 +108,9 @@ impl Local<'_, '_> {
                 }
             }
         }
+        let state = &self.state;
         self.run
-            .offer(self.state.slots, &self.state.slot_of, self.state.cost);
+            .offer(state.cost, || state.slots.placement(&state.slot_of));
     }
 
     fn take_back(&mut self) {

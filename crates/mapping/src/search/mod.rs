@@ -8,6 +8,7 @@ mod exhaustive;
 mod local;
 mod memetic;
 mod run;
+mod sparse;
 mod state;
 mod tabu;
 
@@ -17,9 +18,11 @@ use fastrand::Rng;
 use run::Run;
 pub use run::{Limit, Progress};
 
+use crate::average::DENSE_MAX;
 use crate::placement::Placement;
 use crate::problem::Problem;
 use crate::slots::Slots;
+use crate::sparse::Sparse;
 
 /// The largest number of slots for memetic search. With more, a population takes over a second.
 const MEMETIC_MAX: usize = 256;
@@ -112,7 +115,7 @@ impl Search {
         mut progress: impl FnMut(&Progress<'_>) -> ControlFlow<()>,
     ) -> Solution {
         let with_smaller_gaps = problem.with_smaller_gaps();
-        let slots = Slots::new(with_smaller_gaps.as_ref().unwrap_or(problem));
+        let searched = with_smaller_gaps.as_ref().unwrap_or(problem);
         let mut exact = |found: &Progress<'_>| match with_smaller_gaps {
             None => progress(found),
             Some(_) => progress(&Progress {
@@ -121,17 +124,18 @@ impl Search {
             }),
         };
         let mut run = Run::new(self.limit, &mut exact);
-        let small = exhaustive::is_small(&slots);
-        if small {
-            exhaustive::search(&slots, &mut run);
+        let mut random = Rng::with_seed(self.seed);
+        let mut small = false;
+        if searched.is_sparse(DENSE_MAX) {
+            sparse::search(&Sparse::new(searched), &mut random, &mut run);
         } else {
-            let mut random = Rng::with_seed(self.seed);
-            let search = if slots.n <= MEMETIC_MAX {
-                memetic::search
-            } else {
-                local::search
-            };
-            search(&slots, &mut random, &mut run);
+            let slots = Slots::new(searched);
+            small = exhaustive::is_small(&slots);
+            match slots.n {
+                _ if small => exhaustive::search(&slots, &mut run),
+                ..=MEMETIC_MAX => memetic::search(&slots, &mut random, &mut run),
+                _ => local::search(&slots, &mut random, &mut run),
+            }
         }
         let all_evaluated = small && !run.stopped();
         let (placement, iterations) = run.end();
@@ -144,5 +148,40 @@ impl Search {
             optimal,
             iterations,
         }
+    }
+
+    /// Searches for the placement with the highest cost, as [`run`](Self::run) searches for the one
+    /// with the lowest: what it costs to choose badly. Calls `progress` about every 10 ms. Returns
+    /// `None` if some costs are far above all others, because these only keep tasks away from pairs
+    /// of places.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use cellworks_mapping::{Costs, Limit, Problem, Search, Volumes};
+    ///
+    /// # fn main() -> Result<(), cellworks_mapping::ProblemError> {
+    /// let volumes = Volumes::from_edges(2, [(0, 1, 10.0)])?;
+    /// let costs = Costs::from_fn(4, |from, to| from.0.abs_diff(to.0) as f64)?;
+    /// let problem = Problem::builder(volumes, costs).build()?;
+    /// let search = Search::new(Limit::Iterations(100));
+    /// let worst = search.worst(&problem, || ControlFlow::Continue(()));
+    /// assert_eq!(worst.map(|worst| worst.cost), Some(30.0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn worst(
+        &self,
+        problem: &Problem,
+        mut progress: impl FnMut() -> ControlFlow<()>,
+    ) -> Option<Solution> {
+        if problem.with_smaller_gaps().is_some() {
+            return None;
+        }
+        let found = self.run(&problem.opposite(), |_| progress());
+        Some(Solution {
+            cost: problem.cost(&found.placement),
+            ..found
+        })
     }
 }

@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::placement::Placement;
-use crate::slots::Slots;
 
 const BETWEEN_LOOKS: u64 = 64;
 
@@ -84,7 +83,7 @@ impl<'a> Run<'a> {
     /// Reads the clock, and calls `progress` if the last call is at least [`BETWEEN_CALLS`] ago.
     pub(super) fn look(&mut self) {
         self.stopped |= matches!(self.limit, Limit::Time(limit) if self.started.elapsed() >= limit);
-        if self.called.elapsed() >= BETWEEN_CALLS {
+        if self.is_due() {
             self.call();
         }
     }
@@ -98,14 +97,19 @@ impl<'a> Run<'a> {
         cost - cost.abs() * ROUNDING
     }
 
-    /// Keeps an assignment if it is the best so far, and then calls `progress`.
-    pub(super) fn offer(&mut self, slots: &Slots, slot_of: &[usize], cost: f64) {
+    /// Returns true if the last call of `progress` is at least [`BETWEEN_CALLS`] ago.
+    pub(super) fn is_due(&self) -> bool {
+        self.called.elapsed() >= BETWEEN_CALLS
+    }
+
+    /// Keeps a placement if it is the best so far, and then calls `progress`.
+    pub(super) fn offer(&mut self, cost: f64, placement: impl FnOnce() -> Placement) {
         if self
             .best
             .as_ref()
             .is_none_or(|(_, best)| cost < self.better_than(*best))
         {
-            self.best = Some((slots.placement(slot_of), cost));
+            self.best = Some((placement(), cost));
             self.call();
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn search(
 ) -> (Vec<usize>, f64) {
     let (n, tasks) = (state.slots.n, state.slots.tasks);
     let mut best = (state.slot_of.clone(), state.cost);
-    run.offer(state.slots, &state.slot_of, state.cost);
+    run.offer(state.cost, || state.slots.placement(&state.slot_of));
     let mut table = Table::new(&state);
     // For each item and slot, the iteration until which the item should not return to the slot.
     let mut until = vec![0; n * n];
@@ -56,7 +56,7 @@ pub(super) fn search(
         if state.cost < run.better_than(best.1) {
             best.0.clone_from(&state.slot_of);
             best.1 = state.cost;
-            run.offer(state.slots, &state.slot_of, state.cost);
+            run.offer(state.cost, || state.slots.placement(&state.slot_of));
         }
     }
     best

@@ -1,6 +1,10 @@
 //! Machines of levels.
 
-use cellworks_mapping::{Costs, Level, Machine, Place, Problem, Volumes};
+use std::ops::ControlFlow;
+
+use cellworks_mapping::{
+    Costs, Level, Limit, Machine, Pattern, Place, Problem, Search, Task, Volumes,
+};
 
 fn machine(line: &str) -> Machine {
     line.parse()
@@ -179,4 +183,161 @@ fn a_problem_on_levels_costs_what_it_costs_on_their_matrix() {
     let [on_levels, on_matrix] = [cost(costs), cost(matrix)];
     assert_eq!(on_levels[0], 2.0 * 1800.0 + 3.0 * 1800.0 + 5.0 * 1800.0);
     assert_eq!(on_levels[..2], on_matrix[..2]);
+}
+
+/// A problem on 6 nodes of 60 places, and the same problem on the matrix of the same costs.
+fn on_nodes() -> [Problem; 2] {
+    let mut number = 1_u32;
+    let mut random = |below: u32| {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((number >> 8) % below) as usize
+    };
+    // Neither volumes nor costs are symmetric. Some tasks send to themselves.
+    let edges = (0..300).map(|_| (random(100), random(100), random(50) as f64));
+    let edges: Vec<_> = edges.collect();
+    let node = Costs::from_fn(60, |_, _| 1.0 + random(90) as f64).unwrap();
+    let costs = node.repeated(Level::new("node", 6, 500.0)).unwrap();
+    let matrix = Costs::from_fn(360, |from, to| costs.between(from, to)).unwrap();
+    [costs, matrix].map(|costs| {
+        let volumes = Volumes::from_edges(100, edges.clone()).unwrap();
+        let mut builder = Problem::builder(volumes, costs).capacity(2);
+        for task in 0..20 {
+            builder = builder.fix(Task(task), Place(7 * task));
+        }
+        for place in 100..150 {
+            builder = builder.forbid(Place(3 * (place - 50)));
+        }
+        builder.build().unwrap()
+    })
+}
+
+#[test]
+fn averages_of_levels_and_of_their_matrix_are_equal() {
+    let [on_levels, on_matrix] = on_nodes().map(|problem| problem.average_cost());
+    assert!(
+        (on_levels / on_matrix - 1.0).abs() < 1e-12,
+        "{on_levels} {on_matrix}"
+    );
+}
+
+#[test]
+fn a_search_on_levels_adds_up_and_keeps_what_is_fixed() {
+    let [on_levels, on_matrix] = on_nodes();
+    let run = |problem: &Problem, iterations| {
+        let search = Search::new(Limit::Iterations(iterations)).seed(1);
+        search.run(problem, |_| ControlFlow::Continue(()))
+    };
+    let first = run(&on_levels, 0);
+    let solution = run(&on_levels, 3_000);
+    // `placement` checks fixed tasks, forbidden places and capacities.
+    let places = || solution.placement.places().iter().map(|place| place.0);
+    assert_eq!(
+        on_levels.placement(places()).as_ref(),
+        Ok(&solution.placement)
+    );
+    assert_eq!(solution.cost, on_matrix.cost(&solution.placement));
+    assert!(
+        solution.cost < first.cost,
+        "{} {}",
+        solution.cost,
+        first.cost
+    );
+    assert!(first.cost < 0.8 * on_levels.average_cost());
+    assert!(on_levels.lower_bound() <= solution.cost);
+    assert_eq!(run(&on_levels, 3_000).placement, solution.placement);
+}
+
+/// A stencil of 64 by 64 tasks on five levels. The best placement has squares, or two squares.
+#[test]
+fn a_stencil_on_five_levels_costs_little_more_than_its_bound() {
+    let costs = machine("rack:4@5us node:4@1.8us package:4@120ns l3cache:8@60ns core:8@30ns");
+    let volumes = Pattern::Stencil.volumes(4096).unwrap();
+    let problem = Problem::builder(volumes, costs.costs().unwrap())
+        .build()
+        .unwrap();
+    // Pairs on the borders of the parts of each level, in both directions.
+    let pairs = [128.0, 4.0 * 64.0, 16.0 * 32.0, 64.0 * 32.0];
+    let inner = 2.0 * 64.0 * 63.0 - pairs.iter().sum::<f64>();
+    let costs = [5000.0, 1800.0, 120.0, 60.0, 30.0];
+    let all = pairs.iter().chain([&inner]).zip(costs);
+    let squares: f64 = all.map(|(pairs, cost)| 2.0 * pairs * cost).sum();
+    let bound = problem.lower_bound();
+    assert!(
+        bound <= squares && bound > 0.95 * squares,
+        "{bound} {squares}"
+    );
+    let search = Search::new(Limit::Iterations(1_000));
+    let solution = search.run(&problem, |found| match found.cost <= 1.04 * squares {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    assert!(
+        solution.cost <= 1.04 * squares,
+        "{} {squares}",
+        solution.cost
+    );
+    assert_eq!(problem.cost(&solution.placement), solution.cost);
+}
+
+/// Evaluates all placements of small problems.
+#[test]
+fn no_placement_costs_less_than_the_bound() {
+    let machines = [
+        "2@100 2@10 2@1",
+        "node:2@100 core:2@3 pu:2@5",
+        "3@7 2@1",
+        "2@9 3@2",
+        "5@4",
+    ];
+    for line in machines {
+        let costs = machine(line).costs().unwrap();
+        for (pattern, tasks) in Pattern::ALL.into_iter().zip([5, 4, 5, 4, 6, 5, 4]) {
+            let places = costs.places();
+            if tasks > places {
+                continue;
+            }
+            let volumes = pattern.volumes(tasks).unwrap();
+            let problem = Problem::builder(volumes, costs.clone()).build().unwrap();
+            let all = Search::new(Limit::Iterations(u64::MAX));
+            let best = all.run(&problem, |_| ControlFlow::Continue(()));
+            assert!(best.optimal);
+            let bound = problem.lower_bound();
+            assert!(
+                bound <= best.cost,
+                "{line} {}: {bound} {}",
+                pattern.name(),
+                best.cost
+            );
+        }
+    }
+}
+
+/// Patterns whose best placement is known, as many tasks as places.
+#[test]
+fn bounds_of_patterns_are_reached() {
+    let reached = |line: &str, pattern: Pattern, best: f64| {
+        let costs = machine(line).costs().unwrap();
+        let volumes = pattern.volumes(costs.places()).unwrap();
+        let problem = Problem::builder(volumes, costs).build().unwrap();
+        assert_eq!(problem.lower_bound(), best, "{line} {}", pattern.name());
+    };
+    // Of a ring one pair leaves each part on each side. Both directions count.
+    let ring = 2.0 * (8.0 * 100.0 + 24.0 * 10.0 + 480.0);
+    reached("8@100 4@10 16@1", Pattern::Ring, ring);
+    // A reduction has one edge less than a part has tasks, in one direction.
+    reached(
+        "8@100 4@10 16@1",
+        Pattern::Tree,
+        7.0 * 100.0 + 24.0 * 10.0 + 480.0,
+    );
+    // In a hypercube the parts are hypercubes, too.
+    reached(
+        "8@100 4@10 16@1",
+        Pattern::Butterfly,
+        512.0 * (3.0 * 100.0 + 2.0 * 10.0 + 4.0),
+    );
+    // All pairs of different parts.
+    reached("4@10 4@1", Pattern::AllToAll, 16.0 * (12.0 * 10.0 + 3.0));
+    reached("4@10 4@1", Pattern::Stencil, 2.0 * (8.0 * 10.0 + 16.0));
+    reached("8@10 8@1", Pattern::Stencil3d, 2.0 * (48.0 * 10.0 + 96.0));
 }

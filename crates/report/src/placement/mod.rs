@@ -6,6 +6,8 @@
 //!   CPU of each task ─┘
 //! ```
 
+mod numbers;
+mod picture;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -16,11 +18,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Envelope;
 
+pub(crate) use numbers::{amount, listed};
+pub(crate) use picture::draw;
+pub use picture::{DRAWN_MAX, PictureDrawing, PictureLine, PlacementPicture};
 pub use trials::{PlacementTrial, PlacementTrials};
 #[cfg(test)]
 pub(crate) use views::CSV_HEADER;
-pub(crate) use views::{amount, listed, on_costs, rows_on_page};
 pub use views::{csv, html, table};
+pub(crate) use views::{on_costs, rows_on_page};
 
 /// The best placement that a search has found, and its quality.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,7 +43,8 @@ pub struct PlacementReport {
     pub time_limit_s: f64,
     /// `cost`: the cost of the placement. `bound`: a lower bound of the cost of all placements.
     /// `gap`: the part of the cost that is not proven to be necessary, 0 to 1. `average`: the
-    /// average cost of a random placement. `time_to_best`: when the search found the placement.
+    /// average cost of a random placement. `worst`: the highest cost of a placement that a search for
+    /// it has found; left out if some costs only keep tasks away from pairs of places. `time_to_best`: when the search found the placement.
     /// `time`: when the search ended. `iterations`: the number of exchanges of two tasks. If a
     /// command was run, `time_unbound` is its median time without a binding to CPUs, and
     /// `time_bound` is its median time with the placement. `gain` is the median speed-up of all
@@ -48,6 +54,10 @@ pub struct PlacementReport {
     pub results: Vec<Finding>,
     /// Whether it is proven that no placement costs less.
     pub optimal: bool,
+    /// What is known about the quality of the placement. `not_known` in files that an older version
+    /// of the command wrote.
+    #[serde(default)]
+    pub quality: Quality,
     /// The place of task 0, of task 1 and so on. Empty if the run found no placement.
     pub placement: Vec<usize>,
     /// The names of the nodes, which are the computers of a job. Empty if the places are on one
@@ -66,6 +76,25 @@ pub struct PlacementReport {
     /// was fastest.
     #[serde(default)]
     pub trials: Option<PlacementTrials>,
+    /// The picture of the page, which is not part of the JSON.
+    #[serde(skip)]
+    pub picture: Option<PlacementPicture>,
+}
+
+/// What is known about the quality of a placement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Quality {
+    /// No placement costs less.
+    Proven,
+    /// It is as good as known methods get: it costs at most 1 % more than the bound, or the search
+    /// found it in the first tenth of its time, and then made thousands of exchanges for each place
+    /// without a better one.
+    AsGoodAsKnown,
+    /// The search was still improving, or had too little time.
+    #[default]
+    NotKnown,
 }
 
 /// The tasks and the places of a problem.

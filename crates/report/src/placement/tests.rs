@@ -1,4 +1,4 @@
-use crate::made_up;
+use crate::{PictureDrawing, PictureLine, PlacementPicture, Quality, made_up};
 
 #[test]
 fn the_table_has_the_numbers_and_what_to_type() {
@@ -8,7 +8,8 @@ fn the_table_has_the_numbers_and_what_to_type() {
         ": 3 tasks, 4 places, task 0 fixed to place 3, place 0 forbidden\n",
         "cost          1,234.5  volume times cost in ns of each pair, both directions added up\n",
         "bound         1,000    no placement costs less than this\n",
-        "gap           19.0 %   of the cost is not proven to be necessary\n",
+        "gap           19.0 %   as good as known methods get: most of the search found nothing better, and",
+        "chosen badly  4,938    the most that was found for a placement: 4.00 times as much\n",
         "found after   12.5 ms\n",
         "searched for  10.0 s   of at most 10 s, 54,321 iterations, seed 7\n",
         "the place of task 0, of task 1 and so on\n3 2 1\n",
@@ -19,6 +20,38 @@ fn the_table_has_the_numbers_and_what_to_type() {
         "Slurm: srun --cpu-bind=map_cpu:6,4,2 COMMAND\n",
         "hwloc, a cpuset for each task: 0x40 0x10 0x4\n",
     ] {
+        assert!(plain.contains(line), "{line}: {plain}");
+    }
+}
+
+#[test]
+fn what_is_known_of_the_quality_is_said_beside_the_gap() {
+    let said = |quality, gap: f64| {
+        let mut report = made_up::placement();
+        report.quality = quality;
+        let mut results = report.results.iter_mut();
+        results.find(|result| result.name == "gap").unwrap().value = gap;
+        super::table(&report, 120)
+    };
+    let cases = [
+        (
+            Quality::Proven,
+            0.0,
+            "0 %      proven: nothing of the cost can be saved\n",
+        ),
+        (
+            Quality::AsGoodAsKnown,
+            0.005,
+            "0.500 %  as good as known methods get: not more of the",
+        ),
+        (
+            Quality::NotKnown,
+            0.5,
+            "50.0 %   not known how good it is: a longer search",
+        ),
+    ];
+    for (quality, gap, line) in cases {
+        let plain = said(quality, gap);
         assert!(plain.contains(line), "{line}: {plain}");
     }
 }
@@ -54,8 +87,8 @@ fn what_a_command_took_is_shown_for_each_way() {
 fn csv_is_one_line() {
     assert_eq!(
         super::csv(&made_up::placement()),
-        "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n\
-         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,2469,12500000,10000000000,54321,3 2 1,6 4 2,\n"
+        "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n\
+         graph.txt,\"host, today.json\",3,4,7,1234.5,1000,0.19,false,as_good_as_known,2469,4938,12500000,10000000000,54321,3 2 1,6 4 2,\n"
     );
 }
 
@@ -90,6 +123,41 @@ fn the_page_has_a_row_for_each_task() {
 }
 
 #[test]
+fn the_page_begins_with_the_places_in_their_groups() {
+    let line = |volume, cost| PictureLine { volume, cost };
+    let drawing = |title: &str, cost, lines| PictureDrawing {
+        title: title.to_owned(),
+        cost: Some(cost),
+        tasks: vec![vec![0], vec![1, 2], vec![], vec![3]],
+        lines,
+    };
+    let mut report = made_up::placement();
+    report.picture = Some(PlacementPicture {
+        places: [0, 1, 2, 3].map(|cpu| format!("CPU {cpu}")).to_vec(),
+        rings: vec![vec![
+            ("package 0".to_owned(), 3),
+            ("package 1".to_owned(), 1),
+        ]],
+        drawings: vec![
+            drawing("in order", 9_000.0, [((0, 1), line(2.0, 4.0))].into()),
+            drawing("found", 5.5, [((1, 3), line(2.0, 6.0))].into()),
+        ],
+    });
+    let page = super::html(&report);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
+    assert!(at("aria-label=\"in order: cost 9,000\"") < at("aria-label=\"found: cost 5.50\""));
+    assert!(at("aria-label=\"found: cost 5.50\"") < at("id=\"results\""));
+    for part in [
+        "data-hover=\"CPU 1 and CPU 3: volume 2, cost 6\"",
+        "data-hover=\"CPU 1: task 1, 2\"",
+        "data-hover=\"CPU 2: no task\"",
+        "data-hover=\"package 1\"",
+    ] {
+        at(part);
+    }
+}
+
+#[test]
 fn an_interrupted_search_shows_what_it_had() {
     let mut report = made_up::placement();
     report.envelope.complete = false;
@@ -99,5 +167,5 @@ fn an_interrupted_search_shows_what_it_had() {
     report.binding = None;
     let plain = super::table(&report, cellworks_report::WIDTH);
     assert!(plain.contains("The run ended early"), "{plain}");
-    assert!(super::csv(&report).ends_with(",7,,,,false,,,,,,,\n"));
+    assert!(super::csv(&report).ends_with(",7,,,,false,as_good_as_known,,,,,,,,\n"));
 }

@@ -2,11 +2,12 @@
 
 use std::iter;
 
-use cellworks_stats::figures::{thousands, time};
+use cellworks_stats::figures::time;
 use maud::{Markup, html};
 
+use super::numbers::{amount, listed};
 use super::trials::ascending;
-use super::{CpuBinding, PlacementReport, PlacementTrials};
+use super::{CpuBinding, PlacementReport, PlacementTrials, Quality, draw};
 use crate::columns::columns_within;
 use crate::csv::{or_empty, quoted};
 use crate::html::{Page, Part, circumstances, notices};
@@ -14,7 +15,7 @@ use crate::table::cautions;
 use crate::text::{bold, count, figures, ranges, whole, wrapped};
 use crate::words::Words;
 
-pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,average,\
+pub(crate) const CSV_HEADER: &str = "file,costs,tasks,places,seed,cost,bound,gap,optimal,quality,average,worst,\
 time_to_best_ns,time_ns,iterations,placement,cpus,nodes\n";
 
 /// Returns the placement as tables of at most `width` columns. Titles contain ANSI styles.
@@ -118,6 +119,25 @@ fn sizes(report: &PlacementReport) -> String {
     text
 }
 
+/// Returns the name of the quality in CSV, and what it means.
+fn quality(report: &PlacementReport) -> (&'static str, &'static str) {
+    match report.quality {
+        Quality::Proven => ("proven", "proven: nothing of the cost can be saved"),
+        Quality::AsGoodAsKnown if report.result("gap").is_some_and(|gap| gap <= 0.01) => (
+            "as_good_as_known",
+            "as good as known methods get: not more of the cost can be saved",
+        ),
+        Quality::AsGoodAsKnown => (
+            "as_good_as_known",
+            "as good as known methods get: most of the search found nothing better, and the bound is weak",
+        ),
+        Quality::NotKnown => (
+            "not_known",
+            "not known how good it is: a longer search may save a part of this",
+        ),
+    }
+}
+
 /// Returns the name, the value and the meaning of each number.
 fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
     let limit = report.time_limit_s;
@@ -145,7 +165,16 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
         "volume times cost{} of each pair, both directions added up",
         unit.map_or_else(String::new, |unit| format!(" in {unit}"))
     );
-    let rows: [(&str, Option<String>, &str); 6] = [
+    let worst = report.result("worst");
+    let times = worst.zip(report.result("cost"));
+    let times = times.filter(|(_, cost)| *cost > 0.0);
+    let badly = times.map_or_else(String::new, |(worst, cost)| {
+        format!(
+            "the most that was found for a placement: {} times as much",
+            figures(worst / cost)
+        )
+    });
+    let rows: [(&str, Option<String>, &str); 7] = [
         ("cost", report.result("cost").map(amount), &summed),
         ("bound", report.result("bound").map(amount), meaning),
         (
@@ -153,33 +182,16 @@ fn numbers(report: &PlacementReport) -> Vec<[String; 3]> {
             report
                 .result("gap")
                 .map(|gap| format!("{} %", figures(gap * 100.0))),
-            "of the cost is not proven to be necessary",
+            quality(report).1,
         ),
         ("by chance", average.map(amount), &by_chance),
+        ("chosen badly", worst.map(amount), &badly),
         ("found after", report.result("time_to_best").map(time), ""),
         ("searched for", report.result("time").map(time), &of_search),
     ];
     rows.into_iter()
         .filter_map(|(name, value, about)| Some([name.to_owned(), value?, about.to_owned()]))
         .collect()
-}
-
-/// Formats a cost. Whole costs have all digits, because users compare them with published costs.
-pub(crate) fn amount(cost: f64) -> String {
-    match cost {
-        _ if cost.fract() == 0.0 => thousands(&format!("{cost:.0}")),
-        1_000.0.. => {
-            let tenths = format!("{cost:.1}");
-            let (whole, tenth) = tenths.split_at(tenths.len() - 2);
-            thousands(whole) + tenth
-        }
-        _ => figures(cost),
-    }
-}
-
-pub(crate) fn listed(numbers: &[usize], between: &str) -> String {
-    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-    numbers.join(between)
 }
 
 /// Returns the names of tools that bind a program to CPUs, each with a command line for this
@@ -225,7 +237,9 @@ pub fn csv(report: &PlacementReport) -> String {
         or_empty(report.result("bound")),
         or_empty(report.result("gap")),
         report.optimal.to_string(),
+        quality(report).0.to_owned(),
         or_empty(report.result("average")),
+        or_empty(report.result("worst")),
         or_empty(report.result("time_to_best")),
         or_empty(report.result("time")),
         or_empty(report.result("iterations")),
@@ -239,6 +253,7 @@ pub fn csv(report: &PlacementReport) -> String {
 /// Returns the placement as an HTML page that needs no other file and no network.
 pub fn html(report: &PlacementReport) -> String {
     let parts = vec![
+        Part::new("picture", "Picture", report.picture.as_ref().and_then(draw)),
         Part::new("results", "Results", Some(rows_on_page(numbers(report)))),
         Part::new("tried", "Tried", report.trials.as_ref().map(trials_on_page)),
         Part::new("placement", "Placement", placement(report)),

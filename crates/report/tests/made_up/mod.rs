@@ -290,6 +290,7 @@ pub fn machine(name: &str, spes: usize, cell: usize) -> MachineInfo {
         memory_modules: 1,
         spe_places: numbers.iter().map(|spe| format!("CPU {spe}")).collect(),
         spe_memory_modules: vec![0; spes],
+        spe_cores: (0..spes).collect(),
         ppe_place: Some("CPU 0".to_owned()),
         simulation: None,
     }

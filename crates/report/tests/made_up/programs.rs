@@ -6,8 +6,8 @@ use cellworks_report::{
     Bottleneck, Counters, CpuBinding, Envelope, ExplainedPair, ExplainedPlacement,
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
     MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
-    SweepInfo, SweepReport,
+    PlacementTrials, ProgramFigure, ProgramReport, Quality, ResourceCounters, SimulatedMachine,
+    SpeCounters, SweepInfo, SweepReport,
 };
 use cellworks_stats::Finding;
 
@@ -88,11 +88,13 @@ pub fn placement() -> PlacementReport {
             result("bound", 1_000.0, "1"),
             result("gap", 0.19, "1"),
             result("average", 2_469.0, "1"),
+            result("worst", 4_938.0, "1"),
             result("time_to_best", 12.5e6, "ns"),
             result("time", 10e9, "ns"),
             result("iterations", 54_321.0, "1"),
         ],
         optimal: false,
+        quality: Quality::AsGoodAsKnown,
         placement: vec![3, 2, 1],
         nodes: Vec::new(),
         cpus: [(6, 3), (4, 2), (2, 1)]
@@ -109,6 +111,7 @@ pub fn placement() -> PlacementReport {
             slurm_cpu_bind: "map_cpu:6,4,2".to_owned(),
             hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
         }),
+        picture: None,
         trials: Some(PlacementTrials {
             command: vec!["./program".to_owned(), "10".to_owned()],
             unbound_ns: vec![12.0e6, 14.0e6, 13.0e6],

@@ -1,0 +1,419 @@
+//! A lower bound by the volume that has to cross the borders of parts.
+//!
+//! If all places are in parts of at most r places, with a cost of at least c between places of
+//! different parts, then the volume between tasks of different parts costs at least c. The more
+//! volume can be within parts, the lower is this bound. How much can be within parts is limited by
+//! the number of edges that a graph has between r vertices at most.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::Place;
+use crate::problem::Problem;
+
+/// Parts of places. Any two places of different parts cost at least `cost`.
+struct Parts {
+    cost: f64,
+    /// The largest number of tasks for which a part has room.
+    room: usize,
+}
+
+impl Problem {
+    /// Returns a lower bound of the cost of all placements. It is good on machines of levels.
+    pub(crate) fn bound_by_cuts(&self) -> f64 {
+        let graph = Communication::of(self);
+        let parts = match self.costs().levels().is_empty() {
+            true => clusters(self),
+            false => levels(self),
+        };
+        let mut bound = 0.0;
+        let mut inner = f64::INFINITY;
+        let mut cheaper = parts.iter().skip(1).map(|parts| parts.cost);
+        for Parts { cost, room } in &parts {
+            // A cost that is higher inside than outside counts as the cost outside.
+            inner = inner.min(*cost);
+            let next = cheaper.next().unwrap_or(0.0).min(inner);
+            bound += (inner - next) * (graph.all() - graph.within(*room)).max(0.0);
+        }
+        let own = (0..self.costs().places()).map(Place);
+        let own = own.filter(|place| self.capacity(*place) > 0);
+        let cheapest = own.map(|place| self.costs().between(place, place));
+        match graph.alone {
+            0.0 => bound,
+            alone => bound + alone * cheapest.fold(f64::INFINITY, f64::min),
+        }
+    }
+}
+
+/// Returns the parts of each level of a machine, the outermost first. The last are single places.
+fn levels(problem: &Problem) -> Vec<Parts> {
+    let costs = problem.costs();
+    let tasks = problem.volumes().tasks();
+    let rooms: Vec<usize> = (0..costs.places())
+        .map(|place| problem.capacity(Place(place)).min(tasks))
+        .collect();
+    let largest = |size: usize| {
+        let rooms = rooms.chunks(size).map(|rooms| rooms.iter().sum::<usize>());
+        rooms.max().unwrap_or(0)
+    };
+    let mut size = costs.places();
+    let mut parts = Vec::new();
+    for level in costs.levels() {
+        size /= level.parts;
+        if level.parts > 1 {
+            parts.push(Parts {
+                cost: level.cost,
+                room: largest(size),
+            });
+        }
+    }
+    let block = costs.block();
+    let least = |same: bool| {
+        let pairs = (0..block).flat_map(|from| (0..block).map(move |to| (from, to)));
+        let pairs = pairs.filter(|(from, to)| (from == to) == same);
+        let of_pairs = pairs.map(|(from, to)| costs.between(Place(from), Place(to)));
+        of_pairs.fold(f64::INFINITY, f64::min)
+    };
+    if block > 1 {
+        parts.push(Parts {
+            cost: least(false),
+            room: largest(1),
+        });
+    }
+    parts.push(Parts {
+        cost: least(true),
+        room: 1,
+    });
+    parts
+}
+
+/// Returns the clusters of places at each distance, by single linkage, the farthest apart first.
+fn clusters(problem: &Problem) -> Vec<Parts> {
+    let costs = problem.costs();
+    let tasks = problem.volumes().tasks();
+    let open: Vec<Place> = (0..costs.places())
+        .map(Place)
+        .filter(|place| problem.capacity(*place) > 0)
+        .collect();
+    let room = |place: Place| problem.capacity(place).min(tasks);
+    let cost = |one: Place, other: Place| costs.between(one, other).min(costs.between(other, one));
+    // The minimum spanning tree has the costs at which clusters join.
+    let mut nearest = vec![(f64::INFINITY, 0); open.len()];
+    let mut is_in = vec![false; open.len()];
+    let mut joins = Vec::with_capacity(open.len());
+    let mut last = 0;
+    for _ in 1..open.len() {
+        is_in[last] = true;
+        let mut next = (f64::INFINITY, last, last);
+        for other in (0..open.len()).filter(|other| !is_in[*other]) {
+            let apart = cost(open[last], open[other]);
+            if apart < nearest[other].0 {
+                nearest[other] = (apart, last);
+            }
+            if nearest[other].0 <= next.0 {
+                next = (nearest[other].0, nearest[other].1, other);
+            }
+        }
+        joins.push(next);
+        last = next.2;
+    }
+    joins.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let own = open.iter().map(|place| cost(*place, *place));
+    let mut parts = vec![Parts {
+        cost: own.fold(f64::INFINITY, f64::min),
+        room: 1,
+    }];
+    let mut rooms: Vec<usize> = open.iter().map(|place| room(*place)).collect();
+    let mut largest = rooms.iter().copied().max().unwrap_or(0);
+    let mut root: Vec<usize> = (0..open.len()).collect();
+    fn find(root: &mut [usize], mut at: usize) -> usize {
+        while root[at] != at {
+            root[at] = root[root[at]];
+            at = root[at];
+        }
+        at
+    }
+    for (apart, one, other) in joins {
+        if parts
+            .last()
+            .is_none_or(|parts| parts.cost != apart || parts.room != largest)
+        {
+            parts.push(Parts {
+                cost: apart,
+                room: largest,
+            });
+        }
+        let [one, other] = [one, other].map(|place| find(&mut root, place));
+        root[one] = other;
+        rooms[other] += rooms[one];
+        largest = largest.max(rooms[other]);
+    }
+    parts.reverse();
+    parts
+}
+
+/// The volumes of tasks that communicate.
+struct Communication {
+    /// At index k, the volume of the k pairs with the most, in both directions.
+    largest: Vec<f64>,
+    /// At index k, half of the volume of all tasks with k of their partners, those with the most.
+    with_partners: Vec<f64>,
+    /// At index k, the largest number of edges for each task within parts of at most k tasks.
+    edges: Vec<f64>,
+    /// The volume that tasks send to themselves.
+    alone: f64,
+}
+
+/// What limits the number of edges between some vertices of the graph.
+#[derive(Debug, PartialEq)]
+enum Shape {
+    /// Without cycles, k vertices have k - 1 edges at most.
+    Forest,
+    /// In a cycle of more than k vertices, too.
+    Cycles {
+        shortest: usize,
+    },
+    /// The vertices are points of a grid of this number of dimensions, with edges between some
+    /// neighbours.
+    Grid {
+        dimensions: usize,
+    },
+    Any,
+}
+
+impl Communication {
+    fn of(problem: &Problem) -> Self {
+        let tasks = problem.volumes().tasks();
+        let mut pairs = Vec::with_capacity(problem.volumes().pairs().len());
+        let mut alone = 0.0;
+        for (from, to, volume) in problem.volumes().pairs() {
+            match from == to {
+                true => alone += volume,
+                false => pairs.push((from.0.min(to.0), from.0.max(to.0), volume)),
+            }
+        }
+        pairs.sort_unstable_by_key(|(one, other, _)| (*one, *other));
+        pairs.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += next.2;
+            }
+            same
+        });
+        let mut neighbours = vec![Vec::new(); tasks];
+        let mut partners = vec![Vec::new(); tasks];
+        for (one, other, volume) in &pairs {
+            neighbours[*one].push(*other);
+            neighbours[*other].push(*one);
+            partners[*one].push(*volume);
+            partners[*other].push(*volume);
+        }
+        let sums = |volumes: &[f64]| {
+            let mut sum = 0.0;
+            let added = volumes.iter().map(|volume| {
+                sum += volume;
+                sum
+            });
+            std::iter::once(0.0).chain(added).collect::<Vec<f64>>()
+        };
+        let mut weights: Vec<f64> = pairs.iter().map(|(_, _, volume)| *volume).collect();
+        weights.sort_by(|one, other| other.total_cmp(one));
+        let mut by_rank = Vec::new();
+        for volumes in &mut partners {
+            volumes.sort_by(|one, other| other.total_cmp(one));
+            by_rank.resize(volumes.len().max(by_rank.len()), 0.0);
+            for (sum, volume) in by_rank.iter_mut().zip(volumes) {
+                *sum += *volume / 2.0;
+            }
+        }
+        let shape = Shape::of(&neighbours);
+        let mut most = 0.0_f64;
+        let of_task = (1..=tasks).map(|k| {
+            most = most.max(shape.edges(k) / k as f64);
+            most
+        });
+        Self {
+            largest: sums(&weights),
+            with_partners: sums(&by_rank),
+            edges: std::iter::once(0.0).chain(of_task).collect(),
+            alone,
+        }
+    }
+
+    /// Returns the volume of all pairs.
+    fn all(&self) -> f64 {
+        self.largest[self.largest.len() - 1]
+    }
+
+    /// Returns a volume that is at least the volume within parts, if no part has more than `room`
+    /// tasks.
+    fn within(&self, room: usize) -> f64 {
+        let tasks = self.edges.len() - 1;
+        let room = room.min(tasks);
+        if room <= 1 {
+            return 0.0;
+        }
+        // All partners of a task may be in its part, except those for which there is no room.
+        let by_room = self.with_partners[(room - 1).min(self.with_partners.len() - 1)];
+        // The tasks of a part have as many edges as the shape of the graph allows, at most.
+        let edges = rounded_down(self.edges[room] * tasks as f64) as usize;
+        self.largest
+            .get(edges)
+            .map_or(by_room, |volume| by_room.min(*volume))
+    }
+}
+
+/// Returns the whole number below a number that may be a little too low, because it is rounded.
+fn rounded_down(number: f64) -> f64 {
+    (number * (1.0 + 1e-12) + 1e-9).floor()
+}
+
+impl Shape {
+    fn of(neighbours: &[Vec<usize>]) -> Self {
+        let edges = neighbours.iter().map(Vec::len).sum::<usize>() / 2;
+        let sizes = components(neighbours);
+        if edges + sizes.len() == neighbours.len() {
+            return Self::Forest;
+        }
+        if neighbours.iter().all(|others| others.len() <= 2) {
+            let cycles = sizes.iter().filter(|(vertices, edges)| vertices == edges);
+            let shortest = cycles.map(|(vertices, _)| *vertices).min();
+            return Self::Cycles {
+                shortest: shortest.unwrap_or(usize::MAX),
+            };
+        }
+        match grid(neighbours) {
+            Some(dimensions) => Self::Grid { dimensions },
+            None => Self::Any,
+        }
+    }
+
+    /// Returns the largest number of edges between k vertices, or more.
+    fn edges(&self, k: usize) -> f64 {
+        let n = k as f64;
+        match self {
+            Self::Forest => n - 1.0,
+            Self::Cycles { shortest } if k < *shortest => n - 1.0,
+            Self::Cycles { .. } => n,
+            // The points have shadows along each of d directions: as many lines as have a point. A
+            // line with l points has l - 1 edges, so there are d k edges less the shadows, and the
+            // product of all shadows is at least k^(d - 1) (L.H. Loomis and H. Whitney, An
+            // inequality related to the isoperimetric inequality, Bulletin of the AMS 55, 1949). A
+            // grid is also a part of a hypercube, where k vertices have k log2(k) / 2 edges at most
+            // (L.H. Harper, Optimal assignments of numbers to vertices, SIAM Journal 12, 1964).
+            Self::Grid { dimensions } => {
+                let d = *dimensions as f64;
+                let by_shadows = d * n - d * n.powf((d - 1.0) / d);
+                let edges = by_shadows.min(n * n.log2() / 2.0);
+                rounded_down(edges)
+            }
+            Self::Any => n * (n - 1.0) / 2.0,
+        }
+    }
+}
+
+/// Returns the numbers of vertices and of edges of each connected component.
+fn components(neighbours: &[Vec<usize>]) -> Vec<(usize, usize)> {
+    let mut seen = vec![false; neighbours.len()];
+    let mut components = Vec::new();
+    for start in 0..neighbours.len() {
+        let mut left = vec![start];
+        let (mut vertices, mut ends) = (0, 0);
+        while let Some(vertex) = left.pop() {
+            if !std::mem::replace(&mut seen[vertex], true) {
+                vertices += 1;
+                ends += neighbours[vertex].len();
+                left.extend(&neighbours[vertex]);
+            }
+        }
+        if vertices > 0 {
+            components.push((vertices, ends / 2));
+        }
+    }
+    components
+}
+
+/// Returns the number of dimensions of a grid in which all vertices have a point, so that edges are
+/// between neighbours. Finds grids from a corner: a vertex with the fewest neighbours.
+fn grid(neighbours: &[Vec<usize>]) -> Option<usize> {
+    /// With more dimensions the bound for hypercubes is better.
+    const DIMENSIONS_MAX: usize = 32;
+    let mut points: Vec<Option<[u32; DIMENSIONS_MAX]>> = vec![None; neighbours.len()];
+    let mut dimensions = 0;
+    let mut corners: Vec<usize> = (0..neighbours.len()).collect();
+    corners.sort_by_key(|vertex| neighbours[*vertex].len());
+    for corner in corners {
+        if points[corner].is_some() {
+            continue;
+        }
+        points[corner] = Some([0; DIMENSIONS_MAX]);
+        let (mut own, mut layer) = (0, vec![corner]);
+        while !layer.is_empty() {
+            let mut next: Vec<(usize, usize, [u32; DIMENSIONS_MAX])> = Vec::new();
+            let mut index_of = BTreeMap::new();
+            for vertex in &layer {
+                let point = points[*vertex]?;
+                for other in neighbours[*vertex]
+                    .iter()
+                    .filter(|other| points[**other].is_none())
+                {
+                    let index = *index_of.entry(*other).or_insert_with(|| {
+                        next.push((*other, 0, [0; DIMENSIONS_MAX]));
+                        next.len() - 1
+                    });
+                    let (_, before, largest) = &mut next[index];
+                    *before += 1;
+                    for (mine, its) in largest.iter_mut().zip(point) {
+                        *mine = (*mine).max(its);
+                    }
+                }
+            }
+            layer.clear();
+            for (vertex, before, mut point) in next {
+                if before == 1 {
+                    // One vertex before it: it is on an axis.
+                    let mut axes = (0..own).filter(|axis| point[*axis] > 0);
+                    match (axes.next(), axes.next()) {
+                        (None, _) if own < DIMENSIONS_MAX => {
+                            point[own] = 1;
+                            own += 1;
+                        }
+                        (Some(axis), None) => point[axis] += 1,
+                        _ => return None,
+                    }
+                }
+                points[vertex] = Some(point);
+                layer.push(vertex);
+            }
+        }
+        dimensions = dimensions.max(own);
+        // The points of a component are different, and its edges are between neighbours.
+        let mut found = Vec::new();
+        let mut left = vec![corner];
+        let mut seen = BTreeSet::new();
+        while let Some(vertex) = left.pop() {
+            if !seen.insert(vertex) {
+                continue;
+            }
+            let point = points[vertex]?;
+            found.push(point);
+            for other in &neighbours[vertex] {
+                let its = points[*other]?;
+                let apart = point
+                    .iter()
+                    .zip(&its)
+                    .map(|(one, other)| one.abs_diff(*other));
+                if apart.sum::<u32>() != 1 {
+                    return None;
+                }
+                left.push(*other);
+            }
+        }
+        let all = found.len();
+        found.sort_unstable();
+        found.dedup();
+        if found.len() < all {
+            return None;
+        }
+    }
+    Some(dimensions)
+}
