@@ -7,7 +7,8 @@
 //! 25, 1957). A place can take several tasks or be forbidden, and a task can be fixed to a place.
 //!
 //! [`read`] reads problems from files. [`Search`] finds a [`Placement`] with a low cost. No cost is
-//! below [`Problem::lower_bound`]. [`Binding`] writes a placement for other tools.
+//! below [`Problem::lower_bound`]. [`Binding`] and [`JobBinding`]
+//! write a placement for other tools.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -41,6 +42,7 @@ pub mod experiment;
 mod explain;
 mod gaps;
 mod ids;
+mod job;
 mod levels;
 mod pattern;
 mod placement;
@@ -56,6 +58,7 @@ pub use costs::Costs;
 pub use error::ProblemError;
 pub use explain::PairCosts;
 pub use ids::{Place, Task};
+pub use job::JobBinding;
 pub use levels::{Level, Machine, MachineError};
 pub use pattern::Pattern;
 pub use placement::Placement;
