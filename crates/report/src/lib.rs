@@ -60,7 +60,7 @@ pub use machine::{
 pub use machines::{Machines, SimulatedMachine};
 pub use placement::{
     CpuBinding, FixedTask, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
-    PlacementTrials,
+    PlacementTrials, ToolCommand,
 };
 pub use program::{FigureAxis, FigureCurve, ProgramFigure, ProgramReport};
 pub use read::{Measured, ReadError, read};

@@ -7,7 +7,7 @@ use cellworks_report::{
     ExplanationReport, FigureAxis, FigureCurve, FixedTask, FreePart, LinkLoad, Machines,
     MappingTimes, PartCounters, PlaceCpu, PlacementProblem, PlacementReport, PlacementTrial,
     PlacementTrials, ProgramFigure, ProgramReport, ResourceCounters, SimulatedMachine, SpeCounters,
-    SweepInfo, SweepReport,
+    SweepInfo, SweepReport, ToolCommand,
 };
 use cellworks_stats::Finding;
 
@@ -79,6 +79,7 @@ pub fn placement() -> PlacementReport {
             capacity: 1,
             fixed: vec![FixedTask { task: 0, place: 3 }],
             forbidden: vec![0],
+            assumed: None,
         },
         seed: 7,
         time_limit_s: 10.0,
@@ -108,6 +109,11 @@ pub fn placement() -> PlacementReport {
             slurm_cpu_bind: "map_cpu:6,4,2".to_owned(),
             hwloc_cpusets: ["0x40", "0x10", "0x4"].map(str::to_owned).to_vec(),
         }),
+        commands: vec![ToolCommand {
+            tool: "taskset".to_owned(),
+            words: "taskset --cpu-list 2,4,6 COMMAND".to_owned(),
+            note: "all threads on these CPUs".to_owned(),
+        }],
         trials: Some(PlacementTrials {
             command: vec!["./program".to_owned(), "10".to_owned()],
             unbound_ns: vec![12.0e6, 14.0e6, 13.0e6],
